@@ -20,6 +20,7 @@ object Functions {
  * the result is null.
  */
 trait Family {
+  /** The functions of this family; docs/functions.md describes what each computes. */
   def functions: Seq[SqlFunction]
 
   protected def fn(method: String, result: DataType, inputs: AbstractDataType*): SqlFunction =
@@ -40,6 +41,7 @@ trait Family {
   /** Null if an argument is null. */
   protected def strict(code: Seq[Any] => Any): Seq[Any] => Any = args => if (args.contains(null)) null else code(args)
 
+  /** The SQL name of a method: jsonKeys is ms_json_keys. */
   protected def named(method: String): String = "ms_" + method.replaceAll("([A-Z])", "_$1").toLowerCase
 }
 
@@ -58,6 +60,7 @@ case class Computed(name: String, children: Seq[Expression], code: Seq[DataType]
 /** Caches the results of `make` by key; the cache is emptied when it is full. */
 class Memo[K, V](make: K => V, most: Int = 1000) {
   private val values = new ConcurrentHashMap[K, V]
+  /** The value of a key, made if it is not cached. */
   def apply(key: K): V = {
     val known = values.get(key)
     if (known != null) known

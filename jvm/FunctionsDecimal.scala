@@ -36,6 +36,7 @@ object DecimalFunctions extends Family {
 
   // ---------------------------------------------------------------- arithmetic
 
+  /** a + b as DECIMAL(precision, scale); throws a Fault if it does not fit exactly, as the four below do. */
   def decimalAdd(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal = exact(a, b, precision, scale)(_ add _)
   def decimalSubtract(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal =
     exact(a, b, precision, scale)(_ subtract _)
@@ -88,6 +89,7 @@ object DecimalFunctions extends Family {
   /** No SQL number has more digits: a DOUBLE has 309 before the point and 1074 after it. */
   private val MostDigits = 2000
 
+  /** A DECIMAL from text, rounded half up to the scale; throws a Fault if the text is no number or does not fit. */
   def decimalOfText(text: UTF8String, precision: Int, scale: Int): Decimal = {
     val digits = text.toString.trim
     // Parsing takes time proportional to the square of the length.

@@ -14,9 +14,13 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** Conversions between Catalyst's text and Java's. */
 private[millstream] object Texts {
+  /** Catalyst's text as Java's. */
   implicit def asJava(text: UTF8String): String = text.toString
+  /** Java's text as Catalyst's. */
   implicit def asSpark(text: String): UTF8String = UTF8String.fromString(text)
+  /** An ARRAY<STRING> of Catalyst. */
   def array(texts: Iterable[String]): ArrayData = new GenericArrayData(texts.map(asSpark).toArray[Any])
+  /** A MAP<STRING, STRING> of Catalyst; of equal keys the last one is taken. */
   def map(entries: Iterable[(String, String)]): MapData = {
     val last = scala.collection.mutable.LinkedHashMap.from(entries)
     new ArrayBasedMapData(array(last.keys), array(last.values))

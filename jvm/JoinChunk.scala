@@ -15,10 +15,13 @@ final class JoinChunk(val partition: Int) {
   private var entries = new Array[Array[Byte]](1)
   private var arrivals = new Array[Long](1)
 
+  /** The time of a row, in epoch ms. */
   def time(i: Int): Long = times(i)
+  /** The stored part of a row. */
   def entry(i: Int): Array[Byte] = entries(i)
   /** The arrival number of a row that waits for its outer result; 0 if it does not wait. */
   def arrival(i: Int): Long = arrivals(i)
+  /** Record that a row does not wait for its outer result any more. */
   def settle(i: Int): Unit = arrivals(i) = 0
 
   /** The index of the first row at or after a time. */
@@ -31,8 +34,10 @@ final class JoinChunk(val partition: Int) {
     low
   }
 
+  /** The index of the row of this time that waits under an arrival number; -1 if there is none. */
   def find(time: Long, arrival: Long): Int = arrivals.indexOf(arrival, from(time))
 
+  /** Insert a row after those of the same time. */
   def add(time: Long, entry: Array[Byte], arrival: Long): Unit = {
     val at = if (size == 0 || times(size - 1) <= time) size else from(time + 1)
     if (size == times.length) {

@@ -14,7 +14,9 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** Reads the value that begins at the parser's current token; JSON null is null. */
 abstract class JsonFieldReader {
+  /** The value at the parser's current token, null for JSON null; throws BadRecord. */
   final def read(in: JsonParser): Any = if (in.currentToken == VALUE_NULL) null else value(in)
+  /** The value at a token that is not JSON null. */
   protected def value(in: JsonParser): Any
 }
 
@@ -24,6 +26,7 @@ object JsonFieldReader {
     // Keys of maps are data: interning them would fill the JVM's string table.
     .disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build()
 
+  /** The reader of a column type. */
   def of(shape: SqlType): JsonFieldReader = shape match {
     case SqlType.Bool => bool
     case SqlType.Int => int
@@ -40,6 +43,7 @@ object JsonFieldReader {
     case s: SqlType.Struct => new JsonObjectReader(s)
   }
 
+  /** The error for a value of the wrong kind. */
   def mismatch(in: JsonParser, expected: String): BadRecord =
     new BadRecord(s"cannot read ${kind(in.currentToken)} as $expected")
 
@@ -104,6 +108,7 @@ object JsonFieldReader {
 
 /** Any JSON value as STRING: a scalar as its text, an object as JSON, an array as bracketed texts of its elements. */
 object JsonText {
+  /** The text of the value at the parser's current token. */
   def of(in: JsonParser): UTF8String = in.currentToken match {
     case VALUE_STRING => characters(in.getTextCharacters, in.getTextOffset, in.getTextLength)
     case _ => UTF8String.fromString(text(in))

@@ -8,9 +8,11 @@ import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
 
 /** Checks that a value has what a user-chosen JSON schema requires (KLIP-56); a null there throws BadRecord. */
 abstract class JsonRequired {
+  /** Throws BadRecord if the value at an ordinal lacks what the schema requires. */
   def check(from: SpecializedGetters, i: Int): Unit
 }
 
+/** Derives the checks from a JSON schema. */
 object JsonRequired {
   private val Nested = Seq("oneOf", "anyOf", "allOf")
 
@@ -82,6 +84,7 @@ class JsonRequiredField(val name: String, val must: Boolean, val inner: JsonRequ
 
 /** The required fields of a struct. `check` throws BadRecord, with the path of the field, if one of them is null. */
 class JsonRequiredFields(shape: SqlType.Struct, fields: Array[JsonRequiredField]) {
+  /** Throws BadRecord if a required field of the row is null. */
   def check(row: SpecializedGetters): Unit = {
     var i = 0
     while (i < fields.length) {

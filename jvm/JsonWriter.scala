@@ -42,6 +42,7 @@ class JsonSchemaWriter(spec: Spec) extends JsonWriter(spec) {
 
 /** JSON text in a growing byte buffer; Jackson's generator takes half as long again (docs/design/003). */
 class JsonOut extends ByteOut {
+  /** Writes ASCII text without quotes. */
   def ascii(text: String): Unit = {
     room(text.length)
     var i = 0
@@ -49,6 +50,7 @@ class JsonOut extends ByteOut {
     size += text.length
   }
 
+  /** Writes a whole number in decimal digits. */
   def long(value: Long): Unit =
     if (value == Long.MinValue) ascii(value.toString)
     else {
@@ -115,14 +117,18 @@ class JsonOut extends ByteOut {
 
 /** Writes the value at an ordinal of a row or an array, null included. */
 abstract class JsonFieldWriter {
+  /** Writes the value at an ordinal; null as `null`. */
   final def write(from: SpecializedGetters, i: Int, out: JsonOut): Unit =
     if (from.isNullAt(i)) out.raw(JsonFieldWriter.Null) else some(from, i, out)
+  /** Writes a value that is not null. */
   protected def some(from: SpecializedGetters, i: Int, out: JsonOut): Unit
 }
 
+/** Writers of JSON text by column type. */
 object JsonFieldWriter {
   private[millstream] val Null = "null".getBytes
 
+  /** The writer of a column type. */
   def of(shape: SqlType): JsonFieldWriter = shape match {
     case SqlType.Bool => writer((from, i, out) => out.ascii(from.getBoolean(i).toString))
     case SqlType.Int | SqlType.Date => writer((from, i, out) => out.long(from.getInt(i)))
@@ -193,6 +199,7 @@ class JsonObjectWriter(shape: SqlType.Struct) {
     out.toBytes
   }
 
+  /** Writes the row as one JSON object. */
   def fields(row: InternalRow, out: JsonOut): Unit = {
     if (heads.isEmpty) out.byte('{')
     var i = 0

@@ -45,6 +45,7 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
   /** True if `next` has a record without a request to Kafka. */
   def hasNext: Boolean = records.hasNext
 
+  /** The next fetched record; only if `hasNext`. */
   def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
     val record = records.next()
     at = record.offset + 1
@@ -72,6 +73,7 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
       case lost: OffsetOutOfRangeException => findPlace(lost)
     }
 
+  /** Interrupts a running `poll`; any thread may call it. */
   def wakeup(): Unit = consumer.wakeup()
 
   /**
@@ -88,9 +90,11 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
     at = to
   }
 
+  /** Closes the connection without waiting. */
   def close(): Unit = consumer.close(Duration.ZERO)
 }
 
+/** The settings of consumers. */
 object PartitionConsumer {
   // Not configurable: Spark owns the positions, and reading a deleted topic must not create it.
   private val Fixed = Map(
@@ -150,6 +154,7 @@ object Consumers {
     if (consumer == null) 0 else if (consumer.position < consumer.endAtStart) -1 else consumer.endAtStart
   }
 
+  /** Return a consumer after a task has ended; the run's next batch may take it. */
   def give(consumer: PartitionConsumer): Unit = {
     reaper
     consumer.usedAt = System.nanoTime

@@ -55,6 +55,7 @@ private case class KafkaOptions(topic: String, starts: Map[Int, Long], ends: Map
 private object KafkaOptions {
   private val Client = "kafka."
 
+  /** The options as Spark passes them. */
   def apply(options: CaseInsensitiveStringMap): KafkaOptions = {
     val conf = options.asCaseSensitiveMap.asScala.collect { case (name, value) if name.startsWith(Client) =>
       name.stripPrefix(Client) -> value

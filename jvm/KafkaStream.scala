@@ -18,11 +18,13 @@ final case class KafkaOffset(topic: KafkaTopic, next: Map[Int, Long]) extends Of
   }
 }
 
+/** Parses offsets from a checkpoint's JSON. */
 object KafkaOffset {
   // A topic name cannot contain a space. Checkpoints of Spark's own Kafka source do not have this entry.
   private val Id = "topic id"
   private val mapper = new ObjectMapper
 
+  /** The offsets of a topic in a checkpoint's JSON. */
   def parse(topic: String, json: String): KafkaOffset = {
     val root = mapper.readTree(json)
     KafkaOffset(KafkaTopic(topic, root.path(Id).asText("")), partitions(root.path(topic)))

@@ -78,6 +78,7 @@ final class Topics private (admin: Admin) {
     }
 }
 
+/** One client for each Kafka cluster. */
 object Topics {
   /** How long, in ms, a topic may be unknown to a broker, or Kafka not answer, before it is treated as an error. */
   private val MetadataDelay = 5000L
@@ -95,8 +96,10 @@ object Topics {
     })
   }
 
+  /** The error for a topic that does not exist any more. */
   def missing(name: String): TopicReplaced = new TopicReplaced(s"topic $name, which the query reads, is not there")
 
+  /** The error for a topic that was deleted and created again. */
   def replaced(name: String): TopicReplaced = new TopicReplaced(
     s"topic $name was deleted and created again: the records that the query has read are not in it; create the query again")
 
@@ -144,6 +147,7 @@ object TopicWatch {
     ThreadUtils.newDaemonSingleThreadScheduledExecutor("topic watch").scheduleWithFixedDelay(() => look(), Every, Every,
       TimeUnit.SECONDS)
 
+  /** Begin to watch the topic that a run reads. */
   def add(topics: Topics, topic: KafkaTopic, run: QueryRun): WatchedTopic = {
     thread
     val watched = new WatchedTopic(topics, topic, run)
@@ -151,6 +155,7 @@ object TopicWatch {
     watched
   }
 
+  /** The run has ended: its topics are not watched any more. */
   def remove(run: QueryRun): Unit = all.removeIf(_.run eq run)
 
   private def look(): Unit = all.asScala.toSeq.groupBy(_.topics).foreach { case (topics, watched) =>

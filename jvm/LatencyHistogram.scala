@@ -26,6 +26,7 @@ final class LatencyHistogram {
   }
 }
 
+/** The buckets of all histograms. */
 object LatencyHistogram {
   /** The inclusive upper bounds of the buckets in ms; server/metrics.py has the same. */
   val Bounds: Array[Long] =

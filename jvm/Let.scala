@@ -51,6 +51,7 @@ case class Let(argument: Expression, function: Expression) extends SimpleHigherO
     copy(argument, function)
 }
 
+/** Registers `ms_let`. */
 object Let {
   val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_let", { case Seq(value, function) => Let(value, function) }))
 }

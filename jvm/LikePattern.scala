@@ -27,6 +27,7 @@ final class LikePattern(pattern: String, escape: String) extends Serializable {
     out.result()
   }
 
+  /** True if the whole text matches; throws a Fault if that takes too long (RowBudget). */
   def matches(value: UTF8String): Boolean = {
     val text = RowBudget.timed(value.toString)
     var (at, place, many, from) = (0, 0, -1, 0)
@@ -52,6 +53,7 @@ final class LikePattern(pattern: String, escape: String) extends Serializable {
     place == character || (place == One && !endsLine(character))
 }
 
+/** The wildcards, as numbers that are no characters. */
 object LikePattern {
   private val One = -1
   private val Many = -2

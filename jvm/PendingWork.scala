@@ -20,6 +20,7 @@ final class PendingSide {
   val chunks = new TreeMap[Long, ArrayList[Array[Byte]]]
   val rows = new TreeSet[PendingRow]
 
+  /** Queue the removal of a chunk, under the chunk's number. */
   def add(number: Long, chunk: Array[Byte]): Unit = chunks.computeIfAbsent(number, _ => new ArrayList).add(chunk)
 }
 
@@ -31,6 +32,7 @@ final class PendingWork {
   private val partitions = new JavaHashMap[Int, Array[PendingSide]]
   /** The last arrival number that was assigned. */
   var arrivals = 0L
+  /** The pending work of both sides of a source partition. */
   def apply(partition: Int): Array[PendingSide] =
     partitions.computeIfAbsent(partition, _ => Array(new PendingSide, new PendingSide))
 }

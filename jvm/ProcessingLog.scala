@@ -13,7 +13,9 @@ import org.apache.spark.{SparkContext, TaskContext}
 
 /** The destination of a query's entries, and whether they may show the bytes of records. */
 trait LogSink {
+  /** True if entries may contain the bytes of records. */
   def showsRecords: Boolean
+  /** Take an entry, JSON in UTF-8; does not block. */
   def write(entry: Array[Byte]): Unit
 }
 
@@ -48,6 +50,7 @@ object ProcessingLog {
     case _ => Array.empty
   }
 
+  /** Remove the query's log; later entries are dropped. */
   def close(query: String): Unit = sinks.remove(query)
 
   /** An expression failed (type 1). */
@@ -130,6 +133,7 @@ private class MemoryLog(val showsRecords: Boolean, limit: Int) extends LogSink {
   override def write(entry: Array[Byte]): Unit =
     if (count.incrementAndGet() <= limit) entries.add(new String(entry, "UTF-8"))
 
+  /** Remove and return all entries, oldest first. */
   def drain(): Array[String] = {
     val out = Iterator.continually(entries.poll()).takeWhile(_ != null).toArray
     count.set(0)

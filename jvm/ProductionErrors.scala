@@ -20,7 +20,9 @@ object ProductionErrors {
 
   /** On the driver, before a query starts: let it skip such records. */
   def skipIn(query: String): Unit = skipping.add(query)
+  /** Forget a query that has ended. */
   def forget(query: String): Unit = skipping.remove(query)
+  /** True if the query skips such records. */
   def areSkipped(query: String): Boolean = skipping.contains(query)
 
   /** Log the failure of a record; true if the record itself caused it. */

@@ -55,6 +55,7 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
   }
 }
 
+/** What readers of messages, fields and values share. */
 object ProtobufReader {
   private val First = Seq(0)
   private[millstream] val Decimal = "confluent.type.Decimal"
@@ -135,7 +136,9 @@ class ProtobufFieldReader(val column: Int, value: ProtobufValueReader, absent: A
   def finished(held: Any): Any = if (held == null) absent else held
 }
 
+/** Readers of fields by their descriptors and column types. */
 object ProtobufFieldReader {
+  /** The reader of a field into a column; throws BadRecord if the type does not fit. */
   def of(field: FieldDescriptor, shape: SqlType, column: Int): ProtobufFieldReader = shape match {
     case map: SqlType.Map if field.isMapField =>
       val entry = SqlType.Struct(Seq("key", "value"), Seq(map.key, map.value), "")
@@ -195,10 +198,13 @@ private class ProtobufMapReader(column: Int, entry: ProtobufMessageReader)
 
 /** Reads a value after its tag; `default` is the value of an absent field without presence. */
 abstract class ProtobufValueReader(val wireType: Int, val default: Any) {
+  /** Reads the value; `depth` is the nesting depth of its message. */
   def read(in: CodedInputStream, depth: Int): Any
 }
 
+/** Readers of single values by field and column type. */
 object ProtobufValueReader {
+  /** The reader of a value of the field; throws BadRecord if the type does not fit. */
   def of(field: FieldDescriptor, shape: SqlType): ProtobufValueReader = (field.getType, shape) match {
     case (Type.STRING, SqlType.Text) => make(field, UTF8String.EMPTY_UTF8)(in => UTF8String.fromBytes(in.readByteArray()))
     case (Type.BYTES, SqlType.Bytes) => make(field, Array.emptyByteArray)(_.readByteArray())

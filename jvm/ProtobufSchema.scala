@@ -48,6 +48,7 @@ class ProtobufSchema(schema: Registered, name: String = "schema.proto") {
     message +: message.getNestedTypes.asScala.toSeq.flatMap(withNested)
 }
 
+/** Parses schemas, and finds messages and fields by name. */
 object ProtobufSchema {
   private val Base64Text = """[A-Za-z0-9+/\s]+=*\s*""".r
 

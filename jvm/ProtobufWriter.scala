@@ -61,6 +61,7 @@ private class ProtobufBuffer {
     }
   }
 
+  /** A copy of the message's bytes. */
   def toBytes: Array[Byte] = java.util.Arrays.copyOf(bytes, length)
 
   /** Writes the bytes as a field: tag, length, bytes. */
@@ -86,6 +87,7 @@ class ProtobufMessageWriter(message: Descriptor, struct: SqlType.Struct) {
     throw new BadRecord(s"the schema's message ${message.getFullName} has no field $name")
   }
 
+  /** Writes the row's fields, without a length before them; throws BadRecord. */
   def write(row: InternalRow, out: CodedOutputStream): Unit = {
     var i = 0
     while (i < columns.length) { columns(i).write(row, out); i += 1 }
@@ -112,6 +114,7 @@ class ProtobufFieldWriter(field: FieldDescriptor, shape: SqlType, column: Int) {
     case _ => throw new BadRecord(s"the schema's field ${field.getName} cannot hold ${shape.sql}")
   }
 
+  /** Writes the column of the row; throws BadRecord, with the field's name in its path. */
   def write(row: InternalRow, out: CodedOutputStream): Unit =
     try
       if (!row.isNullAt(column)) present(row, out)
@@ -158,6 +161,7 @@ abstract class ProtobufValueWriter(val wireType: Int) {
   /** True if the value equals the field's default, so that it need not be written. */
   def isDefault(from: SpecializedGetters, i: Int): Boolean
 
+  /** Writes the value after a tag with the field number. */
   def write(number: Int, from: SpecializedGetters, i: Int, out: CodedOutputStream): Unit = {
     out.writeTag(number, wireType)
     write(from, i, out)
@@ -173,10 +177,12 @@ abstract class ProtobufValueWriter(val wireType: Int) {
     }
 }
 
+/** Writers of single values by field and column type. */
 object ProtobufValueWriter {
   private type Check = (SpecializedGetters, Int) => Boolean
   private type Write = (SpecializedGetters, Int, CodedOutputStream) => Unit
 
+  /** The writer of a value of the field; throws BadRecord if the type does not fit. */
   def of(field: FieldDescriptor, shape: SqlType): ProtobufValueWriter = (field.getType, shape) match {
     case (Type.STRING, SqlType.Text) =>
       make(field, (from, i) => from.getUTF8String(i).numBytes == 0)((from, i, out) => text(from.getUTF8String(i), out))

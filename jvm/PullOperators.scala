@@ -35,6 +35,7 @@ final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: L
   private var (steps, held) = (0, 0L)
   @volatile private var closed = false
 
+  /** End the query at its next check of the deadline; any thread may call it. */
   def close(): Unit = closed = true
 
   /** Called for each row that is processed; checks the deadline every 1,024 rows. Throws PullRefused. */
@@ -50,6 +51,7 @@ final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: L
 
   /** Called for each row that an operator keeps; returns the row. Throws PullRefused if that exceeds the memory. */
   def hold(row: UnsafeRow): UnsafeRow = { hold(row.getSizeInBytes); row }
+  /** Count a kept row of that size in bytes. Throws PullRefused if the rows exceed the memory. */
   def hold(bytes: Long): Unit = {
     held += bytes + PullRun.Overhead
     if (held > most)
@@ -58,6 +60,7 @@ final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: L
   }
 }
 
+/** Constants of the memory accounting. */
 object PullRun {
   /** The approximate memory of the objects around a row's bytes, in bytes. */
   val Overhead = 100
@@ -171,6 +174,7 @@ final class JoinSides(leftKeys: DataFrame, rightKeys: DataFrame, condition: Data
   val rightKey: InternalRow => UnsafeRow = key(rightKeys)
   val right: UnsafeProjection = UnsafeProjection.create(types.drop(leftWidth))
   val (noLeft, noRight) = (new GenericInternalRow(leftWidth), new GenericInternalRow(types.length - leftWidth))
+  /** True if the condition holds for a joined row. */
   def matches(row: InternalRow): Boolean = test(row) != null
 }
 
@@ -248,6 +252,7 @@ final class GroupWork(keys: DataFrame, rows: DataFrame, distincts: Array[DataFra
   val width: Int = if (texts.keyless) 0 else keys.schema.size
   private val allKeys = flat(keys)
   private val noKey = UnsafeProjection.create(Array.empty[DataType])
+  /** The group of a row of the child. */
   def keyOf(row: InternalRow): UnsafeRow = if (texts.keyless) noKey(row) else allKeys(row)
   val arguments: InternalRow => UnsafeRow = flat(rows)
   val distinct: Array[InternalRow => UnsafeRow] = distincts.map(flat)
@@ -295,6 +300,7 @@ final class SortOperator(child: PullOperator, order: Comparator[UnsafeRow], sche
   }
 }
 
+/** Comparators of rows. */
 object SortOperator {
   private val Heap = 100000
 

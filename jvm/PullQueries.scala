@@ -13,15 +13,18 @@ object PullQueries {
   /** A scan; see ScanOperator for `cut`. */
   def scan(table: Int, cut: Int): PullOperator = new ScanOperator(table, cut)
 
+  /** Projections and filters: the steps between a leaf with the child's columns and `frame`. */
   def rows(child: PullOperator, frame: DataFrame): PullOperator = compiled(frame) {
     new RowsOperator(child, RowSteps.of(frame))
   }
 
+  /** A join; `leftWidth` is the number of the left side's columns. See JoinSides for the frames. */
   def join(left: PullOperator, right: PullOperator, leftKeys: DataFrame, rightKeys: DataFrame, condition: DataFrame,
       leftWidth: Int, leftOuter: Boolean, rightOuter: Boolean): PullOperator = compiled(condition) {
     new JoinOperator(left, right, new JoinSides(leftKeys, rightKeys, condition, leftWidth), leftOuter, rightOuter)
   }
 
+  /** An aggregation; see GroupWork for the frames, and GroupTexts for the texts. */
   def group(child: PullOperator, keys: DataFrame, rows: DataFrame, distinct: JavaList[DataFrame], state: String,
       out: String, update: String, result: String, keyless: Boolean): PullOperator = compiled(keys) {
     val texts = GroupTexts(state, out, update, result, keyless)
@@ -34,8 +37,11 @@ object PullQueries {
     new SortOperator(child, SortOperator.order(leaf.schema, orders), leaf.schema, limit)
   }
 
+  /** OFFSET and LIMIT; a negative limit means all rows. */
   def slice(child: PullOperator, offset: Long, limit: Long): PullOperator = new SliceOperator(child, offset, limit)
+  /** DISTINCT; `leaf` has the child's columns. */
   def distinct(child: PullOperator, leaf: DataFrame): PullOperator = new DistinctOperator(child, leaf.schema)
+  /** UNION ALL. */
   def union(children: JavaList[PullOperator]): PullOperator = new UnionOperator(children.asScala.toSeq)
 
   private def compiled[A](frame: DataFrame)(make: => A): A =

@@ -75,6 +75,7 @@ case class PythonCall(document: String, what: Char, children: Seq[Expression]) e
   override protected def withNewChildrenInternal(now: IndexedSeq[Expression]): PythonCall = copy(children = now)
 }
 
+/** Constants of the processes: seconds, and the operations of udf/worker.py. */
 object PythonPool {
 
   /** The calls whose result is a state: add, undo, merge. A state is text. */
@@ -195,6 +196,7 @@ class PythonWorker(pool: PythonPool) {
     catch { case e: IOException => throw new PythonFailed(s"its process does not start: ${e.getMessage}", processEnded = true) }
   }
 
+  /** Load the function. Throws PythonFailed. */
   def start(document: Array[Byte]): Unit = {
     frame.clear()
     frame.raw(document)
@@ -249,12 +251,16 @@ class PythonWorker(pool: PythonPool) {
     else if (!process.waitFor(1, TimeUnit.SECONDS)) "its process does not answer any more"
     else s"its process ended by itself (exit code ${process.exitValue})"
 
+  /** True if the process has not ended. */
   def lives: Boolean = process.isAlive
 
+  /** True if the deadline of the current call has passed; `now` is of System.nanoTime. */
   def isLate(now: Long): Boolean = { val until = deadline; until != 0L && now - until > 0 }
 
+  /** Kill the process because its call took too long. */
   def expire(): Unit = { expired = true; kill() }
 
+  /** Kill the process and those that it has started. */
   def kill(): Unit = {
     process.descendants.forEach(child => child.destroyForcibly())
     process.destroyForcibly()

@@ -85,6 +85,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     }
   }
 
+  /** The number of the current batch. */
   def batchNumber: Int = synchronized(batch)
 
   /** Call each callback of `onBatchEnd` once. The caller holds the lock. */
@@ -117,6 +118,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     waiting.add(wake)
     if (order != Continue || isBatchOver) wake.run()
   }
+  /** Remove a callback of `onFinish`. */
   def forget(wake: Runnable): Unit = waiting.remove(wake)
 
   /** Call `callback` with the next order whose rank is above `known`; at once if there already is one. */
@@ -188,6 +190,7 @@ private object RemoteBatches extends BatchDriver {
     DriverEndpoint.whenAnswered[Boolean]("batch end", run.id, batch)(_.foreach(_ => run.endBatch(batch)))
 }
 
+/** The orders that a run can have. */
 object QueryRun {
   /** What a run is to do; of two orders the one with the higher rank is obeyed. */
   sealed abstract class Order(val rank: Int)

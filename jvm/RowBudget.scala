@@ -28,14 +28,17 @@ private final class ExpressionBudget {
   private var steps = 0
   private var began = 0L
 
+  /** An expression begins: true if it is the outermost one. */
   def enter(): Boolean = {
     val outermost = !within
     if (outermost) { within = true; bytes = 0; startClock() }
     outermost
   }
 
+  /** The outermost expression has ended. */
   def leave(): Unit = within = false
 
+  /** Count a result of so many bytes. Throws a Fault if the limit of one, or of all together, is exceeded. */
   def reserve(size: Long): Unit = {
     if (within) bytes += size
     if (size > MaxBytes || bytes > MaxBytes * Results) throw new Fault(TooLarge)
@@ -43,6 +46,7 @@ private final class ExpressionBudget {
 
   private def startClock(): Unit = { reads = 0; steps = 0; began = 0 }
 
+  /** A pattern is about to be matched: outside of an expression, its time is counted from here. */
   def beginPattern(): Unit = if (!within) startClock()
 
   /** Called for each character that is read; looks at the clock only now and then, since that costs more. */
@@ -64,6 +68,7 @@ private final class ExpressionBudget {
   }
 }
 
+/** The limits, from Spark's settings `spark.millstream.function.…`, and the budget of each thread. */
 object RowBudget {
   private def setting(name: String, otherwise: Long): Long =
     Option(SparkEnv.get).map(_.conf.getLong("spark.millstream.function." + name, otherwise)).getOrElse(otherwise)
@@ -84,6 +89,7 @@ object RowBudget {
 
   /** An expression begins: true if it is the outermost one. The value is to be passed to `leave`. */
   def enter(): Boolean = current.get.enter()
+  /** An expression has ended; `outermost` is what `enter` has returned. */
   def leave(outermost: Boolean): Unit = if (outermost) current.get.leave()
 
   /** Count a result of so many bytes that is about to be made or was just made: throws a Fault if it is too much. */
@@ -174,6 +180,8 @@ case class LambdaStep(child: Expression) extends UnaryExpression with CodegenFal
   override protected def withNewChildInternal(child: Expression): LambdaStep = copy(child = child)
 }
 
+/** The check, as generated code calls it. */
 object BoundedResult {
+  /** Throws a Fault if the value is larger than a function's result may be. */
   def check(value: Any): Unit = RowBudget.reserve(RowBudget.size(value))
 }

@@ -11,6 +11,7 @@ abstract class AdvancingRows extends Iterator[InternalRow] {
   private var ahead: InternalRow = _
   private var (known, ended) = (false, false)
 
+  /** The next row; null at the end. */
   protected def advance(): InternalRow
 
   override def hasNext: Boolean = {

@@ -17,14 +17,17 @@ object ScalarConversions {
   /** The most digits of a number: parsing takes time proportional to their square. Jackson has the same limit. */
   private val LongestNumber = 1000
 
+  /** Milliseconds of a day, unchanged; throws BadRecord for any other number. */
   def time(millis: Long): Long =
     if (millis >= 0 && millis < DayMillis) millis
     else throw new BadRecord(s"a TIME is between 0 and ${DayMillis - 1} milliseconds, not $millis")
 
+  /** BYTES from base64; throws BadRecord. */
   def base64(text: String): Array[Byte] =
     try Base64.getDecoder.decode(text)
     catch { case _: IllegalArgumentException => throw new BadRecord("the text for BYTES is not base64") }
 
+  /** A number as the DECIMAL type; throws BadRecord if it does not fit exactly. */
   def decimal(number: JavaDecimal, shape: SqlType.Decimal): Decimal = {
     // Count the digits before the point before expanding anything: 1e999999999 is nine characters long.
     val fits = number.signum == 0 || number.precision.toLong - number.scale <= shape.precision - shape.scale
@@ -40,6 +43,7 @@ object ScalarConversions {
     decimal(new JavaDecimal(digits, scale), shape)
   }
 
+  /** A DECIMAL from its text; throws BadRecord. */
   def decimal(text: String, shape: SqlType.Decimal): Decimal =
     try if (text.length > LongestNumber) throw unread(text, shape.sql) else decimal(new JavaDecimal(text), shape)
     catch { case _: NumberFormatException => throw unread(text, shape.sql) }
@@ -52,6 +56,7 @@ object ScalarConversions {
       try number.setScale(scale, RoundingMode.UNNECESSARY)
       catch { case _: ArithmeticException => null }
 
+  /** The digits of a DECIMAL without an exponent, with all decimals of its type. */
   def plain(value: Decimal, shape: SqlType.Decimal): String =
     value.toJavaBigDecimal.setScale(shape.scale, RoundingMode.HALF_UP).toPlainString
 
@@ -109,12 +114,14 @@ object ScalarConversions {
     case other => throw lost(value, other)
   }
 
+  /** A boolean converted to the column's type, BOOLEAN or STRING; throws BadRecord. */
   def bool(value: Boolean, shape: SqlType): Any = shape match {
     case SqlType.Bool => value
     case SqlType.Text => UTF8String.fromString(value.toString)
     case other => throw lost(value, other)
   }
 
+  /** Epoch microseconds of epoch milliseconds; throws BadRecord if they do not fit into 64 bits. */
   def micros(millis: Long): Long =
     try Math.multiplyExact(millis, 1000L)
     catch { case _: ArithmeticException => throw lost(millis, SqlType.Timestamp) }

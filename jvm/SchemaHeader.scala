@@ -9,6 +9,7 @@ object SchemaHeader {
   val Length = 5
   private val Magic = 0
 
+  /** The header with a schema id. */
   def of(id: Int): Array[Byte] = ByteBuffer.allocate(Length).put(Magic.toByte).putInt(id).array
 
   /** The schema id in a record's header; throws BadRecord. */

@@ -134,6 +134,7 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
   }
 }
 
+/** The registries of this JVM by address. */
 object SchemaRegistry {
 
   /** How long, in nanoseconds, an id that the registry does not know is not requested again. */

@@ -11,6 +11,7 @@ import org.apache.spark.util.SignalUtils
 /** A function that SQL text can call: its name, and a builder of its expression from the argument expressions. */
 case class SqlFunction(name: String, build: Seq[Expression] => Expression)
 
+/** Builders of expressions. */
 object SqlFunction {
 
   /**
@@ -27,6 +28,7 @@ object SessionSetup {
     Faults.functions ++ Functions.all ++ RowBudget.functions ++ StreamTime.functions ++
       TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ PythonFunctions.functions ++ Let.functions
 
+  /** Set up the session; on the driver of a cluster, also begin to answer executors. */
   def apply(session: SparkSession): Unit = {
     functions.foreach(SparkInternals.register(session, _))
     session.streams.addListener(RunListener)

@@ -22,6 +22,7 @@ object Producers {
   type Producer = KafkaProducer[Array[Byte], Array[Byte]]
   private val open = new ConcurrentHashMap[JavaMap[String, String], Producer]
 
+  /** The producer of these settings, created at its first use. */
   def get(conf: JavaMap[String, String]): Producer = open.computeIfAbsent(conf, create(_))
 
   private def create(conf: JavaMap[String, String]): Producer = {
@@ -34,6 +35,7 @@ object Producers {
   def onFailure(producer: Producer)(failed: Exception => Unit): Callback =
     (_, e) => if (e != null) { replaceAfter(e, producer); failed(e) }
 
+  /** Send a record. Throws what the producer throws; after a fatal error the next `get` creates another producer. */
   def send(producer: Producer, record: ProducerRecord[Array[Byte], Array[Byte]],
       callback: Callback): Future[RecordMetadata] =
     try producer.send(record, callback)

@@ -49,10 +49,15 @@ object SparkInternals {
   private def classic(session: SparkSession) = session.asInstanceOf[ClassicSession]
   private def execution(frame: DataFrame) = frame.asInstanceOf[ClassicDataset[_]].queryExecution
 
+  /** The frame's plan after analysis. */
   def analyzed(frame: DataFrame): LogicalPlan = execution(frame).analyzed
+  /** The frame's plan after optimization. */
   def optimized(frame: DataFrame): LogicalPlan = execution(frame).optimizedPlan
+  /** A frame of a logical plan. */
   def frame(session: SparkSession, plan: LogicalPlan): DataFrame = ClassicDataset.ofRows(classic(session), plan)
+  /** The Catalyst expression of a column. */
   def expression(column: Column): Expression = ExpressionUtils.expression(column)
+  /** The column of a Catalyst expression. */
   def column(expression: Expression): Column = ExpressionUtils.column(expression)
 
   /** Let Spark end the batches of real-time mode by our clock in this JVM; the driver's and the executors' must agree. */
@@ -76,6 +81,7 @@ object SparkInternals {
   def emptyFrame(session: SparkSession, schema: StructType): DataFrame =
     classic(session).internalCreateDataFrame(session.sparkContext.emptyRDD[InternalRow], schema)
 
+  /** Make a function callable in the session's SQL. */
   def register(session: SparkSession, function: SqlFunction): Unit =
     classic(session).sessionState.functionRegistry
       .createOrReplaceTempFunction(function.name, function.build, "built-in")
@@ -203,6 +209,7 @@ trait SourceExec extends UnaryExecNode {
  * The logical plan of a stateful operator: Spark's transformWithState, for which Spark plans exchange and state number.
  */
 object StatefulPlan {
+  /** The plan of an operator over a child's rows; its output are the columns `spec.out`. */
   def apply(spec: OperatorSpec[_ >: Null <: AnyRef], child: LogicalPlan): LogicalPlan = {
     val binary = encoderFor(Encoders.BINARY).asInstanceOf[ExpressionEncoder[Any]]
     val out = AttributeReference("out", ObjectType(classOf[Array[Byte]]), nullable = false)()
@@ -314,14 +321,18 @@ class StateFamilies(store: StateStore) {
 
   private val (keys, values) = (new UnsafeRowWriter(1, 256), new UnsafeRowWriter(1, 64))
 
+  /** The value of a key; null if there is none. */
   def get(family: String, key: Array[Byte]): Array[Byte] = {
     val value = store.get(row(keys, key), family)
     if (value == null) null else value.getBinary(0)
   }
+  /** Store a value, replacing the key's former one. */
   def put(family: String, key: Array[Byte], value: Array[Byte]): Unit =
     store.put(row(keys, key), row(values, value), family)
+  /** Remove a key. */
   def remove(family: String, key: Array[Byte]): Unit = store.remove(row(keys, key), family)
 
+  /** Pass all pairs (key, value) of a family to `read`, in no defined order. */
   def scan[A](family: String)(read: Iterator[(Array[Byte], Array[Byte])] => A): A = {
     val all = store.iterator(family)
     try read(all.map(pair => (pair.key.getBinary(0), pair.value.getBinary(0)))) finally all.close()
@@ -330,6 +341,7 @@ class StateFamilies(store: StateStore) {
 
 /** The state store of one batch of a query. */
 final class BatchStateFamilies(store: StateStore, info: StatefulOperatorStateInfo) extends StateFamilies(store) {
+  /** The store's identity: checkpoint, operator, partition. */
   def id: StateStoreId = store.id
 
   /** The commit that the batch starts from. */
@@ -337,12 +349,14 @@ final class BatchStateFamilies(store: StateStore, info: StatefulOperatorStateInf
     StateCommit(info.queryRunId, info.storeVersion,
       info.getStateStoreCkptId(TaskContext.getPartitionId()).map(_.toSeq))
 
+  /** Commit the batch's changes. */
   def commit(): StateCommit = {
     val version = store.commit()
     StateCommit(info.queryRunId, version, store.getStateStoreCheckpointInfo().stateStoreCkptId.map(Seq(_)))
   }
 }
 
+/** The layout of the store: a family has one binary column as key and one as value. */
 object StateFamilies {
   val Schema: StructType = new StructType().add("value", BinaryType)
 

@@ -10,6 +10,7 @@ import org.apache.spark.sql.types._
 
 /** A SQL type as the codec sees it: Spark's type for its values, and the user's field names. */
 sealed trait SqlType {
+  /** Spark's type of its values. */
   def spark: DataType
 
   /** The type's name in messages. */
@@ -64,6 +65,7 @@ object SqlType {
     else if (node.has("map")) Map(of(node.get("map").get(0)), of(node.get("map").get(1)))
     else columns(node.get("struct"), "F")
 
+  /** The struct that a JSON list of {"name", "type"} describes. */
   def columns(list: JsonNode, prefix: String): Struct = {
     val each = list.elements.asScala.toSeq
     Struct(each.map(_.get("name").asText), each.map(c => of(c.get("type"))), prefix)
@@ -91,6 +93,7 @@ object SqlType {
 /** One side (key or value) of a topic's records, as described by formats/; immutable, parsed once a JVM. */
 case class Spec(
     text: String, format: String, wrapped: Boolean, delimiter: Char, columns: SqlType.Struct, schema: Physical) {
+  /** The type of the only column of a side that is not wrapped. */
   def single: SqlType = columns.shapes.head
 }
 
@@ -101,12 +104,15 @@ case class Physical(registry: String, subject: String, registered: Registered, m
   def writtenId: Int = id.getOrElse(SchemaRegistry.of(registry).id(subject, registered))
 }
 
+/** Parses specs, each text once. */
 object Spec {
   private val mapper = new ObjectMapper
   private val known = new ConcurrentHashMap[String, Spec]
 
+  /** The spec of a JSON document. */
   def of(text: String): Spec = known.computeIfAbsent(text, parse(_))
 
+  /** The JSON of a document. */
   def tree(text: String): JsonNode = mapper.readTree(text)
 
   private def parse(text: String): Spec = {

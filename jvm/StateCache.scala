@@ -11,12 +11,15 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32
 
 /** Where a task of the stateful operator keeps its states and stream times. */
 trait StateMap[S >: Null <: AnyRef] {
+  /** The state of a key; null if there is none. */
   def get(key: Array[Byte]): S
   /** Store a state; also to be called for a state that was changed in place. */
   def put(key: Array[Byte], state: S): Unit
+  /** Delete the state of a key. */
   def remove(key: Array[Byte]): Unit
   /** A value that the task derives from all states and keeps in memory only; computed when this map has none yet. */
   def derived[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A
+  /** The stream time of a number, such as that of a source partition; it is saved with the states. */
   def clock(id: Int): StreamClock
 }
 
@@ -36,6 +39,7 @@ final class StreamClock(var time: java.lang.Long) {
 
 /** A state's key, with equals and hashCode for use in a map. */
 class StateKey(val key: Array[Byte], hash: Int) {
+  /** A key with its hash. */
   def this(key: Array[Byte]) =
     this(key, Murmur3_x86_32.hashUnsafeBytes2(key, Platform.BYTE_ARRAY_OFFSET, key.length, 42))
   override def hashCode: Int = hash
@@ -206,6 +210,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     }
 }
 
+/** The column families of the state store, and how stream times are stored in them. */
 object StateCache {
   val States = "states"
   val Clocks = "clocks"
@@ -215,7 +220,9 @@ object StateCache {
   /** The approximate bytes of a cached state besides key and value: three objects with headers, and a map entry. */
   private val Overhead = 120L
 
+  /** Store a stream time, in epoch ms. */
   def putClock(store: StateFamilies, id: Int, time: Long): Unit = store.put(Clocks, bytes(id), bytes(time))
+  /** Store the number of states. */
   def putCount(store: StateFamilies, count: Long): Unit = store.put(Clocks, CountKey, bytes(count))
 
   /** The stream times in a store, by their numbers. */

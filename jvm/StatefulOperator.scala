@@ -55,12 +55,15 @@ object StatefulOperator {
 trait OperatorSpec[S >: Null <: AnyRef] {
   /** The columns that are the group. */
   def groupBy: Seq[String]
+  /** The columns of an input row. */
   def row: StructType
+  /** The columns of an output row. */
   def out: StructType
   /** The label of failures in the processing log: `<query id>.<operator>`. */
   def label: String
+  /** How states are stored. */
   def codec: StateCodec[S]
-  /** The work of one task; `behind`: see CatchUp. */
+  /** The work of one task, over its states; `behind`: see CatchUp. */
   def task(states: StateMap[S], behind: Map[InputPlace, Long]): OperatorTask
 
   /** The table input (TableBootstrapBarrier.scala) to which rows with `side` 1 belong; empty for none. */
@@ -71,15 +74,19 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   private lazy val punctuation = at(StreamTimePunctuation.Column)
   /** True if a row only carries stream time. */
   def isPunctuation(in: UnsafeRow): Boolean = punctuation >= 0 && !in.isNullAt(punctuation)
+  /** True if the row is of the right input (`side` 1). */
   def isRight(in: UnsafeRow): Boolean = !in.isNullAt(side) && in.getInt(side) == 1
 
   /** How many sources' rows must arrive before stream time passes them (CatchUp); 0 if time is by partition. */
   def alignedInputs: Int
 
+  /** All compiled expressions of the operator. */
   protected def bounds: Seq[BoundExpression]
+  /** The same operator over rows with the columns `narrow`; `moved` adapts an expression to them. */
   protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): OperatorSpec[S]
   /** The columns that the operator reads itself, by name; a frame need not have all of them. */
   protected def ownColumns: Seq[String]
+  /** The index of a column of the input row; -1 if it does not exist. */
   protected def at(name: String): Int = row.getFieldIndex(name).getOrElse(-1)
 
   /** The same operator over only the columns that it reads, and the names of those columns. */
@@ -93,15 +100,18 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   }
 }
 
+/** What the specs of folds and of joins share. */
 object OperatorSpec {
   /** The index of `row` in an environment. */
   val Row = 1
 
+  /** The struct type of a text such as `struct<n: bigint>`. */
   def struct(text: String): StructType = DataType.fromDDL(text).asInstanceOf[StructType]
 }
 
 /** The operator's work in one task: a row goes in, its output rows come out. */
 abstract class OperatorTask(spec: OperatorSpec[_]) {
+  /** Process a row of a group, both as bytes of an UnsafeRow; returns its output rows. */
   def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow]
 
   /** True if `body` succeeds; a failure is logged for row `in`, and what `body` has added to `outs` is removed. */
@@ -125,7 +135,9 @@ abstract class OperatorTask(spec: OperatorSpec[_]) {
 
 /** How a state that is an object in memory is encoded. */
 trait StateCodec[S] {
+  /** The bytes of a state. */
   def encode(state: S): Array[Byte]
+  /** The state of bytes that `encode` has returned. */
   def decode(bytes: Array[Byte]): S
   /** The approximate bytes of memory that a state takes. */
   def weight(state: S): Int

@@ -52,6 +52,7 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
 case class JoinSideSpec(before: Long, after: Long, outer: Boolean, entry: StructType, stored: BoundExpression,
     joined: BoundExpression, unmatched: BoundExpression, order: BoundExpression)
 
+/** Compiles joins. */
 object JoinSpec {
   /** Compiles the texts that spark/stream_stream_join.py writes. */
   def of(in: DataFrame, texts: Map[String, String]): JoinSpec = {
@@ -273,6 +274,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   }
 }
 
+/** The keys of chunks, and the numbers of clocks. */
 object StreamStreamJoinTask {
   /** The clock number of one side in a partition; the clock of both sides has the partition's number. */
   private def sideClock(partition: Int, side: Int): Int = -1 - 2 * partition - side

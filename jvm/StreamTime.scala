@@ -29,6 +29,7 @@ case class StreamTime(id: String) {
   }
 }
 
+/** Registers `ms_stream_time`. */
 object StreamTime {
   val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_stream_time", {
     case Seq(partition, time, id) =>

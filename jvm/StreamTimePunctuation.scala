@@ -120,6 +120,7 @@ final class PunctuationClock(first: Long, step: Long) {
   }
 }
 
+/** Registers `ms_punctuate`, and routes punctuations to tasks. */
 object StreamTimePunctuation {
   /** The column that is not null only in punctuations. */
   val Column = "punctuation"

@@ -15,10 +15,13 @@ import org.apache.spark.sql.types.BooleanType
 abstract class Barrier {
   private val inputs = new ConcurrentHashMap[Int, TableInput]
 
+  /** True once the barrier is lifted, for good. */
   def isLifted: Boolean
   /** True if streams may start; `now` is a time of the SteadyClock. */
   def isReady(now: Long): Boolean
+  /** The table input of an index. */
   def input(index: Int): TableInput = inputs.computeIfAbsent(index, _ => new TableInput(this))
+  /** The table inputs so far, by index. */
   protected def known: Map[Int, TableInput] = inputs.asScala.toMap
 
   /** Wait until streams may start, but not longer than the batch. */
@@ -51,6 +54,7 @@ final class TableBootstrapBarrier(val query: String, tables: Int, topicEnds: Map
   private var (position, since) = (-1L, 0L)
 
   override def isLifted: Boolean = lifted
+  /** Let the streams start. */
   def lift(): Unit = lifted = true
 
   /** A batch begins to read a table's partition at an offset. */
@@ -92,6 +96,7 @@ final class TableBootstrapBarrier(val query: String, tables: Int, topicEnds: Map
   }
 }
 
+/** Constants, in ms. */
 object TableBootstrapBarrier {
   /** After this time without any progress, in ms, the barrier is lifted. */
   val StuckMs = 600000L
@@ -108,12 +113,14 @@ final class TableInput(barrier: Barrier) {
   // The counts of the mirrors in executors, by mirror name.
   private val sentThere, arrivedThere = new ConcurrentHashMap[String, Long]
 
+  /** A batch begins to read a partition at an offset; `end` is the partition's end when the query started. */
   def begin(partition: Int, end: Long, from: Long): Unit = synchronized {
     if (partitions.length <= partition) partitions = partitions.padTo(partition + 1, null)
     if (partitions(partition) == null) partitions(partition) = new TablePartition(end)
     partitions(partition).reach(from)
   }
 
+  /** The partition of a number. */
   def partition(number: Int): TablePartition = partitions(number)
 
   /**
@@ -129,15 +136,20 @@ final class TableInput(barrier: Barrier) {
   private def counts(partition: Int, offset: Long) = !barrier.isLifted && partition < partitions.length &&
     partitions(partition) != null && offset < partitions(partition).end
 
+  /** A row was sent to the operator. */
   def sent(partition: Int, offset: Long): Unit = if (counts(partition, offset)) sentRows.increment()
+  /** A row has arrived in the operator. */
   def arrived(partition: Int, offset: Long): Unit = if (counts(partition, offset)) arrivedRows.increment()
+  /** True once the barrier is lifted. */
   def isLifted: Boolean = barrier.isLifted
   /** How many rows before the ends were sent to the operator, as far as this JVM knows. */
   def sentSum: Long = sentRows.sum + sentThere.values.asScala.sum
+  /** How many rows before the ends have arrived in the operator, as far as this JVM knows. */
   def arrivedSum: Long = arrivedRows.sum + arrivedThere.values.asScala.sum
   // Read positions before sent counts: a row is sent before its position is recorded as read.
   def isComplete: Boolean =
     partitions.forall(p => p == null || p.isRead) && arrivedSum >= sentSum
+  /** A number that grows with all progress. */
   def position: Long = arrivedSum + partitions.filter(_ != null).map(_.readTo).sum
 
   /** The index, partition number and end of each partition. */
@@ -173,6 +185,7 @@ final class TablePartition(val end: Long) {
   /** The attempt number of the task that reads it, here or in the last report; a later task has a greater number. */
   @volatile private[millstream] var attempt = -1L
 
+  /** All records before this offset have left the scan. */
   def readTo: Long = next
   /** All records before `from` have left the scan. */
   def reach(from: Long): Unit = next = from
@@ -225,6 +238,7 @@ object TableBootstrapBarriers {
     if (name.isEmpty) TableInputReference(BarrierReference(""), 0)
     else { val (index, query) = split(name); TableInputReference(reference(query), index) }
 
+  /** A batch begins to read a partition of a table input at an offset. */
   def begin(input: String, topic: String, partition: Int, from: Long): Unit = {
     val (index, query) = split(input)
     of(query).foreach(_.begin(index, topic, partition, from))

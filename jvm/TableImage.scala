@@ -132,6 +132,7 @@ final class TableImage(frame: DataFrame) {
   }
 }
 
+/** Creates images; the layout of their pages. */
 object TableImage {
   /** An empty image; `frame` decodes a record (key, value, rowtime, headers, partition, offset) to a row. */
   def of(frame: DataFrame): TableImage = SparkInternals.withCodegen(frame.sparkSession, true) { new TableImage(frame) }
@@ -182,6 +183,7 @@ private[millstream] final class PageCursor(pages: scala.collection.IndexedSeq[Ar
   var page: Array[Byte] = _
   var at = 0
 
+  /** Move to the next row; false at the end. */
   def next(): Boolean = {
     while (number < pages.size) {
       page = pages(number)
@@ -239,9 +241,12 @@ private final class KeyIndex {
   private final val Empty = -1L
   private final val Removed = -2L
 
+  /** The number of keys. */
   def size: Long = live
+  /** The memory of the index, in bytes. */
   def bytes: Long = places.length * 8L
 
+  /** Add the position of a key, which the index must not have. */
   def put(key: Array[Byte], from: Int, length: Int, place: Long, pages: ArrayBuffer[Array[Byte]]): Unit = {
     if (filled * 3 > places.length * 2) grow(pages)
     var slot = hash(key, from, length)

@@ -132,6 +132,7 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
   }
 }
 
+/** The transactions of this JVM's runs, by run and by checkpoint. */
 object Transactions {
   /** How long, in ms, Kafka may fail to answer before the query fails. */
   private val Outage = 120000L

@@ -91,7 +91,7 @@ def answers_of(one: NexmarkQuery) -> Source:
     return last_outcome(TOPICS.named(one.millstream), facts).catalog.sources["ANSWERS"]
 
 
-def test_what_cannot_be_said_has_no_statements_and_a_reason() -> None:
+def test_an_unsupported_query_has_no_statements_and_a_reason() -> None:
     missing = [query(number) for number in NUMBERS if query(number).missing]
     assert [one.number for one in missing] == [12]
     assert not missing[0].millstream
@@ -120,7 +120,7 @@ def test_the_order_and_the_notation_of_rows_do_not_matter() -> None:
     [[{"a": 1}], [{"a": 1}, {"a": 3}], [{"a": 1}, {"a": 2}, {"a": 2}], [{"a": 1}, {"a": 2, "b": None}]],
     ids=["missing", "other", "twice", "one column more"],
 )
-def test_a_wrong_row_is_found(actual: list[dict[str, object]]) -> None:
+def test_a_wrong_row_is_reported(actual: list[dict[str, object]]) -> None:
     expected, result = rows(map(record, ({"a": 1}, {"a": 2}))), rows(map(record, actual))
     assert difference(expected, result) != ""
     assert digest(expected) != digest(result)

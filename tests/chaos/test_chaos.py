@@ -21,7 +21,7 @@ def test_a_short_storm(guarantee: str, fault: str, tmp_path: Path) -> None:
     assert not only.failed, only.line()
 
 
-def test_a_row_that_is_lost_wrong_or_there_again_is_seen() -> None:
+def test_a_lost_wrong_or_repeated_row_is_reported() -> None:
     sink = Sink(COPY)
     for v in (1, 2, 2, 3):
         sink.add(f'"k{v}"'.encode(), {"V": v})

@@ -48,7 +48,7 @@ def answering() -> Iterator[HTTPServer]:
         server.shutdown()
 
 
-def test_what_this_machine_has_is_well() -> None:
+def test_the_checks_pass_on_this_machine() -> None:
     for check in (checks.python, checks.java_runtime, checks.spark):
         assert check(around()).outcome is WELL, check(around())
 
@@ -74,7 +74,7 @@ def test_another_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks.metadata, "version", lambda name: "3.5.0")
     monkeypatch.setattr(checks.metadata, "requires", lambda name: ["pyspark==4.3.0"])
     assert checks.spark(around()) == CheckResult(
-        NOT_WELL, "Spark 3.5.0, and millstream is made for 4.3.0", "pip install pyspark==4.3.0"
+        NOT_WELL, "Spark 3.5.0, and millstream requires 4.3.0", "pip install pyspark==4.3.0"
     )
 
 
@@ -102,7 +102,7 @@ def test_too_little_disk(tmp_path: Path) -> None:
     assert (full.outcome, "make room there" in full.remedy) == (NOT_WELL, True)
 
 
-def test_a_port_that_is_taken(answering: HTTPServer) -> None:
+def test_a_port_in_use(answering: HTTPServer) -> None:
     assert checks.port(around(listeners=f"http://127.0.0.1:{free_port()}")).outcome is WELL
     taken = checks.port(around(listeners=f"http://127.0.0.1:{answering.server_port}"))
     assert taken.fact == f"port {answering.server_port} is in use by something else"

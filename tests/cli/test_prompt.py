@@ -93,7 +93,7 @@ def test_history_is_remembered(desk: Desk) -> None:
     assert "+show streams;" in desk.history.read_text()
 
 
-def test_another_server_may_be_asked(desk: Desk, engine: FakeEngine) -> None:
+def test_the_shell_connects_to_another_server(desk: Desk, engine: FakeEngine) -> None:
     shown = desk.type("server http://localhost:1\rshow streams;\r")
     assert "no server answers at http://localhost:1" in shown
     assert not [request for request in engine.requests if request.text == "show streams;"]

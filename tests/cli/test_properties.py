@@ -99,8 +99,8 @@ def test_a_server_may_listen_on_this_machine(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "host.example"])
-def test_a_server_on_a_network_asks_for_a_login_or_is_told_not_to(host: str) -> None:
-    with pytest.raises(SetupError, match=f"whoever reaches {host} could send any statement.*\n.*--insecure"):
+def test_a_server_on_a_network_requires_a_login_or_the_insecure_flag(host: str) -> None:
+    with pytest.raises(SetupError, match=f"every client that reaches {host} can send any statement.*\n.*--insecure"):
         check_exposure(host, {}, login=False)
     check_exposure(host, {"millstream.insecure": "true"}, login=False)
     check_exposure(host, {}, login=True)

@@ -71,7 +71,7 @@ def test_an_error_in_a_file_is_reported_with_the_file_and_its_line(run: Run, tmp
     assert f"error: {file}:4: there is no stream NOWHERE" in done.err
 
 
-def test_rows_that_break_off_are_an_error(run: Run) -> None:
+def test_an_answer_that_breaks_off_is_an_error(run: Run) -> None:
     done = run("-e", "SELECT * FROM broken EMIT CHANGES;")
     assert done.code == 1
     assert done.out.splitlines()[-1].split() == ["1", "|", "one"]
@@ -137,7 +137,7 @@ def test_spooling_keeps_what_was_shown(run: Run, tmp_path: Path) -> None:
     assert file.read_text() == ROWS
 
 
-def test_no_server_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_server_is_reported_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["http://localhost:1", "-e", "SHOW STREAMS;"]) == 1
     error = capsys.readouterr().err
     assert error.startswith("error: no server answers at http://localhost:1 (Connection refused)\n  hint: start one")

@@ -69,7 +69,7 @@ def test_widths(natural: list[int], room: int, widths: list[int]) -> None:
     ("natural", "room", "count"),
     [([3, 5], 20, 2), ([30, 30], 22, 2), ([30, 30], 21, 1), ([3] * 19, 60, 12), ([], 9, 0)],
 )
-def test_comfort(natural: list[int], room: int, count: int) -> None:
+def test_comfortable_number_of_columns(natural: list[int], room: int, count: int) -> None:
     assert comfortable(natural, room) == count
 
 
@@ -92,7 +92,7 @@ def test_split(text: str, statements: list[tuple[str, int]]) -> None:
     assert [(statement.text, statement.line) for statement in split(text)] == statements
 
 
-def test_control_characters_are_shown_and_not_obeyed() -> None:
+def test_control_characters_are_shown_escaped() -> None:
     assert printable("a\x1b[2Jb\tc\nd") == "a\\x1b[2Jb    c\nd"
 
 

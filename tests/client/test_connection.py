@@ -79,7 +79,7 @@ def test_an_answer_without_a_type_stays_a_mapping(connection: Connection) -> Non
     }
 
 
-def test_a_refused_statement_tells_code_message_statement_and_what_was_done(connection: Connection) -> None:
+def test_a_refused_statement_has_code_message_statement_and_earlier_answers(connection: Connection) -> None:
     with pytest.raises(StatementRefused) as refused:
         connection.execute("SHOW STREAMS; DESCRIBE nowhere;")
     assert refused.value.code == 40001
@@ -218,7 +218,7 @@ def test_inserts_are_acknowledged(connection: Connection, engine: ClientEngine) 
     assert [row["ID"] for row in engine.inserted] == list(range(100, 2600))
 
 
-def test_refused_rows_are_told_and_the_others_are_written(connection: Connection, engine: ClientEngine) -> None:
+def test_refused_rows_are_reported_and_the_others_are_written(connection: Connection, engine: ClientEngine) -> None:
     rows = [{"ID": 12}, {"ID": 13}, {"ID": 14}]
     with pytest.raises(InsertError, match="1 of 3 rows were refused; row 1: ID 13 is bad luck") as refused:
         connection.insert("ORDERS", rows)

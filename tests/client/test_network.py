@@ -59,7 +59,7 @@ def connected_async(handler: Handler, retry: RetryPolicy = AT_ONCE) -> AsyncConn
     return AsyncConnection(http, server, SessionSettings(), 1.0, retry)
 
 
-def test_what_changes_nothing_is_sent_again_when_it_broke_off() -> None:
+def test_requests_that_change_nothing_are_repeated_after_a_broken_connection() -> None:
     server = FlakyServer(httpx.ReadError, httpx.RemoteProtocolError)
     assert len(connected(server).execute("SHOW STREAMS;")) == 1
     assert server.requests == 3
@@ -72,7 +72,7 @@ def test_attempts_come_to_an_end() -> None:
     assert server.requests == 3
 
 
-def test_what_may_have_been_carried_out_is_not_sent_again() -> None:
+def test_requests_that_may_have_been_executed_are_not_repeated() -> None:
     server = FlakyServer(httpx.ReadError)
     with pytest.raises(ConnectionFailed):
         connected(server).execute("CREATE STREAM a AS SELECT 1;")
@@ -82,13 +82,13 @@ def test_what_may_have_been_carried_out_is_not_sent_again() -> None:
     assert server.requests == 1
 
 
-def test_what_never_reached_a_server_is_sent_again_whatever_it_is() -> None:
+def test_requests_that_never_reached_a_server_are_repeated() -> None:
     server = FlakyServer(httpx.ConnectError, httpx.ConnectTimeout)
     connected(server).execute("CREATE STREAM a AS SELECT 1;")
     assert server.requests == 3
 
 
-def test_a_server_that_is_not_ready_is_asked_again() -> None:
+def test_a_request_to_a_server_that_is_not_ready_is_repeated() -> None:
     body = {"error_code": 50302, "message": "not ready"}
     server = FlakyServer(httpx.Response(503, json=body, headers={"Retry-After": "10"}))
     connected(server).execute("CREATE STREAM a AS SELECT 1;")
@@ -183,7 +183,7 @@ def test_what_is_no_address(url: str) -> None:
         millstream.connect(url)
 
 
-def test_a_user_and_a_token_are_too_much() -> None:
+def test_a_user_together_with_a_token_is_refused() -> None:
     with pytest.raises(MillstreamError, match="a user and a token"):
         millstream.connect("http://host:1", user="a", token="b")
 
@@ -225,7 +225,7 @@ def tls_server(certificate: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_tls_trusts_the_authorities_that_it_is_told_of(tmp_path: Path) -> None:
+def test_tls_trusts_the_configured_authorities(tmp_path: Path) -> None:
     trust, certificate = server_files(tmp_path)
     with tls_server(certificate) as url:
         for verify in (trust, str(trust), ssl.create_default_context(cafile=trust), False):

@@ -31,6 +31,6 @@ def test_no_class_name_is_defined_twice() -> None:
     assert {name for name, count in counts.items() if count > 1} == SHARED
 
 
-def test_a_second_class_is_found() -> None:
+def test_a_second_class_of_one_name_is_reported() -> None:
     assert list(python_classes("class A:\n    class B: ...\nclass A: ...")) == ["A", "A", "B"]
     assert SCALA_CLASS.findall("final case class A(x: Int)\n  private[p] trait B\n") == ["A", "B"]

@@ -25,7 +25,7 @@ def build(configuration: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
-def test_the_site_builds_and_stands_alone(tmp_path: Path) -> None:
+def test_the_site_builds_and_is_self_contained(tmp_path: Path) -> None:
     done = build(ROOT / "mkdocs.yml", tmp_path)
     assert done.returncode == 0, done.stderr
     pages = list(tmp_path.rglob("*.html"))

@@ -76,7 +76,7 @@ def test_statements_and_answers() -> None:
     golden.check(HERE / "statements.sql", answer)
 
 
-def test_secrets_are_sent_to_connect_and_shown_to_nobody() -> None:
+def test_secrets_are_sent_to_connect_and_never_shown() -> None:
     text = "CREATE SOURCE CONNECTOR c WITH (\"connector.class\"='FileStreamSource', \"database.password\"='hush');"
     requests, _, shown = answer(text).partition('\n{"@type"')
     assert requests.count('"database.password": "hush"') == 2
@@ -195,6 +195,6 @@ def test_an_address_with_a_password_is_shown_without_it() -> None:
     assert ConnectAccess("http://me:hush@worker:8083", 5.0).shown == "http://[hidden]@worker:8083"
 
 
-def test_an_address_that_is_none() -> None:
+def test_an_address_that_is_not_valid() -> None:
     with pytest.raises(SetupError, match=r"ksql\.connect\.url is not a URL"):
         ConnectClient(ConnectAccess("http://worker:port", 5.0))

@@ -8,7 +8,7 @@ from millstream.spark import transactions
 ONCE = effective({"processing.guarantee": "EXACTLY_ONCE_V2"})
 
 
-def test_the_guarantee_is_known_in_any_case() -> None:
+def test_the_name_of_the_guarantee_is_case_insensitive() -> None:
     assert transactions.is_exactly_once(ONCE)
     assert not transactions.is_exactly_once(effective({}))
 

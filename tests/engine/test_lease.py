@@ -91,7 +91,7 @@ def lease(coordinator: FakeCoordinator, extended: threading.Event) -> Iterator[L
 
 
 @pytest.mark.parametrize("refusal", [KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS])
-def test_a_commit_that_a_rebalance_refuses_is_made_again(
+def test_a_commit_that_a_rebalance_refuses_is_repeated(
     lease: Lease, coordinator: FakeCoordinator, extended: threading.Event, refusal: int
 ) -> None:
     """Another server joins: in the new generation the partition is still ours, and no callback is called."""
@@ -136,7 +136,7 @@ def test_a_server_that_was_replaced_leads_no_more(lease: Lease, coordinator: Fak
     assert not lease.held
 
 
-def test_a_timeout_that_the_broker_does_not_allow_is_told(coordinator: FakeCoordinator) -> None:
+def test_a_timeout_that_the_broker_does_not_allow_is_reported(coordinator: FakeCoordinator) -> None:
     coordinator.error = KafkaError(KafkaError.INVALID_SESSION_TIMEOUT)
     lease = Lease(FakeClient(), "log", "s", "one", 1_000)  # type: ignore[arg-type]
     lease.start()

@@ -149,7 +149,7 @@ def test_other_shapes(first: str, other: str, planning: Planning) -> None:
         "SELECT V FROM TI;",
     ],
 )
-def test_what_has_no_template(text: str, planning: Planning) -> None:
+def test_shapes_without_a_template(text: str, planning: Planning) -> None:
     planning.learn(text)
     assert planning.find(text) is None
 
@@ -162,7 +162,7 @@ def test_what_has_no_template(text: str, planning: Planning) -> None:
         *("SELECT V -- '\n FROM TI WHERE K = 'x';", "SELECTED V;", "SELECT " + "V, " * 1000 + "V FROM TI;"),
     ],
 )
-def test_what_has_no_shape(text: str) -> None:
+def test_statements_without_a_shape(text: str) -> None:
     assert shape_of(text) is None
 
 

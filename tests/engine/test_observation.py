@@ -66,7 +66,7 @@ def nothing(statement: tree.Statement, catalog: Catalog) -> str:
     return ""
 
 
-def test_lag_is_what_is_left_to_read_of_topics_that_are_there() -> None:
+def test_lag_counts_unread_records_of_existing_topics() -> None:
     places = list(lags(FIGURES["positions"], {"in": {0: 10, 1: 2}}))
     assert places == [
         {"topic": "in", "partition": 0, "position": 7, "lag": 3},
@@ -87,7 +87,7 @@ def test_what_is_observed(engine: Any) -> None:
     assert observed["server"]["leads"]
 
 
-def test_what_one_may_not_read_is_not_there_nor_what_touches_it(engine: Any) -> None:
+def test_sources_without_read_right_and_their_queries_are_left_out(engine: Any) -> None:
     observer = Observer(engine)
 
     def not_out(statement: tree.Statement, catalog: Catalog) -> str:
@@ -99,7 +99,7 @@ def test_what_one_may_not_read_is_not_there_nor_what_touches_it(engine: Any) -> 
     assert len(observer.observe(nothing)["queries"]) == 2
 
 
-def test_a_kafka_that_is_away_is_not_asked_again_at_once(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_pause_after_kafka_did_not_answer(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observation, "FRESH", 0)
     monkeypatch.setattr(observation, "ENDS_FRESH", 0)
     engine.kafka.is_away, observer = True, Observer(engine)

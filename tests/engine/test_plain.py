@@ -34,7 +34,7 @@ trees = st.builds(Tree, st.dictionaries(st.text(), leaves), st.dictionaries(st.i
 
 
 @given(trees)
-def test_what_goes_in_comes_out(tree: Tree) -> None:
+def test_a_value_is_read_back_from_its_plain_form(tree: Tree) -> None:
     assert from_plain(Tree, json.loads(json.dumps(to_plain(tree)))) == tree
 
 

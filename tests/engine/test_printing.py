@@ -42,7 +42,7 @@ def test_the_likeliest_format_comes_first() -> None:
         ({0: (0, 0), 1: (6, 7)}, None),
     ],
 )
-def test_an_empty_topic_is_said_to_be_empty(bounds: dict[int, tuple[int, int]], first: str | None) -> None:
+def test_print_of_an_empty_topic(bounds: dict[int, tuple[int, int]], first: str | None) -> None:
     reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: None)
     kafka: Any = SimpleNamespace(
         bounds=lambda topic: bounds, ends=lambda topic: dict.fromkeys(bounds, 0), reader=lambda: nullcontext(reader)

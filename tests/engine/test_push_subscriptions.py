@@ -594,7 +594,7 @@ def test_plans_without_state_share(select: str) -> None:
     assert CAN_SHARE(select)
 
 
-def test_a_filter_over_a_table_shares_if_only_changes_are_asked_for() -> None:
+def test_a_filter_over_a_table_shares_if_only_changes_are_requested() -> None:
     assert can_share(plan("SELECT id FROM t WHERE v > 1"), only_changes=True)
     assert not can_share(plan("SELECT id, COUNT(*) FROM s GROUP BY id"), only_changes=True)
 

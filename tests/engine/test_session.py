@@ -16,17 +16,17 @@ def session(**properties: object) -> RequestSession:
     return RequestSession(Request("", properties), SERVER)
 
 
-def hear(heard: RequestSession, text: str) -> bool:
-    return heard.apply(parse_one(text))
+def apply(request_session: RequestSession, text: str) -> bool:
+    return request_session.apply(parse_one(text))
 
 
 def test_a_session_overrides_the_server_until_unset() -> None:
-    heard = session()
-    assert heard.settings["auto.offset.reset"] == "latest"
-    assert hear(heard, "SET 'auto.offset.reset'='earliest';")
-    assert heard.settings["auto.offset.reset"] == "earliest"
-    assert hear(heard, "UNSET 'ksql.streams.auto.offset.reset';")
-    assert heard.settings["auto.offset.reset"] == "latest"
+    request_session = session()
+    assert request_session.settings["auto.offset.reset"] == "latest"
+    assert apply(request_session, "SET 'auto.offset.reset'='earliest';")
+    assert request_session.settings["auto.offset.reset"] == "earliest"
+    assert apply(request_session, "UNSET 'ksql.streams.auto.offset.reset';")
+    assert request_session.settings["auto.offset.reset"] == "latest"
 
 
 def test_properties_of_a_request_are_sets() -> None:
@@ -56,37 +56,37 @@ def test_what_cannot_be_set_is_refused_with_a_reason(name: str, value: str, why:
 
 
 def test_a_value_that_is_no_value_of_its_setting_is_refused_where_it_is_set() -> None:
-    heard = session()
+    request_session = session()
     with pytest.raises(SettingRefused, match="one of none, gzip"):
-        hear(heard, "SET 'compression.type'='bogus';")
-    assert hear(heard, "SET 'compression.type'='LZ4';")
-    assert heard.properties == {"compression.type": "lz4"}
+        apply(request_session, "SET 'compression.type'='bogus';")
+    assert apply(request_session, "SET 'compression.type'='LZ4';")
+    assert request_session.properties == {"compression.type": "lz4"}
 
 
 def test_variables_are_defined_and_undefined_without_case() -> None:
-    heard = session()
-    assert hear(heard, "DEFINE Where = 'here';")
-    assert heard.variables == {"WHERE": "here"}
-    assert heard.written_variables == {"Where": "here"}
-    assert hear(heard, "DEFINE where = 'there';")
-    assert heard.written_variables == {"where": "there"}
-    assert hear(heard, "UNDEFINE where;")
+    request_session = session()
+    assert apply(request_session, "DEFINE Where = 'here';")
+    assert request_session.variables == {"WHERE": "here"}
+    assert request_session.written_variables == {"Where": "here"}
+    assert apply(request_session, "DEFINE where = 'there';")
+    assert request_session.written_variables == {"where": "there"}
+    assert apply(request_session, "UNDEFINE where;")
     with pytest.raises(SettingRefused, match="where"):
-        hear(heard, "UNDEFINE where;")
+        apply(request_session, "UNDEFINE where;")
 
 
-def test_other_statements_are_none_of_its_business() -> None:
-    assert not hear(session(), "SHOW STREAMS;")
+def test_other_statements_do_not_change_a_session() -> None:
+    assert not apply(session(), "SHOW STREAMS;")
 
 
 def test_variables_of_a_session_have_a_bound() -> None:
     """Each may be twice the one before: thirty of them would be more than any memory."""
-    heard = session()
-    heard.variables["X"] = "y" * 1_000_000
+    request_session = session()
+    request_session.variables["X"] = "y" * 1_000_000
     with pytest.raises(SettingRefused, match="the variables of a session may have 1048576 characters together"):
-        hear(heard, f"DEFINE z = '{'y' * 50_000}';")
-    hear(heard, "DEFINE x = 'short';")
-    hear(heard, f"DEFINE z = '{'y' * 50_000}';")
+        apply(request_session, f"DEFINE z = '{'y' * 50_000}';")
+    apply(request_session, "DEFINE x = 'short';")
+    apply(request_session, f"DEFINE z = '{'y' * 50_000}';")
     with pytest.raises(RequestFailed, match="the variables of a session"):
         RequestSession(Request("", {}, {"a": "y" * 600_000, "b": "y" * 600_000}), SERVER)
 

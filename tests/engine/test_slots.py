@@ -9,7 +9,7 @@ from millstream.model.errors import StatementError
 SETTINGS = {"millstream.slots": "8"}
 
 
-def test_what_is_free_can_be_had() -> None:
+def test_free_slots_are_available() -> None:
     check_slots(after(SOURCE, QUERY), elsewhere=2, needed=3, settings=SETTINGS)
 
 

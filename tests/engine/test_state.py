@@ -59,7 +59,7 @@ def test_alter_system_is_in_the_state_and_a_running_query_keeps_its_settings() -
     assert altered.statuses["cluster/linger.ms/alter"].message == "System property linger.ms was set to 7."
 
 
-def test_a_query_is_wanted_from_the_offsets_of_its_command() -> None:
+def test_a_desired_query_has_the_start_offsets_of_its_command() -> None:
     state = after(SOURCE, QUERY)
     (desired,) = state.desired.values()
     assert (desired.query.id, desired.starts, desired.slots, desired.running) == ("CSAS_BIG_0", {"s": {0: 5}}, 3, True)
@@ -132,7 +132,7 @@ def test_queries_of_earlier_versions_keep_the_tasks_that_they_had(
     assert query.tasks == shared
 
 
-def test_topics_are_made_and_deleted_by_steps() -> None:
+def test_topics_are_created_and_deleted_by_steps() -> None:
     (create,) = last(SOURCE, QUERY).topics
     assert isinstance(create, CreateTopic)
     assert (create.name, create.partitions) == ("BIG", 3)
@@ -152,7 +152,7 @@ def test_a_terminated_query_is_gone_and_its_sink_stays() -> None:
     assert "BIG" in state.catalog.sources
 
 
-def test_a_query_that_is_made_again_begins_anew_and_one_that_is_replaced_goes_on() -> None:
+def test_a_query_that_is_dropped_and_created_begins_anew_and_one_that_is_replaced_continues() -> None:
     insert = "INSERT INTO t WITH (QUERY_ID='mine') SELECT * FROM s;"
     other = "CREATE STREAM t (id INT KEY, v STRING) WITH (kafka_topic='s', value_format='JSON');"
     one = after(SOURCE, other, insert).desired["MINE"]
@@ -198,7 +198,7 @@ def test_a_rebuild_is_stored_before_its_first_query_and_keeps_its_store() -> Non
     }
 
 
-def test_a_command_that_makes_no_sense_changes_its_status_only() -> None:
+def test_a_command_that_cannot_be_planned_changes_only_its_status() -> None:
     state = after(SOURCE)
     done = applied(state, 1, logged("DROP STREAM nowhere;"))
     assert done.failure is not None
@@ -223,7 +223,7 @@ def test_a_command_survives_its_record() -> None:
     assert b"secret" not in record
 
 
-def test_a_query_knows_how_its_sinks_topic_is_made_if_it_made_it() -> None:
+def test_a_query_has_the_topic_step_of_its_sink_if_it_created_the_topic() -> None:
     topic = after(SOURCE, QUERY).desired["CSAS_BIG_0"].topic
     assert topic == CreateTopic("BIG", 3, 1, {"cleanup.policy": "delete"})
     there = applied(after(SOURCE), 1, logged(QUERY, {**TOPICS, "BIG": TopicFacts(1)})).state.desired["CSAS_BIG_0"].topic

@@ -87,9 +87,7 @@ def state(supervisor: Supervisor) -> str:
     return health.state if health else ""
 
 
-def test_what_is_wanted_runs_and_what_is_not_is_stopped_and_forgotten(
-    supervisor: Supervisor, runner: FakeRunner
-) -> None:
+def test_desired_queries_run_and_others_are_stopped_and_forgotten(supervisor: Supervisor, runner: FakeRunner) -> None:
     one = desired()
     supervisor.set_desired(one)
     wait_for(lambda: runner.started, "the start")
@@ -150,7 +148,7 @@ def test_a_query_that_cannot_start_is_tried_later(supervisor: Supervisor, runner
     wait_for(lambda: state(supervisor) == "RUNNING", "the second try")
 
 
-def test_abandoning_aborts_all_and_forgets_nothing(supervisor: Supervisor, runner: FakeRunner) -> None:
+def test_abandoning_aborts_all_queries_and_keeps_their_checkpoints(supervisor: Supervisor, runner: FakeRunner) -> None:
     supervisor.set_desired(desired())
     wait_for(lambda: runner.started, "the start")
     supervisor.abandon()

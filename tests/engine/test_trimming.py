@@ -79,7 +79,7 @@ def test_topics_of_the_queries_that_run_here_are_trimmed_once_a_period(monkeypat
     assert set(kafka.calls) == {("W", HOUR)}
 
 
-def test_what_is_behind_the_newest_record_goes(kafka: BrokerClient) -> None:
+def test_records_older_than_the_retention_are_removed(kafka: BrokerClient) -> None:
     name = kafka.create_topic(partitions=3, config={"cleanup.policy": "compact,delete", "retention.ms": "-1"})
     for partition, seconds in enumerate([(1, 9, 4, 30, 25, 17), (5, 6, 7)]):
         for second in seconds:

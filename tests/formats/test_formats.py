@@ -23,7 +23,7 @@ REFUSED = [
     ("PROTOBUF", [Map(BIGINT, STRING)], "PROTOBUF only supports MAP types with STRING keys"),
     ("PROTOBUF", [Array(Array(BIGINT))], "PROTOBUF has no ARRAY or MAP directly inside another, column: `C0`"),
     ("PROTOBUF", [Struct((Field("a b", STRING),))], "a name is a letter, then letters, digits and '_': a b"),
-    ("PROTOBUF", [Struct((Field("A", STRING), Field("A_", STRING)))], "it cannot tell A from A_"),
+    ("PROTOBUF", [Struct((Field("A", STRING), Field("A_", STRING)))], "it cannot distinguish A from A_"),
     ("AVRO", [Struct((Field("@ID", STRING),))], "Schema is not compatible with Avro: Illegal initial character: @ID"),
     ("AVRO", [Struct((Field("A.B", STRING),))], "Schema is not compatible with Avro: Illegal character in: A.B"),
 ]
@@ -51,7 +51,7 @@ def test_a_format_holds(name: str, types: list) -> None:
     assert FORMATS[name].refusal("KEY", columns(types)) is None
 
 
-def test_formats_are_found_in_any_case() -> None:
+def test_format_names_are_case_insensitive() -> None:
     assert find("json") is FORMATS["JSON"]
     assert find("xml") is None
 

@@ -63,7 +63,7 @@ def test_records_in_a_bare_struct_are_named_as_those_in_a_record_of_its_columns(
     ("nulls", "field"),
     [(None, "int32 A = 1;"), ("OPTIONAL", "optional int32 A = 1;"), ("WRAPPER", "google.protobuf.Int32Value A = 1;")],
 )
-def test_how_protobuf_tells_nulls(nulls: str | None, field: str) -> None:
+def test_how_protobuf_represents_nulls(nulls: str | None, field: str) -> None:
     assert field in TRANSLATORS["PROTOBUF"].text(declared("a INT"), True, "", nulls)
 
 

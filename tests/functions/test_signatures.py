@@ -44,7 +44,7 @@ def test_each_signature_has_an_example(calls: list[typed.TypedCall]) -> None:
     assert [call_text(f.name, s) for f, s in signatures() if id(s) not in seen] == []
 
 
-def test_what_repeats_is_there_once_and_more_than_once(calls: list[typed.TypedCall]) -> None:
+def test_repeated_parameters_are_called_with_none_and_with_several_arguments(calls: list[typed.TypedCall]) -> None:
     seen = {(id(c.resolved.signature), min(_repeats(c), 2)) for c in calls if c.resolved.signature.variadic is not None}
     varying = [(f, s) for f, s in signatures() if s.variadic is not None]
     assert [(call_text(f.name, s), n) for f, s in varying for n in (0, 2) if (id(s), n) not in seen] == []

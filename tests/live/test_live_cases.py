@@ -38,7 +38,7 @@ def wire(broker: BrokerProcess, spark: SparkSession) -> BrokerTopics:
     return BrokerTopics(broker.bootstrap, spark)
 
 
-def test_the_sample_is_what_it_is_said_to_be() -> None:
+def test_the_sample_has_sixty_cases_of_which_twenty_are_killed() -> None:
     assert len(set(LISTED)) == len(LISTED) == 60
     assert len(set(KILLED)) == len(KILLED) == 20
     assert set(KILLED) < set(LISTED)

@@ -146,7 +146,7 @@ def test_what_connect_refuses(server: EngineProcess, kafka: BrokerClient, tmp_pa
     assert server.execute("DROP CONNECTOR IF EXISTS c;")[0]["@type"] == "warning_entity"
 
 
-def test_a_name_that_is_taken(server: EngineProcess, kafka: BrokerClient, tmp_path: Path) -> None:
+def test_creating_a_connector_whose_name_exists(server: EngineProcess, kafka: BrokerClient, tmp_path: Path) -> None:
     text = source("taken", kafka.unique("taken"), tmp_path / "no.txt")
     server.execute(text)
     taken = refused(server, text)

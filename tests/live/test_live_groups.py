@@ -38,7 +38,7 @@ def test_each_row_of_a_stream_gives_its_groups_new_row(server: EngineProcess, ka
     assert changes(records, b'"b"') == [{"N": 1, "S": 2, "IDS": [2]}]
 
 
-def test_a_table_takes_its_old_row_back(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_a_tables_old_row_is_removed_from_its_group(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, "TABLE", "PRIMARY KEY")
     server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, SUM(v) AS s FROM {name} GROUP BY g;")
     rows = [("1", {"g": "a", "v": 1}), ("2", {"g": "a", "v": 2}), ("1", {"g": "b", "v": 5}), ("2", None)]

@@ -51,7 +51,7 @@ def test_a_stream_looks_up_the_tables_row_of_the_moment(server: EngineProcess, k
     assert rows(kafka, f"{stream}_J", 1) == [(b"7", ("a", "seven"), 20)]
 
 
-def test_tables_tell_each_change_of_either(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_table_table_join_emits_each_change_of_either(server: EngineProcess, kafka: BrokerClient) -> None:
     (left, one), (right, two) = declare(server, kafka, "TABLE"), declare(server, kafka, "TABLE")
     server.execute(
         f"CREATE TABLE {left}_J AS SELECT ROWKEY, l.v AS l, r.v AS r FROM {left} l FULL JOIN {right} r ON l.id = r.id;"
@@ -64,9 +64,7 @@ def test_tables_tell_each_change_of_either(server: EngineProcess, kafka: BrokerC
     assert [r[2] for r in rows(kafka, f"{left}_J", 4)] == [10, 10, 20, 30]
 
 
-def test_streams_meet_near_in_time_or_are_told_alone_when_it_is_over(
-    server: EngineProcess, kafka: BrokerClient
-) -> None:
+def test_stream_stream_join_emits_matches_and_then_unmatched_rows(server: EngineProcess, kafka: BrokerClient) -> None:
     (left, one), (right, two) = declare(server, kafka, "STREAM"), declare(server, kafka, "STREAM", 3)
     server.execute(
         f"CREATE STREAM {left}_J AS SELECT l.id, l.v AS l, r.v AS r FROM {left} l LEFT JOIN {right} r "
@@ -80,7 +78,7 @@ def test_streams_meet_near_in_time_or_are_told_alone_when_it_is_over(
     assert rows(kafka, f"{left}_J", 2)[1] == (b"1", ("b", None), 6_000)
 
 
-def test_a_foreign_key_is_followed_and_both_tables_tell(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_a_foreign_key_join_emits_changes_of_both_tables(server: EngineProcess, kafka: BrokerClient) -> None:
     (left, one), (right, two) = declare(server, kafka, "TABLE"), declare(server, kafka, "TABLE", 2)
     server.execute(
         f"CREATE TABLE {left}_J AS SELECT l.id, l.v AS l, r.v AS r FROM {left} l LEFT JOIN {right} r ON l.g = r.id;"

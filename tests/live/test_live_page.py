@@ -91,7 +91,7 @@ def carry_out(page: Page, text: str) -> None:
     page.locator("#run").click()
 
 
-def test_a_pipeline_is_typed_seen_and_broken(
+def test_a_pipeline_is_entered_shown_and_failing(
     chromium: Browser, server: ServerProcess, kafka_with_load: BrokerClient, tmp_path: Path
 ) -> None:
     with opened(chromium, server.url) as page:

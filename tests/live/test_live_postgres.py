@@ -15,7 +15,7 @@ from support.kafka import BrokerClient
 pytestmark = pytest.mark.live
 
 
-def test_a_table_is_made_filled_and_asked(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_a_table_is_created_filled_and_queried(server: EngineProcess, kafka: BrokerClient) -> None:
     name, port = kafka.unique("pgorders").replace("-", "_"), server.postgres()
     address = f"host=127.0.0.1 port={port} user=me dbname=millstream"
     with psycopg.connect(address, autocommit=True, row_factory=dict_row) as connection:

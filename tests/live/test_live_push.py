@@ -104,7 +104,9 @@ def test_many_clients_get_all_rows_of_one_consumer(server: ServerProcess, kafka:
     gone(server)
 
 
-def test_a_client_that_does_not_read_is_ended_and_delays_nobody(server: ServerProcess, kafka: BrokerClient) -> None:
+def test_a_client_that_does_not_read_is_ended_without_delaying_others(
+    server: ServerProcess, kafka: BrokerClient
+) -> None:
     name, topic = declare(server, kafka)
     text = f"SELECT id, v FROM {name} EMIT CHANGES;"
     slow, *readers = (PushClient(server, text) for _ in range(4))

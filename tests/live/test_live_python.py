@@ -111,7 +111,7 @@ WAYS = {
 }
 
 
-def test_a_function_does_no_more_than_the_server_says(
+def test_a_function_is_confined_by_the_servers_settings(
     running: EngineProcess, kafka: BrokerClient, tmp_path: Path
 ) -> None:
     """Forbidden operations fail with an entry in the processing log, and the query continues; unconfined they

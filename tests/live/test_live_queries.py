@@ -115,13 +115,13 @@ def test_print_shows_records_and_guesses_their_formats(server: EngineProcess, ka
     ]
 
 
-def test_slots_run_out_with_a_word_about_it(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_a_query_without_free_slots_is_refused_with_the_reason(server: EngineProcess, kafka: BrokerClient) -> None:
     name, _ = declare(server, kafka, partitions=65)
     with pytest.raises(RequestFailed, match="needs 65 task slots"):
         derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
 
 
-def test_a_topic_that_kafka_would_not_make_is_refused_before_anything_is_written(server: EngineProcess) -> None:
+def test_a_topic_that_kafka_would_not_create_is_refused_before_anything_is_written(server: EngineProcess) -> None:
     with pytest.raises(RequestFailed, match="would not create"):
         server.execute(
             "CREATE STREAM wide (v INT) WITH (kafka_topic='wide', value_format='JSON', partitions=1, replicas=3);"
@@ -138,7 +138,7 @@ def test_assert_topic(server: EngineProcess, kafka: BrokerClient) -> None:
     assert failed.value.code == 41700
 
 
-def test_a_query_stops_when_its_topic_was_deleted_and_made_again(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_a_query_stops_when_its_topic_was_deleted_and_recreated(server: EngineProcess, kafka: BrokerClient) -> None:
     """The query fails with that reason, and starts anew after the topic is created again."""
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
@@ -156,7 +156,7 @@ def test_a_query_stops_when_its_topic_was_deleted_and_made_again(server: EngineP
     wait_for(lambda: b"7" in {r.key for r in kafka.consume_all(f"{name}_OUT", kafka.ends(f"{name}_OUT"))}, "new output")
 
 
-def test_a_query_reads_from_the_moment_it_was_made(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_a_query_reads_what_is_written_after_its_creation(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka)
     kafka.produce(topic, "1", {"v": "before"})
     server.execute("SHOW STREAMS;")
@@ -197,7 +197,7 @@ def test_a_filtered_table_writes_tombstones(server: EngineProcess, kafka: Broker
         server.rows(f"SELECT * FROM {name};", 1)
 
 
-def test_a_sink_topic_that_somebody_deleted_is_made_again(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_a_deleted_sink_topic_is_recreated(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     kafka.produce(topic, "1", {"v": "a"})

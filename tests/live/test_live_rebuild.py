@@ -87,7 +87,7 @@ def test_a_rebuild_survives_a_crash_and_takes_over_the_name(
     server.close()
 
 
-def test_a_rebuild_is_given_up(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
+def test_a_rebuild_is_dropped(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
     name = kafka.create_topic(kafka.unique("given").replace("-", "_").upper())
     table = f"{name}_N"
     server = begin("two", **{"millstream.data.dir": str(tmp_path), "ksql.service.id": name})

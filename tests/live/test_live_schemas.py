@@ -285,7 +285,7 @@ def test_dropping_a_topic_drops_its_subject(
     assert not {f"{topic}-key", f"{topic}-value"} & set(httpx.get(f"{registry.url}/subjects").json())
 
 
-def test_what_the_registry_refuses_is_refused_in_its_words(
+def test_a_refusal_of_the_registry_has_its_message(
     server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
 ) -> None:
     topic = kafka.create_topic()

@@ -46,7 +46,7 @@ def test_state_ends_with_its_windows(server: EngineProcess, kafka: BrokerClient)
     assert "last-message: " in described(server, "TICKED")["statistics"]
 
 
-def test_rows_without_a_join_key_are_told(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_rows_without_a_join_key_are_logged(server: EngineProcess, kafka: BrokerClient) -> None:
     left, right = kafka.create_topic(), kafka.create_topic()
     server.execute(
         f"CREATE STREAM sent (id STRING KEY, to_id STRING) WITH (kafka_topic='{left}', value_format='JSON');"

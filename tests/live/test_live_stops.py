@@ -106,7 +106,7 @@ def test_a_server_that_is_stopped_and_started_again(server: RestartedServer, kaf
     check(kafka, name, load.written)
 
 
-def test_a_query_that_is_replaced_says_no_row_of_the_old_sql_again(
+def test_a_query_that_is_replaced_repeats_no_row_of_the_old_sql(
     server: RestartedServer, kafka: BrokerClient, name: str
 ) -> None:
     """One partition after the other: even numbers up to a place in the topic, then odd ones from there on."""

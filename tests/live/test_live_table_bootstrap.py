@@ -63,7 +63,7 @@ def all_named(joined: dict[int, Any], first: int, name: str) -> bool:
     return all(joined[i] == (name, f"room{i}") for i in range(first, first + ROWS))
 
 
-def test_what_was_there_first_is_joined(
+def test_rows_that_were_in_the_table_first_are_joined(
     begin: Callable[..., EngineProcess], kafka: BrokerClient, topics: dict[str, str]
 ) -> None:
     fill(kafka, topics, 0, "first")

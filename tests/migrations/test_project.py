@@ -91,7 +91,7 @@ def test_without_a_project(words: tuple[str, ...], message: str, capsys: pytest.
     assert "hint: give it with -c, or make a project" in error
 
 
-def test_what_cannot_be_made(config: MigrationConfig, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_cannot_be_created(config: MigrationConfig, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(config.folder / CONFIG_FILE)
     assert main(["migrations", "new-project", str(config.folder), URL]) == 1
     assert "there is a project in" in capsys.readouterr().err

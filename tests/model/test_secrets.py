@@ -48,7 +48,7 @@ def test_the_table_and_the_rule_agree(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted({*properties.DECLARED, *properties.CREATE_AS, *properties.INSERTED}))
-def test_nothing_that_with_knows_is_masked(name: str) -> None:
+def test_no_property_of_with_clauses_is_masked(name: str) -> None:
     """Or a statement would mean something else in the log."""
     text = f"CREATE STREAM s WITH ({name}='x') AS SELECT 1;"
     assert masked(text) == text

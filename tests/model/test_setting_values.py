@@ -26,7 +26,7 @@ def test_what_settings_take() -> None:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_default_is_valid_and_stored_as_it_stands(name: str) -> None:
+def test_a_default_is_valid_and_in_its_stored_form(name: str) -> None:
     setting = SETTINGS[name]
     assert setting.valid.read(setting.default) == setting.default
 

@@ -41,7 +41,7 @@ def page(chromium: Browser, url: str) -> Iterator[Page]:
         yield visited
 
 
-def test_what_flows_is_drawn_from_topic_to_sink(page: Page) -> None:
+def test_the_page_draws_queries_from_topic_to_sink(page: Page) -> None:
     for id in ("topic:in_0", "source:IN_0", "query:CSAS_OUT_0", "source:OUT_0"):
         expect(page.locator(f'[data-id="{id}"]')).to_be_visible()
     places = [
@@ -61,7 +61,7 @@ def test_a_query_that_fails_turns_red_with_its_reason(page: Page, engine: PageEn
     expect(page.locator("#detail .plan")).to_have_text("Write STREAM OUT")
 
 
-def test_a_query_is_paused_and_resumed_after_it_was_asked(page: Page, engine: PageEngine) -> None:
+def test_a_query_is_paused_and_resumed_after_confirmation(page: Page, engine: PageEngine) -> None:
     page.locator('[data-id="query:CSAS_OUT_0"]').click()
     page.get_by_role("button", name="PAUSE").click()
     page.get_by_role("button", name="Cancel").click()
@@ -172,7 +172,7 @@ def test_a_narrow_screen_has_nothing_beside_it(chromium: Browser, url: str, view
         assert (back == "rgb(13, 18, 25)") is dark
 
 
-def test_a_server_with_users_is_asked_with_a_login(chromium: Browser, tmp_path: Path) -> None:
+def test_requests_to_a_server_with_users_have_a_login(chromium: Browser, tmp_path: Path) -> None:
     users = users_file(tmp_path, {"reader": ["read"]})
     options = options_of({"authentication.method": "BASIC", "millstream.users.file": str(users)})
     with Server(PageEngine(1), port=0, options=options) as server, opened(chromium, server.url) as page:

@@ -51,7 +51,7 @@ def test_values_of_every_type(server: PgServer) -> None:
         ("f($1)", "text", "f('text')"),
     ],
 )
-def test_the_place_of_a_parameter_tells_its_type(
+def test_the_type_of_a_parameter_is_inferred_from_its_context(
     server: PgServer, engine: PgEngine, condition: str, value: Any, written: str
 ) -> None:
     rows = played(server, lambda c: c.fetch(f"SELECT * FROM orders WHERE {condition} LIMIT $2", value, 5))

@@ -55,7 +55,7 @@ def test_the_number_of_connections_is_limited(engine: PgEngine) -> None:
         kept.pop().close()
 
 
-def test_a_stop_tells_the_clients(engine: PgEngine) -> None:
+def test_a_stop_sends_the_clients_an_error(engine: PgEngine) -> None:
     with PgServer(PgContext(ServerContext(engine)), port=0) as server:
         connection = psycopg.connect(address(server), autocommit=True)
     with pytest.raises(psycopg.OperationalError):
@@ -73,7 +73,7 @@ def test_a_statement_has_a_longest_length(engine: PgEngine) -> None:
         connection.execute(b"SELECT 1, " + b"1" * 100)
 
 
-def test_an_idle_client_is_told_to_go(engine: PgEngine) -> None:
+def test_an_idle_client_gets_an_error_and_is_disconnected(engine: PgEngine) -> None:
     limits = RequestLimits(idle_seconds=0.1)
     with (
         PgServer(PgContext(ServerContext(engine, limits)), port=0) as server,

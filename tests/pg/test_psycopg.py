@@ -143,7 +143,7 @@ def test_a_query_that_fails_after_rows(connection: Connection) -> None:
     assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_a_transaction_fails_as_a_whole_and_takes_nothing_back(server: PgServer) -> None:
+def test_a_failed_transaction_refuses_statements_and_undoes_nothing(server: PgServer) -> None:
     notices: list[str] = []
     with psycopg.connect(address(server)) as connection:
         connection.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
@@ -169,7 +169,7 @@ def test_a_push_query_is_read_by_a_cursor(connection: Connection, engine: PgEngi
     assert engine.last().closed.wait(PATIENCE)
 
 
-def test_a_fetch_with_a_timeout_returns_what_has_come(connection: Connection, engine: PgEngine) -> None:
+def test_a_fetch_with_a_timeout_returns_the_rows_that_have_arrived(connection: Connection, engine: PgEngine) -> None:
     connection.execute("DECLARE c CURSOR FOR SELECT * FROM orders EMIT CHANGES")
     assert len(connection.execute("FETCH 3 FROM c").fetchall()) == 3
     assert connection.execute("FETCH 10 FROM c WITH (timeout = '50ms')").fetchall() == []

@@ -117,7 +117,7 @@ def _text(meaning: TypedExpression) -> str:
     return repr(meaning.value) if isinstance(meaning, Constant) else type(meaning).__name__
 
 
-def test_a_query_is_the_same_plan_whatever_key_it_asks_for(known: Catalog) -> None:
+def test_the_plan_of_a_lookup_does_not_depend_on_its_key(known: Catalog) -> None:
     """The driver prepares a plan once; a lookup by another key must not need another."""
     plans = [pull_plan(f"SELECT n FROM one WHERE id = {key};", known).plan for key in (1, 2)]
     assert plans[0] == replace(plans[1])

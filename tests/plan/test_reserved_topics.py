@@ -95,14 +95,14 @@ def test_a_topic_that_a_dropped_query_has_created_counts_as_created() -> None:
     assert after(query).topics == {"sink"}
 
 
-def test_what_is_deleted_was_created_no_more() -> None:
+def test_a_deleted_topic_does_not_count_as_created() -> None:
     created = DECLARE.format("new").replace("value", "partitions=1, value")
     assert after(created).topics == {"new"}
     assert after(created, "DROP STREAM s;").topics == {"new"}
     assert after(created, "DROP STREAM s DELETE TOPIC;").topics == set()
 
 
-def test_read_only_topics_are_deleted_by_nobody() -> None:
+def test_read_only_topics_cannot_be_deleted() -> None:
     settings = effective(OTHERS)
     assert [name for name in NAMES if deletable(name, Catalog(), settings)] == ["orders", "_own", "secret-1"]
     assert (

@@ -39,7 +39,7 @@ CREATE SOURCE STREAM given (k STRING KEY, v INT) WITH (kafka_topic='orders', val
 KNOWN = catalog_of(SOURCES, FACTS)
 
 
-def test_what_statements_come_to() -> None:
+def test_outcomes_of_statements() -> None:
     golden.check(TEXTS / "outcomes.sql", _described)
 
 

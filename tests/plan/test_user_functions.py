@@ -49,7 +49,7 @@ class Total:
 '''
 
 
-def test_what_statements_come_to() -> None:
+def test_outcomes_of_statements() -> None:
     golden.check(TEXTS / "functions.sql", _described)
 
 

@@ -62,7 +62,7 @@ def basic(text: str) -> str:
         "Digest x",
     ],
 )
-def test_nobody_is_logged_in(server: Server, engine: FakeEngine, header: str) -> None:
+def test_requests_without_a_valid_login_are_refused(server: Server, engine: FakeEngine, header: str) -> None:
     headers = {"Authorization": header} if header else {}
     for path in PATHS[:1] if header else PATHS:
         answer = httpx.post(server.url + path, json={"ksql": "SHOW STREAMS;"}, headers=headers)
@@ -78,7 +78,7 @@ def test_a_login(server: Server) -> None:
     assert httpx.get(f"{server.url}/v1/metadata/id").status_code == 200
 
 
-def test_a_socket_asks_for_a_login(server: Server, engine: FakeEngine) -> None:
+def test_a_socket_requires_a_login(server: Server, engine: FakeEngine) -> None:
     target = "/ws/query?request=%7B%22ksql%22%3A%22SELECT%20%2A%20FROM%20odd%3B%22%7D"
     for header, closed in (({}, (401, "")), ({"Authorization": basic(f"ann:{PASSWORD}")}, (1000, "done"))):
         with WebSocket(server.port, target, header) as socket:
@@ -140,7 +140,7 @@ def test_users_are_added_listed_and_removed(
         (["remove", "nobody"], "has no user nobody"),
     ],
 )
-def test_a_user_that_cannot_be(
+def test_a_user_that_is_not_valid(
     tmp_path: Path, words: list[str], fact: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(users_command.getpass, "getpass", lambda prompt: "x")
@@ -158,13 +158,13 @@ def test_a_user_that_cannot_be(
         ({"authentication.method": "BEARER", "oauthbearer.jwks.endpoint.url": "nowhere"}, "cannot read the keys"),
     ],
 )
-def test_a_login_that_cannot_be(settings: dict[str, str], fact: str) -> None:
+def test_settings_of_a_login_that_are_not_valid(settings: dict[str, str], fact: str) -> None:
     with pytest.raises(SetupError, match=fact):
         options_of(settings)
 
 
 @pytest.mark.parametrize("line", ["ann", "ann:read:md5:1:1:1:a:b", "ann:read:scrypt:x:1:1:YQ==:YQ=="])
-def test_a_line_that_is_no_user(tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_not_a_valid_user(tmp_path: Path, line: str) -> None:
     (tmp_path / "users").write_text(f"\n{line}\n")
     with pytest.raises(SetupError, match=r"line 2 of .* is not a user"):
         read_users(tmp_path / "users")
@@ -181,7 +181,7 @@ def test_a_line_that_is_no_user(tmp_path: Path, line: str) -> None:
         "=",
     ],
 )
-def test_roles_that_cannot_be(tmp_path: Path, text: str) -> None:
+def test_roles_that_are_not_valid(tmp_path: Path, text: str) -> None:
     (tmp_path / "roles.toml").write_text(text)
     with pytest.raises(SetupError, match="cannot read the roles"):
         read_roles(tmp_path / "roles.toml")
@@ -232,6 +232,6 @@ def test_a_token(tmp_path: Path, sent: str, fact: str) -> None:
     assert accepted or answer.headers["www-authenticate"] == 'Bearer realm="millstream"'
 
 
-def test_no_login_is_asked_for_unless_it_is_set() -> None:
+def test_no_login_is_required_by_default() -> None:
     assert options_of({}).login is None
     assert login_of({"authentication.method": "NONE"}) is None

@@ -150,7 +150,7 @@ def test_a_push_query_is_closed_by_its_user_or_one_who_may_write(url: str, engin
             assert post(url, closer, "/close-query", queryId=query_id).status_code == status
 
 
-def test_the_engine_asks_before_it_acts() -> None:
+def test_the_engine_checks_rights_before_it_executes() -> None:
     """The first statement is refused by the engine itself, which has no part that could carry anything out."""
 
     class Nothing:

@@ -67,12 +67,12 @@ def test_certificates_of_clients(authority: Authority, clients: str, without: bo
         ({"ssl.client.authentication": "REQUIRED", "ssl.truststore.location": ""}, "needs ssl.truststore.location"),
     ],
 )
-def test_what_makes_no_tls(authority: Authority, changed: dict[str, str], fact: str) -> None:
+def test_settings_of_tls_that_are_not_valid(authority: Authority, changed: dict[str, str], fact: str) -> None:
     with pytest.raises(SetupError, match=fact):
         server_context({**authority.settings("p12"), **changed})
 
 
-def test_kafka_gets_the_store_where_it_speaks_tls_too() -> None:
+def test_kafkas_clients_get_the_store_if_they_use_tls_too() -> None:
     store = {"ssl.keystore.location": "x", "ssl.client.authentication": "NONE", "bootstrap.servers": "k"}
     assert engine_properties(store, anyone=False) == {"bootstrap.servers": "k"}
     kafka = {**store, "security.protocol": "SASL_SSL"}

@@ -111,7 +111,7 @@ def test_a_struct_of_one_field_is_a_record_whatever_the_settings(spark: SparkSes
 # ---------------------------------------------------------------- describing
 
 
-def test_rows_by_name_cannot_tell_a_name_of_the_key_from_one_of_the_value(spark: SparkSession) -> None:
+def test_rows_by_name_are_refused_for_a_name_in_both_key_and_value(spark: SparkSession) -> None:
     """/inserts-stream gives rows as objects: a source that has a name twice is not written so."""
     state = SimpleNamespace(catalog=play(spark, TWINS).catalog)
     session = SimpleNamespace(settings=effective({}, {}))

@@ -28,7 +28,7 @@ def test_batches_have_the_text_of_their_rows(form: Callable[[Rows], Framing]) ->
     assert batched.error(RequestFailed(50000, "it failed")) == plain.error(RequestFailed(50000, "it failed"))
 
 
-def test_the_text_of_a_batch_is_made_once_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_of_a_batch_is_computed_once_for_each_form(monkeypatch: pytest.MonkeyPatch) -> None:
     written, dumps = list[object](), framing.dumps
     monkeypatch.setattr(framing, "dumps", lambda value: written.append(value) or dumps(value))  # type: ignore[func-returns-value]
     batch, rows = RowBatch(ROWS), cast(Rows, FakeRows("q", ROWS))

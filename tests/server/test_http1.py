@@ -63,7 +63,7 @@ def test_a_head_does_not_wait_for_a_body() -> None:
     assert (first, end) == (b"2\r\nab\r\n", b"0\r\n\r\n")
 
 
-def test_parts_are_written_as_they_come() -> None:
+def test_parts_are_written_as_they_arrive() -> None:
     first, second, end = written(CHUNKED, Body(1, b"ab"), Body(1, b"c"), EndBody(1))
     assert first.endswith(b"2\r\nab\r\n")
     assert (second, end) == (b"1\r\nc\r\n", b"0\r\n\r\n")

@@ -93,7 +93,7 @@ def test_a_query_that_is_gone_has_no_series(client: httpx.Client, monkeypatch: p
     assert "CSAS_BIG_1" not in client.get("/metrics").text
 
 
-def test_openmetrics_where_it_is_asked_for(client: httpx.Client) -> None:
+def test_openmetrics_by_the_accept_header(client: httpx.Client) -> None:
     answer = client.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
     assert answer.headers["content-type"].startswith("application/openmetrics-text")
     assert "millstream_query_latency_seconds" in {family.name for family in read_openmetrics(answer.text)}

@@ -41,11 +41,11 @@ def test_the_page_is_its_own_files_and_nothing_else(client: httpx.Client) -> Non
 
 
 @pytest.mark.parametrize("name", ["nothing.js", "..%2Fpage.py", "%2e%2e/page.py", "page.py"])
-def test_no_other_file_is_given(client: httpx.Client, name: str) -> None:
+def test_no_other_file_is_served(client: httpx.Client, name: str) -> None:
     assert client.get(f"/page/static/{name}").status_code == 404
 
 
-def test_what_is_known_is_not_told_again(client: httpx.Client) -> None:
+def test_unchanged_parts_are_not_sent_again(client: httpx.Client) -> None:
     whole = client.get("/page/live")
     assert whole.json()["queries"][0]["statement"].startswith("CREATE STREAM big")
     position = whole.json()["server"]["position"]
@@ -81,7 +81,7 @@ def guarded(tmp_path: Path) -> Iterator[str]:
     ("user", "live", "sees", "records"),
     [("", 401, False, 401), ("doer", 403, False, 403), ("read", 200, True, 200), ("team", 200, False, 403)],
 )
-def test_who_is_told_what(guarded: str, user: str, live: int, sees: bool, records: int) -> None:
+def test_the_page_shows_what_the_user_may_read(guarded: str, user: str, live: int, sees: bool, records: int) -> None:
     auth = (user, PASSWORD) if user else None
     answer = httpx.get(f"{guarded}/page/live", auth=auth, timeout=PATIENCE)
     assert answer.status_code == live

@@ -22,5 +22,5 @@ def test_path(case: dict[str, object], client: httpx.Client) -> None:
     assert answer.text == (expected if isinstance(expected, str) else "\n".join(expected))
 
 
-def test_speaks_what_it_was_asked_in(client: httpx.Client, request: pytest.FixtureRequest) -> None:
+def test_the_answer_has_the_protocol_of_the_request(client: httpx.Client, request: pytest.FixtureRequest) -> None:
     assert client.get("/info").http_version == ("HTTP/2" if "http2" in request.node.name else "HTTP/1.1")

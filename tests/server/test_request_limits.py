@@ -77,7 +77,7 @@ def test_a_line_that_is_too_long(small: Server, engine: FakeEngine, line: bytes)
 
 
 @pytest.mark.parametrize("path", ["/ksql", "/inserts-stream"])
-def test_a_body_that_does_not_come(small: Server, path: str) -> None:
+def test_a_body_that_does_not_arrive_in_time(small: Server, path: str) -> None:
     with Http1Client(small.port, path) as client:
         client.send("{")
         assert client.status() == 408
@@ -96,12 +96,12 @@ def test_the_second_request_has_the_deadline_of_the_first(small: Server) -> None
         assert status(opened) == "408"
 
 
-def test_a_connection_that_says_nothing_is_closed(small: Server) -> None:
+def test_a_connection_without_a_request_is_closed(small: Server) -> None:
     with connection(small, b"") as opened:
         assert status(opened) == ""
 
 
-def test_connections_without_a_request_give_way(engine: FakeEngine) -> None:
+def test_a_new_connection_replaces_one_without_a_request(engine: FakeEngine) -> None:
     with (
         Server(engine, port=0, options=ServerOptions(limits=RequestLimits(connections=10))) as server,
         ExitStack() as all,
@@ -112,7 +112,7 @@ def test_connections_without_a_request_give_way(engine: FakeEngine) -> None:
             assert httpx.get(f"{server.url}/info").status_code == 200
 
 
-def test_a_connection_beyond_the_last_place_is_told_so(small: Server, engine: FakeEngine) -> None:
+def test_a_connection_beyond_the_last_place_gets_an_error(small: Server, engine: FakeEngine) -> None:
     with ExitStack() as all:
         queries = [all.enter_context(Http1Client(small.port, "/query-stream")) for _ in range(SMALL.connections)]
         for query in queries:
@@ -142,7 +142,7 @@ class WaitingEngine(FakeEngine):
         return []
 
 
-def test_what_a_supervisor_asks_does_not_wait_for_statements() -> None:
+def test_health_checks_do_not_wait_for_statements() -> None:
     engine, count = WaitingEngine(), AT_ONCE + 10
     limits = httpx.Limits(max_connections=None)
     with (

@@ -52,7 +52,7 @@ def test_socket(server: Server, engine: FakeEngine, headers: dict[str, str], acc
     assert bool(engine.requests) == accepted
 
 
-def test_a_page_that_may_call_is_told_so(engine: FakeEngine) -> None:
+def test_an_allowed_origin_gets_cors_headers(engine: FakeEngine) -> None:
     options = options_of({"access.control.allow.origin": "https://app.example", "access.control.allow.methods": "POST"})
     asking = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
     with Server(engine, port=0, options=options) as server:
@@ -66,6 +66,6 @@ def test_a_page_that_may_call_is_told_so(engine: FakeEngine) -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("access.control.allow.origin", "(["), ("millstream.connections.max", "0")]
 )
-def test_an_option_that_makes_no_sense(name: str, value: str) -> None:
+def test_an_option_that_is_not_valid(name: str, value: str) -> None:
     with pytest.raises(SetupError, match=name):
         options_of({name: value})

@@ -245,7 +245,7 @@ def test_socket_prints_a_topic(server: Server) -> None:
         assert socket.message() == "Key format: KAFKA_STRING"
 
 
-def test_a_busy_port_is_a_sentence(server: Server, engine: FakeEngine) -> None:
+def test_a_busy_port_is_reported_in_one_line(server: Server, engine: FakeEngine) -> None:
     with pytest.raises(SetupError, match=f"port {server.port} is in use.*\n  hint: .*--listen"):
         Server(engine, port=server.port).start()
 
@@ -259,7 +259,7 @@ def test_an_unexpected_exception_is_answered_as_a_server_error(server: Server, e
     assert (answer.status_code, answer.json()["error_code"]) == (500, 50000)
 
 
-def test_a_server_that_is_not_ready_says_when_to_come_again(server: Server, engine: FakeEngine) -> None:
+def test_a_server_that_is_not_ready_sends_retry_after(server: Server, engine: FakeEngine) -> None:
     def starting(_: object) -> bool:
         raise RequestFailed(50302, "the server is starting")
 

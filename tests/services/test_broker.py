@@ -54,8 +54,8 @@ def test_a_folder_in_use_is_refused(broker: BrokerProcess) -> None:
     assert broker.running
 
 
-def test_a_broker_that_cannot_start_says_what_kafka_said(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"(?s)could not format .*; it said:.*num\.partitions"):
+def test_the_error_of_a_broker_that_cannot_start_has_kafkas_output(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"(?s)could not format .*; its output:.*num\.partitions"):
         BrokerProcess(tmp_path, 0, settings={"num.partitions": "many"}).start()
 
 

@@ -36,7 +36,7 @@ def started(log: Path) -> int:
     return int(log.read_text().split()[0])
 
 
-def test_stop_asks_and_waits(tmp_path: Path) -> None:
+def test_stop_terminates_and_waits(tmp_path: Path) -> None:
     child = Child("it", OBEDIENT, tmp_path / "log")
     child.start()
     number = started(child.log)
@@ -68,7 +68,7 @@ def test_kill_ends_at_once(tmp_path: Path) -> None:
 def test_a_child_that_ends_early_is_quoted(tmp_path: Path) -> None:
     child = Child("the thing", ["/bin/sh", "-c", "echo ERROR no such disk; exit 3"], tmp_path / "log")
     child.start()
-    with pytest.raises(SetupError, match=r"(?s)the thing ended while starting; it said:.*no such disk"):
+    with pytest.raises(SetupError, match=r"(?s)the thing ended while starting; its output:.*no such disk"):
         child.wait_until(lambda: False)
 
 
@@ -81,7 +81,7 @@ def test_a_child_that_is_never_ready_is_stopped(tmp_path: Path) -> None:
     assert not alive(number)
 
 
-def test_errors_tell_more_than_last_words() -> None:
+def test_a_processes_errors_are_quoted_rather_than_its_last_lines() -> None:
     log = ["INFO up", "ERROR no disk", "\tat a.b.C", "java.io.IOException: gone", "INFO bye"]
     assert error_lines(log) == ["ERROR no disk", "java.io.IOException: gone"]
     assert error_lines(["one", "two"]) == ["one", "two"]

@@ -120,7 +120,7 @@ def test_a_missing_file_is_named(mirror: Mirror) -> None:
 
 
 @pytest.mark.usefixtures("mirror")
-def test_no_network_is_a_sentence_with_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_network_is_reported_with_hints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MILLSTREAM_MAVEN_REPOSITORY", f"http://127.0.0.1:{free_port()}")
     with pytest.raises(SetupError, match=r"could not download y-1\.0\.jar: .* is not reachable") as raised:
         jars.fetch_all("test", [artifact()], Counter())

@@ -42,7 +42,7 @@ def test_an_old_one_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, 
         java()
 
 
-def test_none_is_a_sentence_with_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_java_is_reported_with_a_hint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SetupError, match="no java on PATH") as raised:

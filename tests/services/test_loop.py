@@ -85,7 +85,7 @@ def test_a_fault_is_fatal_after_a_minute_and_an_outage_never(error: Exception, f
     loop.stop()
 
 
-def test_what_no_try_will_mend_is_fatal_at_once() -> None:
+def test_an_error_after_which_no_retry_can_succeed_is_fatal_at_once() -> None:
     def step(_: None) -> None:
         raise Away("for ever")
 

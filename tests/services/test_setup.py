@@ -17,7 +17,7 @@ def required() -> set[str]:
     return {name.lower().replace("_", "-") for name in names}
 
 
-def test_the_lock_has_what_the_project_asks_for() -> None:
+def test_the_lock_has_the_projects_dependencies() -> None:
     locked = set(re.findall(r"^([a-z0-9._-]+)==", (HOME / "requirements.lock").read_text(), re.MULTILINE))
     assert required() <= locked, "run `make lock`"
 

@@ -28,7 +28,7 @@ def test_a_session_maps_the_archive_of_its_class_path(spark: SparkSession) -> No
     assert str(file) in Path(f"/proc/{pid}/maps").read_text(), "the JVM did not take the archive"
 
 
-def test_one_that_cannot_be_made_is_tried_once(
+def test_an_archive_that_cannot_be_created_is_tried_once(
     cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     tried: list[object] = []

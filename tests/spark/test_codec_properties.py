@@ -112,7 +112,7 @@ def survives(spark: SparkSession, serde: Serde, row: tuple[tuple[Column, ...], d
 
 @MANY
 @given(rows(nested, 4))
-def test_json_gives_back_what_it_took(spark: SparkSession, row: tuple[tuple[Column, ...], dict[str, Any]]) -> None:
+def test_json_decodes_what_it_encoded(spark: SparkSession, row: tuple[tuple[Column, ...], dict[str, Any]]) -> None:
     survives(spark, Serde("JSON"), row)
     written = OneRecord(spark, spec(Serde("JSON"), row[0]), row[0]).encode(row[1])
     assert written is not None
@@ -121,7 +121,7 @@ def test_json_gives_back_what_it_took(spark: SparkSession, row: tuple[tuple[Colu
 
 @MANY
 @given(rows(scalars, 4), st.sampled_from(",;| \t-x'"))
-def test_delimited_gives_back_what_it_took(
+def test_delimited_decodes_what_it_encoded(
     spark: SparkSession, row: tuple[tuple[Column, ...], dict[str, Any]], delimiter: str
 ) -> None:
     """Except empty texts and bytes, which are null in this format."""
@@ -134,7 +134,7 @@ def test_delimited_gives_back_what_it_took(
 
 @MANY
 @given(rows(st.sampled_from([INTEGER, BIGINT, DOUBLE, STRING, BYTES]), 1))
-def test_kafka_gives_back_what_it_took(spark: SparkSession, row: tuple[tuple[Column, ...], dict[str, Any]]) -> None:
+def test_kafka_decodes_what_it_encoded(spark: SparkSession, row: tuple[tuple[Column, ...], dict[str, Any]]) -> None:
     if all(value is not None for value in row[1].values()):
         survives(spark, Serde("KAFKA"), row)
 
@@ -172,7 +172,7 @@ def test_any_bytes_are_a_row_or_a_reason(spark: SparkSession, data: bytes) -> No
             OneRecord(spark, spec(serde, columns), columns).decode(data)
 
 
-def test_a_query_goes_on_past_bad_records_and_tells_of_each(spark: SparkSession) -> None:
+def test_a_query_skips_bad_records_and_logs_each(spark: SparkSession) -> None:
     """In generated code: the good rows arrive, each bad one is an entry with its place and its bytes."""
     sink.log_to_memory(spark, "Q1", rows=True)
     data = [b'{"A":1,"S":"x"}', *HOSTILE[:8], b"null"]

@@ -173,7 +173,7 @@ def test_a_batch_that_kafka_committed_and_the_checkpoint_did_not_is_not_run_agai
     assert copy.values() == list(range(20))
 
 
-def test_a_checkpoint_that_lacks_what_kafka_has_is_refused(kafka: BrokerClient, copying: Copying) -> None:
+def test_a_checkpoint_without_the_batch_that_kafka_committed_is_refused(kafka: BrokerClient, copying: Copying) -> None:
     copy = copied(kafka, copying, 10)
     copy.folder.rename(copy.folder.with_name("elsewhere"))
     with pytest.raises(CheckpointBehind, match=r"Kafka has committed batch \d+ of the query"):

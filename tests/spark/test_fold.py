@@ -89,7 +89,7 @@ def test_folds_follow_folds_and_unions(spark: SparkSession) -> None:
     assert run(input_rows, [0, 1, 0]) == [[("a", 10)], [("a!", 10)], [("a!", 10 + 10 // 3)]]
 
 
-def test_stream_time_settles_states_in_order(spark: SparkSession) -> None:
+def test_stream_time_expires_states_in_order(spark: SparkSession) -> None:
     timed = rows(spark).selectExpr("k", "v div 10 * 10 as w", "v as clock", "partition", "offset")
     run = Evaluator(fold(timed, WINDOWS, live=False), [t for _, t in COLUMNS], [STRING, BIGINT])
     input_rows = [("b", 1, 0, 0), ("c", 11, 0, 1), ("a", 12, 0, 2), ("a", 3, 0, 3), ("x", 5, 1, 0), ("b", 99, 0, 4)]

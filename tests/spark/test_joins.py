@@ -120,7 +120,7 @@ def test_a_table_by_a_foreign_key(changelog: Play, rows: list[Row], outer: bool)
 
 @CHECKED
 @given(rows=ROWS)
-def test_streams_near_in_time(changelog: Play, rows: list[Row]) -> None:
+def test_stream_stream_join_window(changelog: Play, rows: list[Row]) -> None:
     """No row here is old enough to be removed: each pair is emitted once, when the later of both arrives."""
     seen: tuple[list[tuple[int, int, int]], ...] = ([], [])
     expected: list[Change] = []

@@ -5,7 +5,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 
-def test_a_task_that_wants_more_memory_than_there_is_fails_alone(spark: SparkSession) -> None:
+def test_a_task_that_runs_out_of_memory_fails_alone(spark: SparkSession) -> None:
     """The session has a heap of 1 GB. Spark's own way is to end the process, with all queries of the server."""
     greedy = spark.range(1).selectExpr("octet_length(repeat(cast(id as string), 2000000000))")
     with pytest.raises(Py4JJavaError, match="OutOfMemoryError"):

@@ -41,7 +41,7 @@ def test_two_at_once_get_the_same_whole_jar_and_a_third_finds_it(sources: Path) 
     assert [p.name for p in first.parent.iterdir()] == [first.name]
 
 
-def test_other_sources_are_another_jar_and_what_is_wrong_is_said(sources: Path) -> None:
+def test_other_sources_are_another_jar_and_compiler_errors_are_reported(sources: Path) -> None:
     libraries = fetch("spark")
     (sources / "Small.scala").write_text(OBJECT % '"two"')
     with pytest.raises(SetupError, match=r"does not compile: [\s\S]*type mismatch"):

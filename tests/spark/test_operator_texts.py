@@ -79,7 +79,7 @@ def _aggregate(node: PlanNode) -> Aggregate:
 CALLS = sorted(set(calls()))
 
 
-def test_there_are_calls_of_all_aggregates_that_take_rows_back() -> None:
+def test_there_are_calls_of_all_aggregates_with_undo() -> None:
     names = {call.partition("(")[0] for call in CALLS}
     assert {"ATTR", "AVG", "COLLECT_LIST", "CORRELATION", "HISTOGRAM", "STDDEV_SAMP", "STDDEV_SAMPLE", "TOPK"} < names
     assert len(CALLS) > 25

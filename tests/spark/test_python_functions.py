@@ -79,7 +79,7 @@ def test_an_endless_call_costs_one_row(computed: Computed, errors: Callable[[], 
     assert why.startswith("Error computing x: function F: line 1 (while a == 0: pass): it took ")
 
 
-def test_a_call_that_does_not_hear_its_alarm_is_killed(computed: Computed, errors: Callable[[], list[str]]) -> None:
+def test_a_call_that_ignores_its_alarm_is_killed(computed: Computed, errors: Callable[[], list[str]]) -> None:
     text = (
         "import signal\nif a == 0:\n    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))\n    while True: pass\na"
     )
@@ -95,7 +95,7 @@ def test_a_text_that_cannot_be_loaded_costs_no_process_a_row(
     assert "line 1 (import nowhere_to_be_found): ModuleNotFoundError" in why
 
 
-def test_a_process_that_is_killed_from_outside_is_made_again(computed: Computed) -> None:
+def test_a_process_that_was_killed_from_outside_is_replaced(computed: Computed) -> None:
     call = computed("import os\nos.getpid() + 0 * a")
     (pid,) = call(1)
     assert isinstance(pid, int)
@@ -109,7 +109,7 @@ def test_nothing_of_the_server_is_in_the_environment(computed: Computed) -> None
     assert computed("import os\nlen([n for n in os.environ if n in ('HOME', 'PATH', 'PYTHONPATH')])")(1) == [0]
 
 
-def test_a_function_that_nobody_calls_any_more_has_no_pool(spark: SparkSession, computed: Computed) -> None:
+def test_a_function_without_calls_has_no_pool(spark: SparkSession, computed: Computed) -> None:
     call = computed("a + 77")
     assert call(1) == [78]
     pools, now = jvm.module(spark, "PythonFunctions"), jvm.machine(spark).java.lang.System.nanoTime()

@@ -55,7 +55,7 @@ def test_stores_of_every_kind(spark: SparkSession, authority: Authority, door: R
             conf.remove(f"{REGISTRY}{name}")
 
 
-def test_who_does_not_say_who_he_is_is_not_let_in(authority: Authority, door: RegistryProxy) -> None:
+def test_a_client_without_a_login_is_refused(authority: Authority, door: RegistryProxy) -> None:
     for settings in ({}, {"ssl.truststore.location": str(authority.folder / "trust.jks")}):
         with pytest.raises((RegistryFailed, SetupError)):
             Registry(Access(door.url, settings)).by_id(1)

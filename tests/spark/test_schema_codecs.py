@@ -160,7 +160,7 @@ def has_null_inside(value: Any, type: SqlType) -> bool:
 @SOME
 @given(rows(repeatable), st.sampled_from(["OPTIONAL", "WRAPPER"]))
 @example(((Column("A", Decimal(29, 0)),), {"A": Number(10**28 + 1)}), "OPTIONAL")
-def test_protobuf_that_tells_nulls(spark: SparkSession, row: Row, nulls: str) -> None:
+def test_protobuf_with_explicit_nulls(spark: SparkSession, row: Row, nulls: str) -> None:
     assume(not any(has_null_inside(row[1][c.name], c.type) for c in row[0]))
     assume(FORMATS_BY_NAME["PROTOBUF"].refusal("VALUE", row[0]) is None)
     agrees(spark, serde_of("PROTOBUF", row[0], nulls), row, proto=True)
@@ -217,7 +217,7 @@ def test_any_bytes_are_a_row_or_a_reason(
     ],
 )
 @pytest.mark.parametrize("format", FORMATS[:3])
-def test_what_is_wrong_is_said(spark: SparkSession, format: str, data: bytes, why: str) -> None:
+def test_errors_name_the_field_and_the_reason(spark: SparkSession, format: str, data: bytes, why: str) -> None:
     one = OneRecord(spark, spec(serde_of(format, COLUMNS), COLUMNS), COLUMNS)
     with pytest.raises(UnreadableRecord, match=why):
         one.decode(data)

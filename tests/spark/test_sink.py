@@ -103,7 +103,7 @@ def test_records_go_through_with_time_headers_and_tombstones(
     assert entries[1]["recordProcessingError"]["errorMessage"] == "Error computing N: null operand"
 
 
-def test_a_failed_write_is_known_at_once_and_ends_the_query(
+def test_a_failed_write_is_reported_at_once_and_ends_the_query(
     spark: SparkSession, kafka: BrokerClient, tmp_path: Path
 ) -> None:
     source, target = kafka.create_topic(), kafka.create_topic()

@@ -191,7 +191,7 @@ def test_a_start_is_awaited_until_a_task_reads_or_the_query_has_ended(
     copy.finish()
 
 
-def test_a_stream_begins_where_it_is_told_and_else_with_the_first_record(kafka: BrokerClient, copying: Copying) -> None:
+def test_a_stream_begins_at_its_start_offsets_or_with_the_first_record(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic(partitions=2)
     for partition in (0, 1):
         for n in range(3):
@@ -217,7 +217,7 @@ def test_a_query_goes_on_from_exactly_where_it_was_stopped(kafka: BrokerClient, 
     assert sorted(copy.values()) == sorted(numbers(30))
 
 
-def test_what_was_aborted_comes_again(kafka: BrokerClient, copying: Copying) -> None:
+def test_a_query_that_is_aborted_repeats_records(kafka: BrokerClient, copying: Copying) -> None:
     """The test above can fail: this is what a query does that is stopped by Spark alone, in the middle of a batch."""
     topic = kafka.create_topic(partitions=2)
     copy = copying(topic)
@@ -232,7 +232,7 @@ def test_what_was_aborted_comes_again(kafka: BrokerClient, copying: Copying) -> 
     assert len(copy.values()) > len(set(copy.values()))
 
 
-def test_a_query_that_crashes_soon_after_each_start_gets_on(kafka: BrokerClient, copying: Copying) -> None:
+def test_a_query_that_crashes_soon_after_each_start_makes_progress(kafka: BrokerClient, copying: Copying) -> None:
     """The first batch is committed long before the configured duration: no record before it is read again."""
     topic = kafka.create_topic(partitions=2)
     copy = copying(topic)
@@ -353,7 +353,7 @@ def test_records_that_retention_took_are_left_out(kafka: BrokerClient, copying: 
     assert copy.values() == [*numbers(3), b"6", b"7"]
 
 
-def test_a_query_over_a_topic_that_was_made_again_fails_and_says_so(kafka: BrokerClient, copying: Copying) -> None:
+def test_a_query_over_a_topic_that_was_recreated_fails_with_that_reason(kafka: BrokerClient, copying: Copying) -> None:
     """While it runs, and at its next start, though the new topic has the offsets that the old one had."""
     topic = kafka.create_topic(partitions=1)
     copy = copying(topic)
@@ -385,7 +385,7 @@ def test_a_query_over_a_topic_that_was_deleted_commits_what_it_read_and_fails(
     assert '"0":3' in (copy.folder / "offsets" / "0").read_text()
 
 
-def test_a_checkpoint_of_sparks_own_source_is_taken_up(kafka: BrokerClient, copying: Copying) -> None:
+def test_a_query_resumes_from_a_checkpoint_of_sparks_own_source(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic(partitions=1)
     copy = copying(topic)
     copy.start()

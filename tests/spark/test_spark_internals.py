@@ -106,7 +106,7 @@ def test_a_scan_has_its_tasks(plan: Any) -> None:
     assert scan.inputPartitions().size() == 1, "BarrierProgressExec takes inputPartitions for the scan's tasks in order"
 
 
-def test_tasks_know_the_run_by_their_job_group_and_listeners_hear_of_its_end(
+def test_a_tasks_job_group_is_the_run_and_listeners_are_called_at_its_end(
     spark: SparkSession, query: StreamingQuery, plan: Any
 ) -> None:
     run = str(query.runId)

@@ -79,7 +79,7 @@ def test_all_tables_are_waited_for(hold: Any) -> None:
     assert barrier.isReady(NOW)
 
 
-def test_a_partition_of_which_nothing_is_known_is_waited_for(hold: Any) -> None:
+def test_a_partition_without_reports_holds_the_barrier(hold: Any) -> None:
     barrier = hold(1, {0: 3, 1: 3})
     table = Table(barrier, 1, {0: 0, 1: 0})
     table.read(0, 2)

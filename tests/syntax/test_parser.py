@@ -32,7 +32,7 @@ def test_places_are_those_of_the_file() -> None:
         parser.parse("SELECT 1,\n      FROM x;", "a.sql")
 
 
-def test_a_statement_is_parsed_when_it_is_asked_for() -> None:
+def test_a_statement_is_parsed_when_the_iterator_reaches_it() -> None:
     statements = parser.split("SHOW TOPICS; SHOW 'unclosed;")
     assert next(statements).statement == tree.Show(tree.Listing.TOPICS)
     with pytest.raises(SqlSyntaxError, match="no closing quote"):

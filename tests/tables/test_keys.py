@@ -34,7 +34,7 @@ def test_doubles(one: float, other: float) -> None:
 
 
 @given(st.binary(), whole, whole)
-def test_windows_are_cut_off_and_put_back(key: bytes, start: int, length: int) -> None:
+def test_windows_are_removed_from_keys_and_added_again(key: bytes, start: int, length: int) -> None:
     sized, session = StoreKeys(Windowed("TUMBLING", 1000), STRING), StoreKeys(Windowed("SESSION"), STRING)
     written = key + struct.pack(">q", start)
     assert sized.cut(written) == (key, start, start + 1000)

@@ -63,10 +63,10 @@ def values(store: Store) -> dict[bytes, bytes | None]:
     return {c.key: c.value for c in store.between(None, None)}
 
 
-def test_what_the_topic_has_when_asked_is_there(opened: Open, kafka: BrokerClient) -> None:
+def test_a_store_has_everything_that_was_in_the_topic_at_the_request(opened: Open, kafka: BrokerClient) -> None:
     table = kept(kafka.create_topic(partitions=2))
     materializer = opened()
-    materializer.want([table])
+    materializer.set_desired([table])
     assert values(materializer.store(table)) == {}
     for n in range(20):
         kafka.produce(table.source.topic, str(n % 5), str(n))
@@ -78,30 +78,30 @@ def test_what_the_topic_has_when_asked_is_there(opened: Open, kafka: BrokerClien
 def test_a_restart_reads_only_what_is_new(opened: Open, kafka: BrokerClient) -> None:
     table = kept(kafka.create_topic())
     materializer = opened()
-    materializer.want([table])
+    materializer.set_desired([table])
     kafka.produce(table.source.topic, "a", "1")
     materializer.store(table)
     materializer = opened()
     kafka.produce(table.source.topic, "b", "2")
-    materializer.want([table])
+    materializer.set_desired([table])
     store = materializer.store(table)
     assert values(store) == {b"a": b"1", b"b": b"2"}
     assert store.places() == {0: 2}
 
 
-def test_a_topic_made_anew_is_another_table(opened: Open, kafka: BrokerClient) -> None:
+def test_the_table_of_a_recreated_topic_is_read_anew(opened: Open, kafka: BrokerClient) -> None:
     topic = kafka.create_topic()
     table = kept(topic)
     materializer = opened()
-    materializer.want([table])
+    materializer.set_desired([table])
     for n in range(3):
         kafka.produce(topic, str(n), "old")
     assert len(values(materializer.store(table))) == 3
-    materializer.want([])
+    materializer.set_desired([])
     kafka.recreate_topic(topic)
     for n in range(4):
         kafka.produce(topic, "new", str(n))
-    materializer.want([table])
+    materializer.set_desired([table])
     assert values(materializer.store(table)) == {b"new": b"3"}
 
 
@@ -110,34 +110,34 @@ def test_a_table_that_is_dropped_and_created_again_at_once_is_another_table(open
     topic = kafka.create_topic()
     table = kept(topic)
     materializer = opened()
-    materializer.want([table])
+    materializer.set_desired([table])
     kafka.produce(topic, "a", "old")
     assert len(values(materializer.store(table))) == 1
     with materializer._changed:
-        materializer.want([])
+        materializer.set_desired([])
         kafka.recreate_topic(topic)
         for n in range(3):
             kafka.produce(topic, "new", str(n))
-        materializer.want([table])
+        materializer.set_desired([table])
         # It waits for the rows, and gives the lock to the thread.
         assert values(materializer.store(table)) == {b"new": b"2"}
 
 
-def test_an_eager_table_is_read_before_it_is_asked_for(opened: Open, kafka: BrokerClient, tmp_path: Path) -> None:
+def test_an_eager_table_is_read_before_its_first_query(opened: Open, kafka: BrokerClient, tmp_path: Path) -> None:
     table = kept(kafka.create_topic(), eager=True)
     kafka.produce(table.source.topic, "a", "1")
-    opened().want([table])
+    opened().set_desired([table])
     wait_for(lambda: [*tmp_path.glob("*.sqlite")], "the store")
 
 
 def test_stores_of_tables_that_are_gone_are_removed(opened: Open, kafka: BrokerClient, tmp_path: Path) -> None:
     table, other = kept(kafka.create_topic()), kept(kafka.create_topic())
     materializer = opened()
-    materializer.want([table, other])
+    materializer.set_desired([table, other])
     materializer.store(table)
     materializer.store(other)
     assert len([*tmp_path.glob("*.sqlite")]) == 2
-    materializer.want([other])
+    materializer.set_desired([other])
     wait_for(lambda: len([*tmp_path.glob("*.sqlite")]) == 1, "the end of a store")
 
 
@@ -145,7 +145,7 @@ def test_two_tables_over_one_topic(opened: Open, kafka: BrokerClient) -> None:
     table = kept(kafka.create_topic())
     twin = replace(table, source=replace(table.source, name="TWIN"))
     materializer = opened()
-    materializer.want([table, twin])
+    materializer.set_desired([table, twin])
     for n in range(5):
         kafka.produce(table.source.topic, str(n), "v")
     assert len(values(materializer.store(table))) == 5
@@ -157,7 +157,7 @@ def test_a_record_without_key_is_reported_and_left_out(opened: Open, kafka: Brok
     kafka.produce(table.source.topic, None, "1")
     kafka.produce(table.source.topic, "a", "2")
     materializer = opened()
-    materializer.want([table])
+    materializer.set_desired([table])
     assert values(materializer.store(table)) == {b"a": b"2"}
     assert [(topic, offset) for topic, _, offset, _ in skipped] == [(table.source.topic, 0)]
 
@@ -168,13 +168,13 @@ def test_a_corrupt_file_is_read_from_its_topic_again(
     table = kept(kafka.create_topic())
     kafka.produce(table.source.topic, "a", "1")
     materializer = opened()
-    materializer.want([table])
+    materializer.set_desired([table])
     materializer.store(table)
     materializer.close()
     (path,) = tmp_path.glob("*.sqlite")
     path.write_bytes(b"this is no database" * 1000)
     materializer = opened()
-    materializer.want([table])
+    materializer.set_desired([table])
     assert values(materializer.store(table)) == {b"a": b"1"}
     assert f"{path} is corrupt" in caplog.text
 
@@ -184,7 +184,7 @@ def test_a_file_that_becomes_corrupt_is_read_from_its_topic_again(
 ) -> None:
     table, other = kept(kafka.create_topic(partitions=2)), kept(kafka.create_topic())
     materializer = opened()
-    materializer.want([table, other])
+    materializer.set_desired([table, other])
     for n in range(6000):
         kafka.send(table.source.topic, str(n), "v" * 1000)
     kafka.flush()
@@ -209,7 +209,7 @@ def test_a_full_disk_holds_a_table_up_until_there_is_room(
     disk = LimitedDisk(monkeypatch)
     table = kept(kafka.create_topic())
     materializer = opened()
-    materializer.want([table])
+    materializer.set_desired([table])
     kafka.produce(table.source.topic, "a", "1")
     store = materializer.store(table)
     disk.limit(1)

@@ -213,7 +213,7 @@ def test_a_snapshot_stays_as_it_was_through_changes_and_compaction(spark: SparkS
     assert len(tables_of(node)) == 1
 
 
-def test_keys_are_found_again_after_many_came_and_went(spark: SparkSession) -> None:
+def test_the_index_finds_keys_after_many_inserts_and_deletes(spark: SparkSession) -> None:
     tables, expected = PulledTables(spark, [table("t", "id INT PRIMARY KEY, v INT")]), dict[int, int]()
     choice = random.Random(5)
     for step in range(30):

@@ -8,7 +8,7 @@ import pytest
 from millstream.tables.shared_calls import SharedCalls
 
 
-def test_who_asks_during_a_call_gets_the_next_one_with_the_others() -> None:
+def test_callers_during_a_call_share_the_next_one() -> None:
     begun, go_on, count = threading.Semaphore(0), threading.Semaphore(0), [0]
 
     def slow(argument: str) -> tuple[str, int]:

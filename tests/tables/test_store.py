@@ -51,7 +51,7 @@ def test_windows_of_a_key_in_order_of_time_within_bounds(store: Store) -> None:
     assert [c.start for c in store.of([b"a"], WindowBounds(start=(11, None), end=(None, 39)))] == [20]
 
 
-def test_old_windows_go(store: Store) -> None:
+def test_expired_windows_are_removed(store: Store) -> None:
     store.apply([row(b"a", b"1", 0, 10, time=5)], {0: 1}, keep_ms=100)
     store.apply([row(b"a", b"2", 90, 100, time=95)], {0: 2}, keep_ms=100)
     assert store.count() == 2
@@ -81,7 +81,7 @@ def test_a_store_of_another_topic_is_emptied(store: Store, tmp_path: Path) -> No
     other.close()
 
 
-def test_a_corrupt_file_is_made_anew(store: Store, tmp_path: Path) -> None:
+def test_a_corrupt_file_is_replaced_by_an_empty_one(store: Store, tmp_path: Path) -> None:
     store.apply([row(b"a", b"1")], {0: 1})
     store.close()
     (tmp_path / "t.sqlite").write_bytes(b"this is no database" * 1000)
@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_opened_says_so(tmp_path: Path) -> None:
         Store(tmp_path / "t.sqlite", IDENTITY)
 
 
-def test_a_full_disk_takes_nothing_of_a_change(store: Store, disk: LimitedDisk) -> None:
+def test_a_full_disk_leaves_no_part_of_a_change(store: Store, disk: LimitedDisk) -> None:
     store.apply([row(b"a", b"1")], {0: 1})
     disk.limit(0)
     with pytest.raises(sqlite3.OperationalError, match="disk is full"):

@@ -42,13 +42,13 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False, cwd=folder)
 
 
-def test_nothing_is_found_unless_it_is_asked_for(folder: Path) -> None:
+def test_nothing_is_collected_without_the_option(folder: Path) -> None:
     done = run(folder, "--collect-only", "-q")
     assert (done.returncode, "no tests collected" in done.stdout) == (5, True)
 
 
 @pytest.mark.slow
-def test_tests_are_found_and_played_and_a_failure_shows_both_sides(folder: Path) -> None:
+def test_cases_are_collected_and_played_and_a_failure_shows_both_sides(folder: Path) -> None:
     done = run(folder, "--millstream")
     assert done.returncode == 1, done.stderr
     assert "1 failed, 2 passed" in done.stdout
@@ -58,7 +58,7 @@ def test_tests_are_found_and_played_and_a_failure_shows_both_sides(folder: Path)
     assert "FAILED foo.sql::it fails" in done.stdout
 
 
-def test_the_plugin_loads_nothing_before_it_is_asked_to() -> None:
+def test_the_plugin_loads_nothing_without_its_option() -> None:
     program = f"import sys; import {PLUGIN}; print([m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -114,7 +114,7 @@ def test_a_source_with_another_time(play: Play) -> None:
     assert "expected  mm\n    actual    yyyy" in reason
 
 
-def test_an_error_that_does_not_come(play: Play, tmp_path: Path) -> None:
+def test_an_expected_error_that_is_not_raised(play: Play, tmp_path: Path) -> None:
     assert play(f"--@expected.error: {REFUSED}\n{FOO}").reason == (
         f"{tmp_path}/case.sql:1: no statement failed\n  expected  {REFUSED}"
     )
@@ -130,7 +130,7 @@ def test_another_error_than_the_expected_one(play: Play) -> None:
     assert not play(f"--@expected.message: Expected another record\n{FOO}{wrong}").passed
 
 
-def test_other_words_for_the_same_are_said_and_can_be_forbidden(play: Play) -> None:
+def test_another_wording_of_an_error_is_remarked_and_can_be_forbidden(play: Play) -> None:
     test = "--@expected.message: The source NOWHERE is unknown\nCREATE STREAM bar AS SELECT * FROM nowhere;"
     assert "refused in other words" in play(test).remark
     assert "NOWHERE does not exist" in play(test, exact=True).reason
@@ -158,7 +158,7 @@ def test_a_statement_that_is_wrong_is_placed_in_the_file(play: Play, tmp_path: P
         ),
     ],
 )
-def test_a_file_that_is_none(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_is_not_valid(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "case.sql"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=r"case\.sql") as failure:

@@ -111,7 +111,7 @@ print(said.seccomp, said.sentence)
 """
 
 
-def test_what_a_kernel_refuses_is_said_and_may_be_required() -> None:
+def test_restrictions_that_the_kernel_refuses_are_reported_and_may_be_required() -> None:
     """A machine whose system calls are not listed behaves like a kernel without seccomp."""
     auto, required = (
         subprocess.run([sys.executable, "-c", UNKNOWN_PROCESSOR, mode], capture_output=True, text=True, check=False)

@@ -50,7 +50,7 @@ def test_decimals_keep_their_digits(value: Decimal) -> None:
     assert reader([type])(b"[" + json.loads(writer(type)(value)).encode() + b"]") == [value]
 
 
-def test_what_is_taken_for_another_type() -> None:
+def test_results_are_converted_to_the_declared_type() -> None:
     assert writer("DOUBLE")(3) == b"3.0"
     assert writer({"decimal": [4, 1]})(Decimal("2.25")) == b'"2.3"'
     assert writer({"array": "INTEGER"})((1, 2)) == b"[1, 2]"

@@ -104,7 +104,7 @@ def test_a_process_that_ends_itself(start: Start) -> None:
         "import os\nos.kill(os.getppid(), 9)\nreturn ''",
     ],
 )
-def test_what_a_function_has_no_business_with(start: Start, text: str) -> None:
+def test_functions_cannot_do_what_they_are_not_allowed(start: Start, text: str) -> None:
     kind, why = start(text).call(1)
     assert (kind, "PermissionError: a function may not do" in why) == ("error", True), why
 

@@ -152,7 +152,7 @@ def _index(index: typed.TypedExpression, target: SqlType, written: tree.Expressi
     if index.type == BIGINT and target == INTEGER:
         return typed.TypedCast(INTEGER, index)
     if index.type is None or agreed_type(index.type, target) != target:
-        fact = f"[ ] wants {target} here, and {_described(written, index)} is not"
+        fact = f"[ ] requires {target} here, and {_described(written, index)} is not"
         raise StatementError(fact, written.span)
     return convert(index, target, written.span)
 
@@ -309,7 +309,7 @@ def _(expression: tree.Not, inside: _ExpressionContext) -> typed.TypedExpression
 def _boolean(expression: tree.Expression, inside: _ExpressionContext, operator: str) -> typed.TypedExpression:
     operand = _typed(expression, inside)
     if operand.type != BOOLEAN:
-        fact = f"{operator} wants a BOOLEAN, and {_described(expression, operand)} is none"
+        fact = f"{operator} requires a BOOLEAN, and {_described(expression, operand)} is none"
         raise StatementError(fact, expression.span)
     return operand
 
@@ -347,7 +347,9 @@ def _(expression: tree.Like, inside: _ExpressionContext) -> typed.TypedExpressio
     operand, pattern = _typed(expression.operand, inside), _typed(expression.pattern, inside)
     for written, operand_typed in ((expression.operand, operand), (expression.pattern, pattern)):
         if operand_typed.type != STRING:
-            raise StatementError(f"LIKE wants a STRING, and {_described(written, operand_typed)} is none", written.span)
+            raise StatementError(
+                f"LIKE requires a STRING, and {_described(written, operand_typed)} is none", written.span
+            )
     if isinstance(pattern, typed.Constant):
         _check_pattern(str(pattern.value), expression)
     return _unless(typed.TypedLike(BOOLEAN, operand, pattern, expression.escape), expression.negated)

@@ -3,7 +3,7 @@
 import re
 from itertools import groupby
 
-# How often a letter may stand in a row, as DateTimeFormatter.ofPattern says.
+# How often a letter may be repeated, as DateTimeFormatter.ofPattern says.
 _MOST = {
     **dict.fromkeys("uyYgAnN", 19),
     **dict.fromkeys("MLQqEecGXxZB", 5),
@@ -38,7 +38,7 @@ def _letter_error(char: str, count: int) -> str | None:
     if not (char.isascii() and char.isalpha()) or char == "p":
         return None
     if char not in _MOST:
-        return f"there is no pattern letter {char}: text stands in single quotes"
+        return f"there is no pattern letter {char}: text must be in single quotes"
     if count > _MOST[char] or count in _REFUSED.get(char, ()):
-        return f"the pattern letter {char} cannot stand {count} times in a row"
+        return f"the pattern letter {char} cannot be repeated {count} times"
     return None

@@ -102,7 +102,7 @@ def spark(_: Surroundings) -> CheckResult:
     except metadata.PackageNotFoundError:
         return _not_well("there is no Spark", f"pip install pyspark=={needed}")
     if needed and version != needed:
-        return _not_well(f"Spark {version}, and millstream is made for {needed}", f"pip install pyspark=={needed}")
+        return _not_well(f"Spark {version}, and millstream requires {needed}", f"pip install pyspark=={needed}")
     return _well(f"Spark {version}")
 
 

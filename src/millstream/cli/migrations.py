@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.verb == "new-project":
             new_project(args.folder, args.url)
-            print(f"made {args.folder / CONFIG_FILE} and {args.folder / FOLDER}/")
+            print(f"created {args.folder / CONFIG_FILE} and {args.folder / FOLDER}/")
             return 0
         config = load_config(args.config_file)
         for name in config.unknown:
@@ -111,14 +111,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _on_project(args: argparse.Namespace, config: MigrationConfig) -> int:
     if args.verb == "create":
-        print(f"made {create_file(config, ' '.join(args.description), args.version)}")
+        print(f"created {create_file(config, ' '.join(args.description), args.version)}")
         return 0
     with _connected(config) as connection:
         metadata = MigrationMetadata(connection, config)
         match args.verb:
             case "initialize-metadata":
                 metadata.initialize()
-                print(f"made stream {config.stream} and table {config.table}")
+                print(f"created stream {config.stream} and table {config.table}")
             case "destroy-metadata":
                 dropped = metadata.destroy()
                 print(f"dropped {' and '.join(dropped)}" if dropped else "there was nothing to drop")

@@ -44,7 +44,7 @@ def columns_for(names: Sequence[str], types: Sequence[str], right: frozenset[int
 
 
 def row_line(columns: Columns, row: Sequence[object]) -> str:
-    """The line of one row."""
+    """A row as a line of text; line breaks in values are escaped."""
     return columns.line(_one_line(cell(value)) for value in row)
 
 

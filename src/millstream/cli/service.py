@@ -78,8 +78,8 @@ def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> Non
     """Raises SetupError if a server without login could be reached from a network, unless --insecure allows it."""
     if not login and not is_loopback(host) and not is_on(effective(properties), INSECURE):
         raise SetupError(
-            f"whoever reaches {host} could send any statement, for no login is asked for",
-            "ask for one (docs/security.md), listen on 127.0.0.1, or say --insecure if the network is yours",
+            f"without a login, every client that reaches {host} can send any statement",
+            "require a login (docs/security.md), listen on 127.0.0.1, or set --insecure in a network that you trust",
         )
 
 

@@ -26,7 +26,7 @@ from millstream.services.service import Service
 
 KAFKA_PORT, REGISTRY_PORT, CONNECT_PORT = 9092, 8081, 8083
 LOCAL = "127.0.0.1"
-Tell = Callable[[str, str], None]
+Report = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def data_folder() -> Path:
 
 
 @contextmanager
-def running(options: StackOptions, report: Tell) -> Iterator[RunningStack]:
+def running(options: StackOptions, report: Report) -> Iterator[RunningStack]:
     """Start the components; they run while the block runs.
 
     `report` is called when a component answers, with its name and address. Raises SetupError if one cannot start. The
@@ -113,7 +113,7 @@ def _properties(options: StackOptions, bootstrap: str, registry: str, connect: s
     }
 
 
-def _cluster(options: StackOptions, report: Tell, stack: ExitStack) -> dict[str, str]:
+def _cluster(options: StackOptions, report: Report, stack: ExitStack) -> dict[str, str]:
     """Start a Spark cluster, which ends with `stack`; returns the server's properties for running queries on it."""
     cluster = SparkCluster(options.data, options.workers, host=options.host)
     with _timed(report, f"Spark, {options.workers} workers", lambda: cluster.master):
@@ -122,14 +122,14 @@ def _cluster(options: StackOptions, report: Tell, stack: ExitStack) -> dict[str,
 
 
 @contextmanager
-def _timed(report: Tell, name: str, where: Callable[[], str]) -> Iterator[None]:
+def _timed(report: Report, name: str, where: Callable[[], str]) -> Iterator[None]:
     start = time.monotonic()
     yield
     report(name, f"{where()}  ({time.monotonic() - start:.1f} s)")
 
 
 @contextmanager
-def _registry(options: StackOptions, report: Tell) -> Iterator[str]:
+def _registry(options: StackOptions, report: Report) -> Iterator[str]:
     """Start a registry in the background; yields its URL."""
     registry = RegistryProcess(options.data, options.registry_port, options.host)
     with _in_background(registry, report, "schema registry", "AVRO, PROTOBUF and JSON_SR need it"):
@@ -139,7 +139,7 @@ def _registry(options: StackOptions, report: Tell) -> Iterator[str]:
 
 
 @contextmanager
-def _connect(options: StackOptions, bootstrap: str, report: Tell) -> Iterator[str]:
+def _connect(options: StackOptions, bootstrap: str, report: Report) -> Iterator[str]:
     """Start a Kafka Connect worker in the background; yields its URL."""
     worker = ConnectProcess(options.data, bootstrap, options.connect_port, options.host, options.plugins)
     with _in_background(worker, report, "Kafka Connect", "connectors need it"):
@@ -148,7 +148,7 @@ def _connect(options: StackOptions, bootstrap: str, report: Tell) -> Iterator[st
 
 
 @contextmanager
-def _in_background(service: Service, report: Tell, name: str, need: str) -> Iterator[None]:
+def _in_background(service: Service, report: Report, name: str, need: str) -> Iterator[None]:
     """Start a service on a thread of its own, and stop it at the end of the block; reports if it cannot start."""
     leaving = threading.Event()
 

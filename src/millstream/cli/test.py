@@ -34,7 +34,7 @@ Way = Callable[[list[ConformanceCase], int, Path], Iterator[Verdict]]
 
 
 class NothingToPlay(Exception):
-    """Why no case can be played: the text for whoever typed the command."""
+    """Why no case can be played, as a text for the user."""
 
 
 def add(subparsers: "Subparsers") -> None:

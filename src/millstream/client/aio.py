@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import httpx
 
 from millstream.client.acknowledgements import BATCH, Acknowledgement, acknowledgements, batches
+from millstream.client.closing import ClosedByAsyncBlock
 from millstream.client.errors import MillstreamError, require_written, transport_error
 from millstream.client.exchange import (
     TIMEOUT,
@@ -52,7 +52,7 @@ def connect_async(
     return AsyncConnection(http, server, session, timeout, retry or RetryPolicy())
 
 
-class AsyncRowIterator(DescribedRows):
+class AsyncRowIterator(DescribedRows, ClosedByAsyncBlock):
     """Rows as named tuples; an asynchronous context manager that ends the query with its block."""
 
     def __init__(self, lines: AsyncGenerator[bytes, None], header: AnswerHeader) -> None:
@@ -86,14 +86,6 @@ class AsyncRowIterator(DescribedRows):
         # Another task that waits for a row ends when the server has ended the query.
         with suppress(RuntimeError):
             await self._lines.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 class AsyncPullRows(AsyncRowIterator):
@@ -137,7 +129,7 @@ class AsyncPushRows(AsyncRowIterator):
         await super().close()
 
 
-class AsyncConnection:
+class AsyncConnection(ClosedByAsyncBlock):
     """A server and a session's settings, for the tasks of one event loop."""
 
     def __init__(
@@ -235,14 +227,6 @@ class AsyncConnection:
     async def close(self) -> None:
         """Close the connection, and end the queries that are being read from it."""
         await self._http.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def _whole(self, exchange: Exchange) -> httpx.Response:
         async with self._opened(exchange) as response:

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import httpx
 
 from millstream.client.acknowledgements import Acknowledgement, acknowledgements, batches
+from millstream.client.closing import ClosedByBlock
 from millstream.client.errors import MillstreamError, require_written, transport_error
 from millstream.client.exchange import (
     TIMEOUT,
@@ -58,7 +58,7 @@ def connect(
     return Connection(http, server, session, timeout, retry or RetryPolicy())
 
 
-class Connection:
+class Connection(ClosedByBlock):
     """A server and a session's settings; thread-safe, since each request is independent."""
 
     def __init__(
@@ -154,12 +154,6 @@ class Connection:
     def close(self) -> None:
         """Close the connection, and end the queries that are being read from it."""
         self._http.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     def _whole(self, exchange: Exchange) -> httpx.Response:
         """The response, read to its end. Raises MillstreamError."""

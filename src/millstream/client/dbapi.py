@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import astuple, fields
 from datetime import UTC, date, datetime, time
 from itertools import islice
-from types import TracebackType
 from typing import Any, Self
 
+from millstream.client.closing import ClosedByBlock
 from millstream.client.connection import Connection
 from millstream.client.connection import connect as connect_client
 from millstream.client.errors import ConnectionFailed, MillstreamError, RequestTimeout, StatementRefused
@@ -47,7 +47,7 @@ class InterfaceError(Error):
 
 
 class DatabaseError(Error):
-    """An error of the server."""
+    """An error that the server has returned; its subclasses say which kind."""
 
 
 class DataError(DatabaseError):
@@ -95,7 +95,7 @@ def TimestampFromTicks(ticks: float) -> datetime:
     return datetime.fromtimestamp(ticks, UTC).replace(tzinfo=None)
 
 
-class DbConnection:
+class DbConnection(ClosedByBlock):
     """A connection by DB-API; `client` is the underlying connection, for what DB-API cannot express."""
 
     Warning, Error, InterfaceError, DatabaseError, DataError = Warning, Error, InterfaceError, DatabaseError, DataError
@@ -130,14 +130,8 @@ class DbConnection:
         if self.closed:
             raise InterfaceError("the connection is closed")
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-
-class DbCursor:
+class DbCursor(ClosedByBlock):
     """Executes statements and returns the rows of a SELECT, or the items of a SHOW or LIST.
 
     A SELECT … EMIT CHANGES returns its rows as they arrive; `close` and the next `execute` end it. `results` has the
@@ -213,12 +207,6 @@ class DbCursor:
     def __next__(self) -> Any:
         with translated():
             return next(self._fetching())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     def _begin(self) -> None:
         self._check_open()

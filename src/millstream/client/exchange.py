@@ -124,12 +124,12 @@ def query_exchange(
 
 
 def close_exchange(query_id: str) -> Exchange:
-    """/close-query."""
+    """/close-query: end the push query of that id."""
     return Exchange("/close-query", orjson.dumps({"queryId": query_id}), KSQL, idempotent=True)
 
 
 def insert_exchange(target: str, session: SessionSettings, rows: list[Mapping[str, Any]]) -> Exchange:
-    """/inserts-stream: a batch of rows."""
+    """/inserts-stream: a batch of rows (column to Python value) for the source `target`."""
     return Exchange("/inserts-stream", insert_body(target, session.properties, rows), DELIMITED)
 
 

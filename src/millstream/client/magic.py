@@ -44,7 +44,7 @@ class CellError(MillstreamError):
 
 @dataclass(frozen=True, slots=True)
 class CellOptions:
-    """What stands before the statements: limits, and the variable that the last table is assigned to."""
+    """The options before the statements: limits, and the variable that the last table is assigned to."""
 
     limits: DisplayLimits
     variable: str | None

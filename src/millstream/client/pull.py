@@ -3,14 +3,14 @@
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from itertools import islice
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from millstream.client.closing import ClosedByBlock
 from millstream.client.frames import arrow_table, pandas_frame, polars_frame
 from millstream.client.rows import AnswerHeader, DescribedRows, Row
 
 
-class RowIterator(DescribedRows):
+class RowIterator(DescribedRows, ClosedByBlock):
     """Rows as named tuples; a context manager that ends the query with its block.
 
     Iterating raises StatementRefused if the query fails midway, ConnectionFailed if the connection breaks off.
@@ -42,12 +42,6 @@ class RowIterator(DescribedRows):
         # Another thread that waits for a row ends when the server has ended the query.
         with suppress(ValueError):
             self._lines.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
 
 class PullRows(RowIterator):

@@ -77,7 +77,7 @@ class QueryInfo:
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """A topic of Kafka."""
+    """A Kafka topic, as SHOW TOPICS lists it: the number of its partitions, and of the replicas of each."""
 
     name: str
     partitions: int
@@ -86,7 +86,7 @@ class TopicInfo:
 
 @dataclass(frozen=True, slots=True)
 class PropertyInfo:
-    """A setting and its value."""
+    """A setting, as SHOW PROPERTIES lists it; `level` is where its value comes from."""
 
     name: str
     value: Any
@@ -97,7 +97,7 @@ class PropertyInfo:
 
 @dataclass(frozen=True, slots=True)
 class FunctionInfo:
-    """A function by name."""
+    """A function, as SHOW FUNCTIONS lists it; `type` is SCALAR, TABLE or AGGREGATE."""
 
     name: str
     type: str
@@ -106,7 +106,7 @@ class FunctionInfo:
 
 @dataclass(frozen=True, slots=True)
 class VariableInfo:
-    """A variable of DEFINE."""
+    """A variable that DEFINE has set, as SHOW VARIABLES lists it."""
 
     name: str
     value: str

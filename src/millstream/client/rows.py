@@ -96,7 +96,7 @@ class DescribedRows:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns' names."""
+        """The columns' names, in the order of a row's values."""
         return self._header.columns
 
     @property
@@ -106,5 +106,5 @@ class DescribedRows:
 
     @property
     def types(self) -> tuple[ColumnType, ...]:
-        """The columns' types."""
+        """The columns' types, in the same order."""
         return self._header.types

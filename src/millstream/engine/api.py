@@ -54,7 +54,7 @@ class Tombstone(list[Any]):
 class RowBatch(list[list[Any]]):
     """Rows that several clients get, and the next offset of each partition after them.
 
-    `texts` has their text in each form that was needed, so that it is made once.
+    `texts` has their text in each form that was needed, so that it is computed once.
     """
 
     def __init__(self, rows: Iterable[list[Any]], positions: Mapping[int, int] | None = None) -> None:
@@ -88,7 +88,7 @@ class KnownLookup(Protocol):
 
     @property
     def table(self) -> str:
-        """The name of its table."""
+        """The name of the table that it reads; look-ups in one table can run together."""
         ...
 
 

@@ -41,7 +41,7 @@ from millstream.udf.probe import in_force
 
 PROCESSING_LOG = "ksql.logging.processing."
 PYTHON = "millstream.python.functions.enabled"
-# Seconds for which pull queries do not ask again which partitions a topic has.
+# How long, in seconds, pull queries use the cached number of a topic's partitions.
 PARTITIONS_KNOWN = 1.0
 # The most that a push queries' consumer holds in memory of what its clients have no room for.
 READ_AHEAD_KB = 16 * 1024
@@ -67,7 +67,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         lease, supervisor = _lead(settings, kafka, backends, started)
         tables = _keep_tables(settings, kafka, backends, started)
         follower = Follower(
-            backends.log, lease, kafka, supervisor, name, catalog, lambda s: tables.want(materialized_tables(s))
+            backends.log, lease, kafka, supervisor, name, catalog, lambda s: tables.set_desired(materialized_tables(s))
         )
         try:
             follower.start()

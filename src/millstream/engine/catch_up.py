@@ -210,7 +210,7 @@ class CatchUp:
             consumer.seek(TopicPartition(self._topic, partition, first))
 
     def _check_topic(self) -> None:
-        """Now and then, check that the topic is still there, since a consumer is not told. Raises TopicGone."""
+        """Every few seconds, check that the topic still exists: consumers do not report that. Raises TopicGone."""
         if time.monotonic() - self._checked_at >= CHECKED_EVERY:
             self._identity.check()
             self._checked_at = time.monotonic()

@@ -108,7 +108,7 @@ class ConnectClient:
         self._login: httpx.BasicAuth | None = None
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the worker."""
         self._client.close()
 
     def version(self) -> str:
@@ -153,7 +153,7 @@ class ConnectClient:
         return dict(self._request("POST", "/connectors", {"name": name, "config": dict(config)}))
 
     def delete(self, name: str) -> None:
-        """Delete a connector."""
+        """Delete a connector. Raises ConnectFailed with status 404 if it does not exist."""
         self._request("DELETE", _path(name))
 
     def _request(self, verb: str, path: str, body: object = None) -> Any:

@@ -29,10 +29,10 @@ class ClosableQuery:
     topics: Mapping[str, str]
 
     def close(self) -> None:
-        """End it."""
+        """End the query as its client does: it gets no error."""
 
     def end(self, reason: str) -> None:
-        """End it with an error, which the client gets."""
+        """End the query with an error, which its client gets."""
 
 
 @dataclass(frozen=True, slots=True)

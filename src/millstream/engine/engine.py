@@ -88,7 +88,7 @@ class MillstreamEngine:
             return transient.TablePullQuery(lookup.query, lookup.accesses, store)
 
     def known_lookup(self, request: Request) -> KnownLookup | None:
-        """Implements Engine.known_lookup."""
+        """The look-up in the request's text, if its shape is known and its rows are plain; else None."""
         if request.sequence is not None or (lookup := self._lookups.find(request)) is None:
             return None
         if not lookup.query.reader.is_plain or request.missing_right(lookup.statement, self._context.state.catalog):
@@ -96,7 +96,7 @@ class MillstreamEngine:
         return lookup
 
     def look_up(self, lookups: Sequence[KnownLookup]) -> list[Rows]:
-        """Implements Engine.look_up."""
+        """The rows of look-ups in one table, all of them from its store as of now. Raises RequestFailed."""
         planned = [lookup for lookup in lookups if isinstance(lookup, PlannedLookup)]
         with execute.refusals(lambda: ""):
             store = transient.store_of(planned[0].query.table, self._context)
@@ -175,7 +175,7 @@ class MillstreamEngine:
     def progress(self, query_id: str) -> tuple[Mapping[str, Any], QueryHealth | None]:
         """Spark's report of a persistent query's last batch, empty before its end, and the query's health.
 
-        The health is None if another server runs the query, or none. No request to Kafka is made.
+        The health is None if another server runs the query, or none. Sends no request to Kafka.
         """
         supervisor = self._context.supervisor
         return supervisor.progress(query_id), supervisor.health(query_id)

@@ -72,10 +72,10 @@ class RowWriter:
         self.source, self._context = writable(target, engine), engine
         self._types = {c.name: c.type for c in self.source.schema}
         if len(self._types) < len(self.source.schema.columns):
-            hint = "INSERT INTO … (ROWKEY.name, ROWVALUE.name) VALUES … tells them apart"
+            hint = "INSERT INTO … (ROWKEY.name, ROWVALUE.name) VALUES … distinguishes them"
             raise RequestFailed(
                 BAD_REQUEST,
-                f"{self.source.name} has a name in the key and in the value, which rows cannot tell\n  hint: {hint}",
+                f"{self.source.name} has a name in the key and in the value: rows are ambiguous\n  hint: {hint}",
             )
 
     def insert(self, row: Mapping[str, Any]) -> None:

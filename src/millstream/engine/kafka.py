@@ -131,20 +131,20 @@ class KafkaClient:
         partitions: int,
         replicas: int = 1,
         config: Mapping[str, str] | None = None,
-        only_ask: bool = False,
+        validate_only: bool = False,
     ) -> bool:
         """Create a topic and wait until it can be used; False if it exists already. Raises KafkaException.
 
-        `only_ask`: only check that Kafka would create it.
+        `validate_only`: only check that Kafka would create it.
         """
         topic = NewTopic(name, partitions, replicas, config=dict(config or {}))
         try:
-            _answer(self._admin.create_topics([topic], validate_only=only_ask)[name])
+            _answer(self._admin.create_topics([topic], validate_only=validate_only)[name])
         except KafkaException as failure:
             if failure.args[0].code() != ERROR_EXISTS:
                 raise
             return False
-        if not only_ask:
+        if not validate_only:
             self._settle(lambda: len(self.topics().get(name, ())) == partitions)
         return True
 
@@ -182,9 +182,9 @@ class KafkaClient:
             try:
                 return self._ends_now(topic, known)
             except KafkaException as failure:
-                # What is known of the partitions may be what is wrong.
-                remembered = self._partitions.pop(topic, None) is not None and known > 0
-                if not remembered:
+                # The cached list of partitions may be outdated: try once more without it.
+                was_cached = self._partitions.pop(topic, None) is not None and known > 0
+                if not was_cached:
                     if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
                         raise
                     time.sleep(0.05)

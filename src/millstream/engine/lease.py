@@ -159,7 +159,7 @@ class Lease:
             self._owner_at = now
         elif now - self._owner_at > REJOIN_AFTER:
             self._owner_at = now
-            why = f"the group {self.group} has assigned the lease to nobody for {REJOIN_AFTER:.0f} s"
+            why = f"the group {self.group} has assigned the lease to no member for {REJOIN_AFTER:.0f} s"
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, why))
 
     def _confirm(self, consumer: Consumer) -> None:

@@ -145,7 +145,7 @@ class PlannedLookup:
 
     @property
     def table(self) -> str:
-        """The name of its table."""
+        """The name of the table that it reads."""
         return self.query.table.source.name
 
 

@@ -23,7 +23,7 @@ def can_share(plan: ClientOutput, only_changes: bool = False) -> bool:
     """True if a plan has no state and calls no Python: filter, table functions and projection over one source.
 
     A function in Python may take its time, and would delay the rows of others. `only_changes`: of a table the client
-    gets the changes that pass the filter, and is not told of a row that no longer does, which would need a state.
+    gets the changes that pass the filter, and no tombstone for a row that no longer does, which would need a state.
     """
     nodes = tuple(plan.walk())
     stateful = not only_changes and any(isinstance(node, Filter) and node.remembers for node in nodes)
@@ -94,7 +94,8 @@ class PushSubscriptions:
         """
         subscription.close()
         with self._lock:
-            # One thread gets both: two that wait for each other's loop would never end.
+            # Both are removed under one lock, so that one thread stops both loops: two threads, each waiting for a
+            # loop that the other one stops, would be a deadlock.
             catch_up = self._catch_ups.pop(subscription, None)
             evaluation = self._evaluations.pop(subscription, None)
             unused = evaluation if evaluation is not None and self._removed_last(subscription, evaluation) else None

@@ -39,7 +39,7 @@ class RegistryAccess:
         return self._access
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the registry."""
         if self._registry:
             self._registry.close()
 
@@ -60,7 +60,7 @@ class RegistryAccess:
         return {n: s for n, s in latest.items() if s}, {n: s for n, s in by_id.items() if s}
 
     def check(self, steps: Sequence[Step]) -> None:
-        """Register the schemas of the steps; only the registry can tell if they are compatible. Raises
+        """Register the schemas of the steps; only the registry knows whether they are compatible. Raises
         StatementError."""
         for step in steps:
             if isinstance(step, RegisterSchema):

@@ -183,7 +183,7 @@ def _indexes(source: Source, catalog: Catalog) -> tuple[TableIndex, ...]:
 
 
 def _is_eager(source: Source) -> bool:
-    """True if a table is stored before its first query: a rebuild, so that nobody waits for it at the cut-over."""
+    """True if a table is stored before its first query. A rebuild is, so that its store is complete at the cut-over."""
     return source.read_only or source.rebuilds is not None
 
 

@@ -22,6 +22,6 @@ def check(step: Step, kafka: KafkaClient) -> None:
     if not isinstance(step, CreateTopic):
         return
     try:
-        kafka.create(step.name, step.partitions, step.replicas, step.config, only_ask=True)
+        kafka.create(step.name, step.partitions, step.replicas, step.config, validate_only=True)
     except KafkaException as failure:
         raise StatementError(f"Kafka would not create topic {step.name}: {reason(failure)}") from failure

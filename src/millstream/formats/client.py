@@ -123,7 +123,7 @@ class Registry:
         return bool(answer) and answer.get("mode") == mode
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the registry."""
         self._client.close()
 
     def _version(self, subject: str, version: str | int) -> RegisteredSchema | None:

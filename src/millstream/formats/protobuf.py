@@ -176,7 +176,9 @@ def unnameable(format: str, columns: Sequence[Column]) -> str | None:
         known: dict[str, str] = {}
         for name in names:
             if known.setdefault(_camel(name), name) != name:
-                return f"Schema is not compatible with Protobuf: it cannot tell {known[_camel(name)]} from {name}"
+                return (
+                    f"Schema is not compatible with Protobuf: it cannot distinguish {known[_camel(name)]} from {name}"
+                )
     return None
 
 

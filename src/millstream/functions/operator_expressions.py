@@ -8,9 +8,10 @@ A Python int is a BIGINT beside an operator and an INT among the arguments of a 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NewType, TypeAlias
 
+from millstream.model.treenode import TreeNode
 from millstream.model.types import SqlType
 
 # Text that Spark parses. Only constructors create it, here and in operator_sql.py, spark/lower.py and
@@ -18,7 +19,7 @@ from millstream.model.types import SqlType
 SparkSql = NewType("SparkSql", str)
 
 
-class OperatorExpression:
+class OperatorExpression(TreeNode["OperatorExpression"]):
     """A node of the tree: a frozen dataclass, compared by value."""
 
     __slots__ = ()
@@ -93,7 +94,7 @@ class OperatorExpression:
 
     # ------------------------------------------------------------ arrays
 
-    def transform(self, name: str, body: "SqlBody") -> "SqlCall":
+    def map_each(self, name: str, body: "SqlBody") -> "SqlCall":
         """The array of the results of `body` for each element."""
         return SqlCall("transform", (self, function((name,), body)))
 
@@ -398,7 +399,7 @@ class StructLayout:
     def new(self, values: Mapping[str, SqlOperand]) -> StructLiteral:
         """A struct of this layout. Raises ValueError unless `values` has exactly its fields."""
         if values.keys() != self.types.keys():
-            raise ValueError(f"a struct of {', '.join(self.types)} cannot be made of {', '.join(values)}")
+            raise ValueError(f"a struct of {', '.join(self.types)} cannot be created from {', '.join(values)}")
         return struct_of({name: values[name] for name in self.types})
 
     def null(self) -> SqlNull:
@@ -406,30 +407,8 @@ class StructLayout:
         return SqlNull(self.type)
 
 
-# ---------------------------------------------------------------- walks
-
-
-def parts(node: OperatorExpression) -> Iterator[OperatorExpression]:
-    """The direct children of a node."""
-    if isinstance(node, SqlColumn | SqlVariable | SqlConstant | SqlText | SqlNull):
-        return
-    for field in fields(node):  # type: ignore[arg-type]
-        value = getattr(node, field.name)
-        if isinstance(value, OperatorExpression):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (part for part in value if isinstance(part, OperatorExpression))
-
-
-def walk(node: OperatorExpression) -> Iterator[OperatorExpression]:
-    """A node and all its descendants."""
-    yield node
-    for part in parts(node):
-        yield from walk(part)
-
-
 def _bound_names(node: OperatorExpression) -> Iterator[str]:
-    for inner in walk(node):
+    for inner in node.walk():
         match inner:
             case SqlLambda(parameters, _):
                 yield from parameters

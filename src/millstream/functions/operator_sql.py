@@ -30,8 +30,6 @@ from millstream.functions.operator_expressions import (
     SqlText,
     SqlVariable,
     StructLiteral,
-    parts,
-    walk,
 )
 
 
@@ -40,7 +38,7 @@ def spark_sql(node: OperatorExpression) -> SparkSql:
 
     Raises KeyError for an unbound variable.
     """
-    columns = frozenset(inner.name for inner in walk(node) if isinstance(inner, SqlColumn))
+    columns = frozenset(inner.name for inner in node.walk() if isinstance(inner, SqlColumn))
     return SparkSql(_text(node, _Scope({}, columns)))
 
 
@@ -141,7 +139,7 @@ def _(node: SqlCall, scope: _Scope) -> str:
 
 @_text.register
 def _(node: SqlIf, scope: _Scope) -> str:
-    return f"if({', '.join(_text(part, scope) for part in parts(node))})"
+    return f"if({', '.join(_text(part, scope) for part in node.children())})"
 
 
 @_text.register
@@ -206,4 +204,4 @@ def _reads(name: str, node: OperatorExpression) -> int:
             return 0 if name in parameters else 2 * _reads(name, body)
         case SqlLet(bindings, body) if any(binding.name == name for binding in bindings):
             return sum(_reads(name, binding) for binding in bindings)
-    return sum(_reads(name, part) for part in parts(node))
+    return sum(_reads(name, part) for part in node.children())

@@ -99,7 +99,7 @@ def new_project(folder: Path, server: str) -> None:
         (folder / FOLDER).mkdir(parents=True)
         config.write_text(_NEW.format(url=URL, server=server), encoding="utf-8")
     except OSError as error:
-        raise MigrationError(f"{folder} cannot be made: {error.strerror}") from error
+        raise MigrationError(f"{folder} cannot be created: {error.strerror}") from error
 
 
 def load_config(path: Path) -> MigrationConfig:
@@ -158,5 +158,5 @@ def create_file(config: MigrationConfig, name: str, version: int | None) -> Path
     try:
         path.touch(exist_ok=False)
     except OSError as error:
-        raise MigrationError(f"{path} cannot be made: {error.strerror}") from error
+        raise MigrationError(f"{path} cannot be created: {error.strerror}") from error
     return path

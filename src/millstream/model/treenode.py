@@ -1,7 +1,7 @@
 """Trees of frozen dataclasses: traversal and transformation.
 
-Four families of nodes are trees: SQL types, syntax nodes, typed expressions and plan nodes. A node's children are the
-nodes of its own family in its fields, alone or in tuples. So of `a + f(b)`, parsed:
+Five families of nodes are trees: SQL types, syntax nodes, typed expressions, plan nodes and operator expressions. A
+node's children are the nodes of its own family in its fields, alone or in tuples. So of `a + f(b)`, parsed:
 
     Arithmetic("+", ColumnRef("A"), Call("F", (ColumnRef("B"),)))
 

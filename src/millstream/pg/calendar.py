@@ -22,7 +22,7 @@ def split_date(text: str) -> tuple[int, int, int]:
 
 def day_number(year: int, month: int, day: int) -> int:
     """The day's number after 1970-01-01 in the proleptic Gregorian calendar; year 0 is 1 BC."""
-    # Years begin in March, so that a leap day is a year's last one; 400 years have 146,097 days.
+    # Years are counted from March, so that the leap day is a year's last day; 400 years have 146,097 days.
     shifted = year - (month <= 2)
     era, year_of_era = divmod(shifted, 400)
     day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1

@@ -1,7 +1,7 @@
 """The catalog's tables in memory, one image for each state of the catalog and each set of sources that users may read.
 
-DuckDB answers the queries: its SQL is Postgres's own in nearly all that clients ask (docs/design/019-postgres.md). It
-has one thread, little memory and no way out: no files, no extensions, no settings to change.
+DuckDB answers the queries, because its SQL equals Postgres's in nearly everything that clients send
+(docs/design/019-postgres.md). It is sandboxed: one thread, limited memory, no files, no extensions, fixed settings.
 """
 
 import threading
@@ -23,12 +23,12 @@ from millstream.pg.types import BOOL, DAY, FLOAT8, INT4, INT8, MOMENT, NUMERIC, 
 from millstream.security.roles import Principal
 from millstream.syntax import tree
 
-# The images that are kept: sessions of users with other rights, or before and after a statement.
+# The number of cached images: users with other rights need another one, and each change of the catalog does.
 KEPT = 4
 MEMORY = "256MB"
-# The most seconds and rows of a query of the catalog.
+# The time limit of a catalog query in seconds, and the most rows of its result.
 PATIENCE, MOST_ROWS = 10.0, 100_000
-# Rows of one INSERT: one for each row would take ten times as long.
+# Rows in one INSERT: an INSERT for each row takes ten times as long.
 TOGETHER = 200
 COLUMNS = """SELECT column_name, data_type FROM duckdb_columns()
     WHERE schema_name = 'pgc' AND table_name = ? ORDER BY column_index"""
@@ -51,7 +51,7 @@ STATES = {
 
 
 class CatalogImages:
-    """The images by catalog and visible sources. Thread-safe; every method blocks."""
+    """A cache of images, keyed by the catalog and the visible sources. Thread-safe; every method blocks."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -86,7 +86,7 @@ class CatalogImages:
         key = id(catalog), tuple(source.name for source in visible)
         with self._lock:
             if key not in self._images:
-                # The catalog is kept with its image, so that no other one gets its id.
+                # The reference to the catalog keeps it alive, so that no other catalog object gets its id().
                 self._images[key] = catalog, _image_of(visible)
             self._images.move_to_end(key)
             while len(self._images) > KEPT:
@@ -146,7 +146,7 @@ def _shown(value: Any, type: PgType) -> Any:
 
 
 def _refusal(error: duckdb.Error) -> PgError:
-    """DuckDB's error as the client's."""
+    """A DuckDB error as a PgError with the SQLSTATE that Postgres would send."""
     text = str(error).split("\n")[0]
     state = next((state for kind, state in STATES.items() if isinstance(error, kind)), "42000")
     if isinstance(error, duckdb.InterruptException):

@@ -3,7 +3,7 @@
 SELECT c.oid::regclass FROM pg_catalog.pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(orders)$'
 SELECT PGC_REGCLASS_NAME(c.oid) FROM pgc.pg_class AS c WHERE REGEXP_MATCHES(c.relname, '^(orders)$')
 
-A query that names no table (SELECT 1, SELECT version()) belongs here too, since the engine has none without FROM.
+A query without FROM (SELECT 1, SELECT version()) is answered here too: the engine's language requires FROM.
 """
 
 import re
@@ -26,9 +26,9 @@ CATALOG, INFORMATION = "pg_catalog", "information_schema"
 # The schemas of catalog.sql.
 SCHEMAS: Mapping[str, str] = {CATALOG: "pgc", INFORMATION: "info"}
 OPENINGS = ("SELECT", "WITH", "VALUES", "(")
-# Functions that stand where a table may; all others there could read files or never end.
+# The functions that are allowed in FROM; others could read files, or never end.
 TABLE_FUNCTIONS = frozenset({"generate_series", "unnest", "generate_subscripts", "_pg_expandarray"})
-# What is an OID for Postgres is a number in DuckDB.
+# Postgres's types that are plain numbers in DuckDB.
 OID_TYPES = frozenset({"oid", "xid", "cid", "tid"})
 NAME_TYPES = frozenset({"name", "text", "char", "bpchar", "varchar", "unknown"})
 _OID_CAST = re.compile(r"(?i)(::\s*)(?:pg_catalog\.)?(oid|regclass|regtype|regproc)(\s*\[\s*\])")
@@ -36,7 +36,7 @@ _OID_CAST = re.compile(r"(?i)(::\s*)(?:pg_catalog\.)?(oid|regclass|regtype|regpr
 
 @dataclass(frozen=True, slots=True)
 class CatalogQuery:
-    """A query of the catalog in Postgres's SQL; `limit` asks for no rows, only for columns."""
+    """A query of the catalog in Postgres's SQL, parsed; with `only_columns` its result has no rows."""
 
     tree: exp.Expr
     only_columns: bool = False
@@ -77,7 +77,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _may_be_one(statement: ClientStatement, sources: Collection[str]) -> bool:
-    """A quick look, which saves most queries of the engine a second parser."""
+    """False if the statement certainly names no catalog table; this spares most engine queries a second parse."""
     names = {lexeme.text.strip('"').lower() for lexeme in statement.words if lexeme.kind in ("word", "quoted")}
     if "from" not in names:
         return True
@@ -90,7 +90,7 @@ def _may_be_one(statement: ClientStatement, sources: Collection[str]) -> bool:
 
 
 def _schema_of(table: exp.Table) -> str | None:
-    """The schema of catalog.sql that a table is of; None for a table of the engine."""
+    """The DuckDB schema (catalog.sql) of a catalog table; None for a table of the engine."""
     if table.db:
         return SCHEMAS.get(table.db.lower())
     return SCHEMAS[CATALOG] if table.name.lower().startswith("pg_") else None
@@ -128,7 +128,7 @@ def to_duckdb(query: CatalogQuery, identity: SessionIdentity) -> str:
     for table in query.tree.find_all(exp.Table):
         _check_function(table)
     tree = query.tree.copy()
-    # Inner nodes first, so that what is put in the place of a node has its parts rewritten already.
+    # Inner nodes first: a node's replacement then contains parts that are rewritten already.
     for node in reversed(list(tree.walk())):
         changed = _rewritten(node, identity)
         if changed is not node and node is not tree:
@@ -139,7 +139,7 @@ def to_duckdb(query: CatalogQuery, identity: SessionIdentity) -> str:
 
 
 def _name_columns(original: exp.Expr, tree: exp.Expr) -> None:
-    """Give the columns of a query the names that Postgres gives them: DuckDB's are the text of the expressions."""
+    """Name the result's columns as Postgres does: DuckDB would use the text of their expressions."""
     for before, after in zip(original.selects, tree.selects, strict=True):  # type: ignore[attr-defined]
         if not isinstance(after, exp.Alias | exp.Column | exp.Star):
             after.replace(exp.alias_(after.copy(), _column_name(before), quoted=True))
@@ -167,7 +167,7 @@ def _column_name(node: exp.Expr) -> str:
 
 
 UNNAMED = "?column?"
-# Functions that sqlglot calls otherwise than Postgres.
+# The functions that have another name in sqlglot than in Postgres.
 _SQL_NAMES = {"current_version": "version", "session_user": "session_user", "current_timestamp": "now"}
 
 
@@ -179,7 +179,7 @@ def _check_function(table: exp.Table) -> None:
         name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
         plain = isinstance(call, exp.GenerateSeries | exp.Unnest | exp.Explode) or name.lower() in TABLE_FUNCTIONS
         if not plain:
-            raise PgError(NOT_SUPPORTED, f"the function {name.lower()} cannot stand in FROM here")
+            raise PgError(NOT_SUPPORTED, f"the function {name.lower()} is not allowed in FROM here")
 
 
 def _rewritten(node: exp.Expr, identity: SessionIdentity) -> exp.Expr:
@@ -207,13 +207,13 @@ def _rewritten(node: exp.Expr, identity: SessionIdentity) -> exp.Expr:
 
 
 def _part(node: Any) -> exp.Expr:
-    """A part of a node, which sqlglot does not type."""
+    """A child of a node as an expression; sqlglot leaves it untyped."""
     assert isinstance(node, exp.Expr)
     return node
 
 
 def _named_function(table: exp.Table) -> exp.Expr:
-    """A function in FROM: for Postgres its alias is the name of its column too."""
+    """A function in FROM: in Postgres its alias also names its column."""
     table.set("db", None)
     alias = table.args.get("alias")
     if alias is not None and not alias.columns:
@@ -235,11 +235,11 @@ def _operator(node: exp.Operator) -> exp.Expr:
             return exp.EQ(this=left, expression=right)
         case "~~":
             return exp.Like(this=left, expression=right)
-    raise PgError(NOT_SUPPORTED, f"the operator {symbol} is not there")
+    raise PgError(NOT_SUPPORTED, f"the operator {symbol} is not supported")
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
-    """A cast to a type that DuckDB has not: a name becomes an OID, an OID a name."""
+    """A cast to a type that DuckDB lacks: of a name to its OID, or of an OID to its name."""
     name = _type_name(node)
     if name in OID_TYPES:
         return exp.cast(node.this, "BIGINT")
@@ -250,7 +250,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
         return exp.Anonymous(this=f"pgc_{'to_' + name if is_name else names[name]}", expressions=[node.this, *more])
     if name in ("regproc", "regprocedure", "regrole", "name", "cstring", "unknown"):
         return exp.cast(node.this, "TEXT")
-    # Postgres's "char" has one byte, DuckDB's CHAR is any text.
+    # Every other cast is the same in DuckDB; a cast to "char" does not cut the text to one byte.
     return node
 
 
@@ -272,8 +272,8 @@ def _function(node: exp.Func, identity: SessionIdentity) -> exp.Expr:
         return _literal(_IDENTITY[name](identity))
     arguments = list(node.expressions) if isinstance(node, exp.Anonymous) else []
     if name in ("current_setting", "set_config") and arguments and isinstance(arguments[0], exp.Literal):
-        asked = arguments[0].name.lower()
-        value = arguments[1].name if name == "set_config" else identity.settings.get(asked)
+        setting = arguments[0].name.lower()
+        value = arguments[1].name if name == "set_config" else identity.settings.get(setting)
         return exp.null() if value is None else _literal(value)
     if isinstance(node, exp.Anonymous) and name in _macros():
         return exp.Anonymous(this=f"pgc_{name}", expressions=arguments)
@@ -286,7 +286,7 @@ def _literal(value: str | int | list[str]) -> exp.Expr:
     return exp.Literal.number(value) if isinstance(value, int) else exp.Literal.string(value)
 
 
-# Functions, and names without parentheses, whose value is the session's.
+# Functions, with or without parentheses, whose result depends on the session.
 _IDENTITY: Mapping[str, Callable[[SessionIdentity], str | int | list[str]]] = {
     "version": lambda _: VERSION_TEXT,
     "current_database": lambda _: DATABASE,

@@ -2,7 +2,7 @@
 
 CREATE TABLE totals (region STRING PRIMARY KEY, n BIGINT)   →   pg_class totals, pg_attribute region, n
 
-OIDs are made from names, so that an OID that a client has read stays valid while other sources come and go.
+An OID is a hash of the name, so that it stays valid when other sources are created or dropped.
 """
 
 import zlib
@@ -72,7 +72,7 @@ OTHERS = (
 
 
 def oid_of(name: str, taken: Mapping[int, str]) -> int:
-    """The OID of a source or an index; of two names with one, the later gets the next that is free."""
+    """The OID of a source or an index; if two names have the same one, the later name gets the next free OID."""
     oid = FIRST_OID + zlib.crc32(name.encode()) % OIDS
     while taken.get(oid, name) != name:
         oid += 1

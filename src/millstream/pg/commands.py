@@ -1,7 +1,7 @@
 """Statements about the session itself, which the engine does not have: transactions, Postgres's settings, CLOSE.
 
-There are no transactions: BEGIN and COMMIT only open and close the time in which a failed statement keeps later ones
-from running, and at whose end cursors close. A ROLLBACK takes nothing back, and says so.
+There are no transactions. After BEGIN, a failed statement makes the session refuse all statements until COMMIT or
+ROLLBACK, which also close the cursors that were declared without WITH HOLD. ROLLBACK undoes nothing, and warns of that.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from millstream.pg.script import ClientStatement, Lexeme
 from millstream.pg.settings import PgSettings, SessionIdentity, is_kept
 
 KEPT = "nothing is rolled back: every statement takes effect at once"
-# What a transaction's statements are, by the words that they begin with.
+# The statements that begin or end a transaction, by their first words.
 BEGINNINGS = {("BEGIN",), ("START", "TRANSACTION")}
 COMMITS, ROLLBACKS = {("COMMIT",), ("END",)}, {("ROLLBACK",), ("ABORT",)}
 HARMLESS: dict[tuple[str, ...], str] = {
@@ -43,11 +43,11 @@ class SessionCommands:
         self.forget_statements: Callable[[str | None], None] = lambda name: None
 
     def identity(self) -> SessionIdentity:
-        """Who asks."""
+        """The user, process number and settings of the session, which catalog functions return."""
         return SessionIdentity(self._user, self._process, {name.lower(): v for name, v in self.settings.all()})
 
     def failed(self) -> None:
-        """A statement has failed."""
+        """Record that a statement has failed: an open transaction becomes a failed one."""
         if self.status == "T":
             self.status = "E"
 

@@ -1,9 +1,9 @@
-"""A connection of a Postgres client, from its first byte to its last: messages in, answers out.
+"""The message loop of one Postgres connection: it reads the client's messages and answers them in order.
 
 SimpleQuery "SELECT 1; SELECT 2"       T D C  T D C  Z
 Parse, Describe, Bind, Execute, Sync   1  t T  2  D C  Z      an error skips what follows up to the Sync
 
-A task of its own reads messages ahead, so that a client that leaves while a statement runs is noticed at once.
+A separate task reads messages ahead, so that a disconnect is detected while a statement is running.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from millstream.pg.settings import REPORTED
 from millstream.pg.stream import ClientLeft, PgStream
 
 LOG = logging.getLogger("millstream.server")
-# Messages that are read ahead; a statement's own limits hold for each.
+# The number of messages that are read ahead; the size limit of statements applies to each.
 AHEAD = 8
 # The most prepared statements and portals of a session.
 MOST_NAMED = 1000
@@ -49,7 +49,7 @@ class PreparedText:
 
 @dataclass(slots=True)
 class BoundStatement:
-    """A portal: a statement with values, which runs when its rows are asked for; `portal`: its rows, once it runs."""
+    """A prepared statement with parameter values; `portal` has its rows once it was started."""
 
     prepared: PreparedText
     values: list[Any]
@@ -72,7 +72,7 @@ class PgConnection:
     # ------------------------------------------------------------ the connection's life
 
     async def run(self) -> None:
-        """Serve the session until the client leaves, is idle for too long, or breaks the protocol."""
+        """Serve the session until the client disconnects, is idle for too long, or violates the protocol."""
         self._welcome()
         await self._stream.flush()
         arriving: asyncio.Queue[ClientMessage | Exception] = asyncio.Queue(AHEAD)
@@ -94,7 +94,7 @@ class PgConnection:
         put(messages.ready("I"))
 
     async def _read(self, arriving: "asyncio.Queue[ClientMessage | Exception]") -> None:
-        """Pass messages on, and end the running statement when the client leaves."""
+        """Read messages into the queue; a disconnect cancels the running statement."""
         while True:
             try:
                 message: ClientMessage | Exception = await self._stream.read_message()
@@ -112,26 +112,26 @@ class PgConnection:
             async with asyncio.timeout(self._context.limits.idle_seconds):
                 message = await arriving.get()
         except TimeoutError:
-            fact = f"nothing was asked for {self._context.limits.idle_seconds:g} s"
+            fact = f"the client was idle for {self._context.limits.idle_seconds:g} s"
             raise PgError(IDLE, fact, "see ksql.idle.connection.timeout.seconds", fatal=True) from None
         if isinstance(message, Exception):
             raise message
         return message
 
     def cancel(self, reason: PgError) -> None:
-        """End the statement that runs, if one does, with an error."""
+        """Cancel the running statement, if any: its client gets the error `reason`."""
         if self._running is not None and not self._running.done():
             self._reason = reason
             self._running.cancel()
 
     def stop(self) -> None:
-        """End the statement that runs: the server stops."""
+        """Cancel the running statement, because the server is shutting down."""
         self.cancel(PgError(STOPPING, "the server is shutting down", fatal=True))
 
     # ------------------------------------------------------------ messages
 
     async def _handled(self, message: ClientMessage) -> None:
-        """Answer a message; an error is the answer too. Raises ClientLeft, ProtocolViolation, fatal PgErrors."""
+        """Answer a message, also if that fails. Raises ClientLeft, ProtocolViolation, and a PgError that is fatal."""
         if self._skipping and not (isinstance(message, BareMessage) and message.tag == "S"):
             return
         try:
@@ -139,6 +139,7 @@ class PgConnection:
         except (ClientLeft, ProtocolViolation):
             raise
         except Exception as raised:
+            # The boundary of a message: its error, whatever raised it, is the answer, and the session goes on.
             error = pg_error(raised)
             if error.fatal:
                 raise error from raised
@@ -151,7 +152,7 @@ class PgConnection:
                 await self._stream.flush()
 
     async def _cancellable(self, work: Coroutine[Any, Any, None]) -> None:
-        """Await some work, which `cancel` ends with its reason."""
+        """Await the coroutine `work`; if `cancel` is called meanwhile, it is cancelled and the reason is raised."""
         self._reason, self._running = None, asyncio.ensure_future(work)
         try:
             await self._running
@@ -189,7 +190,7 @@ class PgConnection:
         elif message.tag == "H":
             await self._stream.flush()
         elif message.tag == "F":
-            raise PgError("0A000", "function calls by OID are not there", "call the function in a SELECT")
+            raise PgError("0A000", "function calls by OID are not supported", "call the function in a SELECT")
         elif message.tag == "p":
             raise ProtocolViolation("no password was asked for")
 
@@ -217,13 +218,13 @@ class PgConnection:
         await self._ready()
 
     async def _send(self, portal: Portal, most: int) -> None:
-        """Send rows of a portal, at most `most` (0 = all), and how the portal is after them."""
+        """Send rows of a portal, at most `most` (0 = all), then PortalSuspended or CommandComplete."""
         answer, count = portal.answer, 0
         for notice in answer.notices:
             self._stream.put(messages.notice(notice))
         line = self._line(portal)
         while not portal.ended and (not most or count < most):
-            # Rows that have come are not kept from the client by those that have not.
+            # Flush before waiting for further rows, so that the client gets those that have arrived.
             if answer.endless or self._stream.is_full:
                 await self._stream.flush()
             rows = await portal.take(most - count if most else 0)
@@ -244,7 +245,7 @@ class PgConnection:
                 await self._stream.flush()
 
     def _line(self, portal: Portal) -> Callable[[Row], bytes]:
-        """A function that encodes a row of a portal; it begins a COPY."""
+        """A function that encodes a row of a portal; for a COPY, also sends CopyOutResponse and the head."""
         answer, columns = portal.answer, portal.answer.columns or ()
         copied = answer.copied
         binary = [copied.name == "binary"] * len(columns) if copied else portal.is_binary
@@ -263,7 +264,7 @@ class PgConnection:
         return lambda row: messages.copy_data(self._headed(copied.line(values(row))))
 
     def _headed(self, content: bytes) -> bytes:
-        """A COPY's row, after its head if that was not sent yet: in binary form the first row's message has both."""
+        """The content of a CopyData message, preceded by the head if that was not sent yet (binary form)."""
         head, self._head = self._head, b""
         return head + content
 
@@ -278,7 +279,7 @@ class PgConnection:
             raise PgError("42P05", f"there is a prepared statement {message.name} already")
         if len(self._prepared) >= MOST_NAMED:
             raise PgError(
-                "53400", f"the session has {MOST_NAMED} prepared statements", "DEALLOCATE those that are done"
+                "53400", f"the session has {MOST_NAMED} prepared statements", "DEALLOCATE those you do not need"
             )
         script = statements(message.text)
         if len(script) > 1:
@@ -317,7 +318,8 @@ class PgConnection:
             headers = cursor.headers()
         else:
             bound = self._open_portal(message.name)
-            # A query starts, since its rows tell their columns; what changes something waits until it is executed.
+            # A query is started here, because its result has the columns. A statement that changes anything is not: it
+            # runs when the portal is executed.
             if bound.prepared.statement is not None and is_query(bound.prepared.statement):
                 headers = (await self._started(bound)).headers()
             else:
@@ -332,7 +334,7 @@ class PgConnection:
         return None if columns is None else Portal(StatementAnswer("", columns), formats).headers()
 
     async def _started(self, bound: BoundStatement) -> Portal:
-        """The rows of a bound statement, which begins to run if it does not yet."""
+        """The rows of a bound statement, which is started if it is not running."""
         assert bound.prepared.statement is not None
         if bound.portal is None:
             answer = await self._session.answer(bound.prepared.statement, bound.values)
@@ -373,7 +375,7 @@ class PgConnection:
             await self._drop_portal(name)
 
     def _forget(self, name: str | None) -> None:
-        """DEALLOCATE."""
+        """DEALLOCATE: drop one prepared statement, or all (None). Raises PgError 26000 if there is none."""
         if name is None:
             self._prepared.clear()
         elif self._prepared.pop(name, None) is None:

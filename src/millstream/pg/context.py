@@ -1,4 +1,4 @@
-"""What the connections of one server for Postgres's clients share."""
+"""The shared state of the Postgres connections of one server."""
 
 from dataclasses import dataclass, field
 from ssl import SSLContext
@@ -19,7 +19,7 @@ ENDINGS, HASHES, CATALOGS, AUDITS = 50, 2, 2, 1
 
 @dataclass(frozen=True)
 class PgContext:
-    """The engine, the threads and running queries that the REST API uses too, and who may log in how."""
+    """The engine, the threads and running queries that the REST API uses too, and the rules for logins."""
 
     server: ServerContext
     login: Login | None = None
@@ -32,7 +32,7 @@ class PgContext:
 
     @property
     def engine(self) -> Engine:
-        """The engine."""
+        """The engine that executes statements."""
         return self.server.engine
 
     @property
@@ -47,7 +47,7 @@ class PgContext:
 
     @property
     def limits(self) -> RequestLimits:
-        """The limits of requests."""
+        """The limits of requests and messages, in bytes and seconds."""
         return self.server.limits
 
     @property

@@ -21,7 +21,7 @@ TO_STDOUT = ("TO", "STDOUT")
 
 @dataclass(frozen=True, slots=True)
 class CopyFormat:
-    """How a row becomes a line: `name` is text, csv or binary."""
+    """The format in which COPY writes a row: `name` is text, csv or binary."""
 
     name: str = "text"
     delimiter: bytes = b"\t"
@@ -29,13 +29,13 @@ class CopyFormat:
     header: bool = False
 
     def head(self, names: Sequence[str]) -> bytes:
-        """What comes before the first row."""
+        """The bytes before the first row: a CSV header, or the binary signature."""
         if self.name == "binary":
             return BINARY_HEAD
         return self.line([name.encode() for name in names]) if self.header else b""
 
     def line(self, values: Sequence[bytes | None]) -> bytes:
-        """A row."""
+        """The bytes of a row from its encoded values (None = NULL)."""
         if self.name == "binary":
             return len(values).to_bytes(2) + b"".join(map(sized, values))
         write = self._csv if self.name == "csv" else self._text
@@ -43,7 +43,7 @@ class CopyFormat:
 
     @property
     def end(self) -> bytes:
-        """What comes after the last row."""
+        """The bytes after the last row."""
         return BINARY_END if self.name == "binary" else b""
 
     def _text(self, value: bytes) -> bytes:
@@ -60,24 +60,24 @@ class CopyFormat:
 
 @dataclass(frozen=True, slots=True)
 class CopyQuery:
-    """A COPY … TO STDOUT."""
+    """A COPY … TO STDOUT: the query, and the format of its rows."""
 
     statement: ClientStatement
     format: CopyFormat = field(default_factory=CopyFormat)
 
     def answer(self, rows: StatementAnswer) -> StatementAnswer:
-        """The answer to the COPY, from that to its query."""
+        """The answer to the COPY statement, made from the answer to its query."""
         return replace(rows, tag="COPY ", copied=self.format)
 
 
 def copy_query(statement: ClientStatement) -> CopyQuery | None:
-    """What a COPY copies; None for another statement. Raises PgError 42601, 0A000."""
+    """The query and format of a COPY; None for another statement. Raises PgError 42601, 0A000."""
     words = statement.words
     if words[0].word != "COPY":
         return None
     at = _end_of_query(words)
     if tuple(lexeme.word for lexeme in words[at : at + 2]) != TO_STDOUT:
-        raise PgError(NOT_SUPPORTED, "only COPY (query) TO STDOUT is there", "INSERT INTO … VALUES adds a row")
+        raise PgError(NOT_SUPPORTED, "only COPY (query) TO STDOUT is supported", "INSERT INTO … VALUES adds a row")
     begin, end = words[1], words[at].at
     text = "".join(lexeme.text for lexeme in statement.lexemes if begin.at <= lexeme.at < end).strip()
     query = text[1:-1] if text.startswith("(") else _selection(words[1:at])
@@ -88,7 +88,7 @@ def copy_query(statement: ClientStatement) -> CopyQuery | None:
 
 
 def _moved(statement: ClientStatement, by: int) -> ClientStatement:
-    """A statement's pieces with their places in the whole text."""
+    """A statement whose lexemes have their places in the whole text: `by` characters are before it."""
     lexemes = tuple(replace(lexeme, at=lexeme.at + by) for lexeme in statement.lexemes)
     return ClientStatement(lexemes, statement.text, statement.at + by)
 

@@ -1,9 +1,9 @@
-"""DECLARE, FETCH and CLOSE: queries whose rows a client takes when it wants them; a push query as a cursor.
+"""DECLARE, FETCH and CLOSE: queries whose rows a client fetches in portions, push queries too.
 
 DECLARE c CURSOR FOR SELECT * FROM orders EMIT CHANGES;
 FETCH 10 FROM c;                            waits for ten rows
-FETCH 10 FROM c WITH (timeout = '500ms');   what comes within half a second, ten at most
-FETCH ALL FROM c;                           of a push query: what has come, at least one row
+FETCH 10 FROM c WITH (timeout = '500ms');   the rows that arrive within half a second, at most ten
+FETCH ALL FROM c;                           of a push query: the rows that have arrived, at least one
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from millstream.pg.failures import NO_CURSOR, SYNTAX, PgError
 from millstream.pg.results import ListedRows, Portal, ResultColumn, Row, StatementAnswer
 from millstream.pg.script import ClientStatement, Lexeme
 
-# The most cursors that a session may have open: a push query of each runs.
+# The most open cursors of a session: each may be a running push query.
 MOST = 100
 _TIMEOUT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|)\s*\Z")
 UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "": 0.001}
@@ -43,7 +43,7 @@ class FetchRequest:
 
 
 def cursor_query(statement: ClientStatement) -> CursorQuery | None:
-    """What a DECLARE declares; None for another statement. Raises PgError 42601."""
+    """The cursor of a DECLARE statement; None for another statement. Raises PgError 42601."""
     words = statement.words
     if words[0].word != "DECLARE":
         return None
@@ -60,7 +60,7 @@ def _rest(statement: ClientStatement, first: Lexeme) -> ClientStatement:
 
 
 def fetch_of(statement: ClientStatement) -> FetchRequest | None:
-    """What a FETCH or MOVE asks for; None for another statement. Raises PgError 42601, 0A000."""
+    """The request of a FETCH or MOVE; None for another statement. Raises PgError 42601, 0A000."""
     words: Sequence[Lexeme] = statement.words
     if words[0].word not in ("FETCH", "MOVE"):
         return None
@@ -69,7 +69,7 @@ def fetch_of(statement: ClientStatement) -> FetchRequest | None:
     if len(words) > 1 and words[1].word in BACKWARD:
         raise PgError("0A000", "a cursor only goes forward", "FETCH [FORWARD] count FROM name")
     if not bare:
-        raise PgError(SYNTAX, "which cursor?", "FETCH [FORWARD] count FROM name")
+        raise PgError(SYNTAX, "the name of the cursor is missing", "FETCH [FORWARD] count FROM name")
     count: int | None = 1
     if len(bare) > 1:
         count = None if bare[0].word == "ALL" else _count(bare[0].text)
@@ -99,17 +99,17 @@ def _name(lexeme: Lexeme) -> str:
 
 
 class Cursors:
-    """The cursors of a session."""
+    """The open cursors of a session, by name: each is a portal, and a flag if it outlives its transaction."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[Portal, bool]] = {}
 
     def check_new(self, name: str) -> None:
-        """Raises PgError: there is one of that name, or there are too many."""
+        """Raises PgError 42P03 if there is a cursor of that name, 53400 if there are too many."""
         if name in self._open:
             raise PgError("42P03", f"there is a cursor {name} already")
         if len(self._open) >= MOST:
-            raise PgError("53400", f"the session has {MOST} cursors open", "CLOSE those that are done")
+            raise PgError("53400", f"the session has {MOST} cursors open", "CLOSE those you do not need")
 
     def declare(self, query: CursorQuery, portal: Portal, status: str) -> None:
         """Add a cursor; one that is declared outside a transaction stays until CLOSE."""
@@ -120,7 +120,7 @@ class Cursors:
         return None if fetch.moves else self._portal(fetch.name).answer.columns
 
     async def fetch(self, fetch: FetchRequest) -> StatementAnswer:
-        """The next rows of a cursor. Raises PgError 34000, and what its query fails with."""
+        """The next rows of a cursor. Raises PgError 34000, RequestFailed if its query fails."""
         portal = self._portal(fetch.name)
         rows = await _all(portal, fetch) if fetch.count is None else await _counted(portal, fetch.count, fetch.patience)
         if fetch.moves:
@@ -128,7 +128,7 @@ class Cursors:
         return StatementAnswer("FETCH ", portal.answer.columns, ListedRows(rows))
 
     async def close(self, name: str) -> None:
-        """Close one; "ALL" closes all. Raises PgError 34000."""
+        """Close a cursor and end its query; "ALL" closes every one. Raises PgError 34000."""
         if name.upper() == "ALL":
             await self.close_all()
             return
@@ -137,18 +137,18 @@ class Cursors:
         await portal.close()
 
     async def end_transaction(self) -> None:
-        """Close those that were declared in the transaction without HOLD."""
+        """Close the cursors that were declared in the transaction without WITH HOLD."""
         for name in [name for name, (_, hold) in self._open.items() if not hold]:
             await self.close(name)
 
     async def close_all(self) -> None:
-        """Close all."""
+        """Close every cursor and end its query."""
         portals = [portal for portal, _ in self._open.values()]
         self._open.clear()
         await asyncio.gather(*(portal.close() for portal in portals))
 
     def named(self, name: str) -> Portal | None:
-        """The cursor of that name, which is a portal for the protocol; None if there is none."""
+        """The portal of the cursor of that name; None if there is no such cursor."""
         return self._open[name][0] if name in self._open else None
 
     def _portal(self, name: str) -> Portal:
@@ -158,7 +158,7 @@ class Cursors:
 
 
 async def _counted(portal: Portal, count: int, patience: float | None) -> list[Row]:
-    """So many rows: fewer only at the end, or if patience ends."""
+    """The next `count` rows; fewer at the end of the query, or if `patience` seconds pass first."""
     rows: list[Row] = []
     deadline = None if patience is None else time.monotonic() + patience
     while len(rows) < count and not portal.ended:
@@ -171,7 +171,7 @@ async def _counted(portal: Portal, count: int, patience: float | None) -> list[R
 
 
 async def _all(portal: Portal, fetch: FetchRequest) -> list[Row]:
-    """All rows that are left; of a query without an end those that have come, at least one."""
+    """All remaining rows; of a push query those that have arrived, at least one."""
     rows: list[Row] = []
     while not portal.ended:
         taken = await portal.take(0, fetch.patience if not rows else 0.0 if portal.answer.endless else None)

@@ -15,7 +15,7 @@ CANCELLED, IDLE, IN_FAILED, NO_CURSOR, NO_STATEMENT = "57014", "57P05", "25P02",
 CODES = {40300: FORBIDDEN, 41300: TOO_LARGE, 42900: TOO_MANY, 50302: NOT_READY, 50303: STOPPING}
 _PLACE = re.compile(r"line (\d+):(\d+): ")
 _HINT = "\n  hint: "
-# What the facts of planning say of a name that does not exist.
+# SQLSTATEs by patterns of the messages about names that do not exist.
 _UNKNOWN = (
     (re.compile(r"(?i)no stream or table|there is no (stream|table)|could not find stream/table"), UNKNOWN_TABLE),
     (re.compile(r"(?i)there is no column"), UNKNOWN_COLUMN),
@@ -25,7 +25,7 @@ _UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an error is: 1-based line and column in the text that the engine got."""
+    """The position of an error: 1-based line and column in the text that was sent to the engine."""
 
     line: int
     column: int
@@ -39,7 +39,7 @@ class Place:
 class PgError(Exception):
     """An error for the client: `state` is the SQLSTATE, `position` the 1-based character in its statement (0 = none).
 
-    `place` is where the engine found it, before it is mapped to a position. A `fatal` one ends the connection.
+    `place` is its position in the engine's text, until it is mapped to `position`. A `fatal` one ends the connection.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ WRONG, NOT_HERE = "28P01", "28000"
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """How a connection has begun: the parameters of a session, or the key of a statement to cancel."""
+    """The result of the handshake: the parameters of a session, or the key of a CancelRequest."""
 
     startup: StartupRequest
     principal: Principal | None = None
@@ -61,7 +61,7 @@ async def read_plainly(stream: PgStream) -> None:
 
 
 def _check_version(request: StartupRequest, stream: PgStream) -> None:
-    """Raises PgError 0A000: not version 3. A client of a later 3.x, or with options, is told what we speak."""
+    """Raises PgError 0A000: not version 3. A client of a later 3.x, or with options, gets NegotiateProtocolVersion."""
     major, minor = request.code >> 16, request.code & 0xFFFF
     if major != messages.PROTOCOL >> 16:
         raise PgError("0A000", f"protocol {major}.{minor} is not spoken here", "version 3.0 is", fatal=True)
@@ -109,7 +109,7 @@ async def _by_password(name: str, user: User | None, stream: PgStream, context: 
         raise LoginRefused("the password is no UTF-8") from None
     header = basic(name, text) if user is not None or login.tokens is None else f"Bearer {text}"
     principal = await context.hashes.run(lambda: login.principal(header))
-    # A token says itself whose it is: the session must not carry another name.
+    # A token names its user: the session must not have another name.
     if user is not None and not hmac.compare_digest(principal.name.encode(), name.encode()):
         raise LoginRefused("the login is another user's")
     return principal

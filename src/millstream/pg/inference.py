@@ -1,9 +1,9 @@
-"""What can be known of a prepared statement before its parameters come: their types, and the columns of its rows.
+"""Infers, before a prepared statement has values, the types of its parameters and the columns of its result.
 
 SELECT * FROM orders WHERE id = $1 LIMIT $2    $1 is compared with ID, an INTEGER: int4; $2 counts rows: int8
 
-The statement is parsed with a marker for each parameter; where the marker stands tells the type. A parameter whose
-place tells nothing is a text.
+The statement is parsed with a marker constant for each parameter; the marker's context in the tree determines the type.
+A parameter without such a context is a text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ from millstream.pg.types import BOOL, BYTEA, CLOCK, DAY, FLOAT8, INT4, INT8, MOM
 from millstream.syntax import tree
 from millstream.syntax.parser import parse_one, parse_type
 
-# Texts that no statement has by chance, and a number for a place where the grammar wants one.
+# The marker of a parameter: a private-use character begins it, so that no statement has such a text by chance.
 MARKER = "\ue000parameter %d"
-# An example of each type, with which a statement is planned to learn its columns.
+# A literal of each type, with which a statement is planned to determine its result's columns.
 SAMPLES: Mapping[int, str] = {
     BOOL.oid: "TRUE",
     **dict.fromkeys((21, INT4.oid), "1"),
@@ -89,7 +89,7 @@ def _counts(statement: ClientStatement) -> Iterator[int]:
 
 
 def _places(root: tree.Statement, catalog: Catalog) -> Iterator[tuple[int, SqlType]]:
-    """The parameters of a statement whose places tell a type."""
+    """Yields the parameters whose context determines a type."""
     columns = dict(_columns(root, catalog))
     if isinstance(root, tree.InsertValues):
         yield from _inserted(root, catalog)

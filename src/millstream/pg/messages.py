@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 PROTOCOL, CANCEL, SSL, GSS = 196608, 80877102, 80877103, 80877104
-# A client has sent nothing that we believe before its login.
+# The limit of messages before the login, when the client is not trusted.
 LONGEST_STARTUP, LONGEST_PASSWORD = 10_000, 64 * 1024
 SHORT_MESSAGES = frozenset(b"CDEHSXcdf")
 LONGEST_SHORT = 64 * 1024
 
 
 class ProtocolViolation(Exception):
-    """Bytes that are no message, or one in a wrong place; the connection cannot go on."""
+    """Bytes that are no valid message, or a message that is not allowed now; it ends the connection."""
 
 
 # ---------------------------------------------------------------- from the client
@@ -82,7 +82,7 @@ class ExecutePortal:
 
 @dataclass(frozen=True, slots=True)
 class BareMessage:
-    """A message whose content, if any, means nothing here; `tag` is its first byte: S, H, X, d, c, f, p."""
+    """A message whose content, if any, is ignored; `tag` is its first byte: S, H, X, d, c, f, F, p."""
 
     tag: str
     content: bytes = b""
@@ -255,7 +255,7 @@ def authentication(code: int, content: bytes = b"") -> bytes:
 
 
 def parameter_status(name: str, value: str) -> bytes:
-    """ParameterStatus."""
+    """ParameterStatus: the value of a setting that clients follow."""
     return packed(b"S", texts(name, value))
 
 
@@ -270,23 +270,23 @@ def ready(status: str) -> bytes:
 
 
 def complete(tag: str) -> bytes:
-    """CommandComplete."""
+    """CommandComplete: `tag` is the command with its number of rows, such as "SELECT 3"."""
     return packed(b"C", texts(tag))
 
 
 def row_description(columns: Sequence[ColumnHeader]) -> bytes:
-    """RowDescription."""
+    """RowDescription: the columns of the rows that follow."""
     fields = (texts(c.name) + struct.pack("!IhIhih", 0, 0, c.oid, c.size, c.modifier, c.format) for c in columns)
     return packed(b"T", len(columns).to_bytes(2) + b"".join(fields))
 
 
 def parameter_description(oids: Sequence[int]) -> bytes:
-    """ParameterDescription."""
+    """ParameterDescription: the OIDs of a prepared statement's parameters."""
     return packed(b"t", struct.pack(f"!H{len(oids)}I", len(oids), *oids))
 
 
 def data_row(values: Sequence[bytes | None]) -> bytes:
-    """DataRow."""
+    """DataRow: the encoded values of a row; None = NULL."""
     return packed(b"D", len(values).to_bytes(2) + b"".join(map(sized, values)))
 
 
@@ -296,17 +296,17 @@ def sized(value: bytes | None) -> bytes:
 
 
 def copy_out(format: int, columns: int) -> bytes:
-    """CopyOutResponse."""
+    """CopyOutResponse: `format` is 0 for text and CSV, 1 for binary; `columns` is their number."""
     return packed(b"H", struct.pack(f"!bH{columns}H", format, columns, *[format] * columns))
 
 
 def copy_data(content: bytes) -> bytes:
-    """CopyData."""
+    """CopyData: a part of a COPY's output."""
     return packed(b"d", content)
 
 
 def negotiate(unknown: Iterable[str]) -> bytes:
-    """NegotiateProtocolVersion: we speak 3.0, and know none of these options."""
+    """NegotiateProtocolVersion: the server supports 3.0 only, and none of these options."""
     names = list(unknown)
     return packed(b"v", struct.pack("!II", PROTOCOL & 0xFFFF, len(names)) + texts(*names))
 
@@ -317,7 +317,7 @@ def error(fields: Mapping[str, str]) -> bytes:
 
 
 def notice(message: str, severity: str = "NOTICE") -> bytes:
-    """NoticeResponse."""
+    """NoticeResponse: a message that is no error; `severity` is NOTICE or WARNING."""
     return packed(b"N", _fields({"S": severity, "V": severity, "C": "00000", "M": message}))
 
 

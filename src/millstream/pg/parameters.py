@@ -33,7 +33,7 @@ EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def value_of(content: bytes | None, oid: int, binary: bool) -> Any:
-    """A parameter's value; an OID that is not known here is text. Raises PgError 22P02, 22P03 or 22021."""
+    """A parameter's value; a value of an unknown OID is read as text. Raises PgError 22P02, 22P03 or 22021."""
     if content is None:
         return None
     try:

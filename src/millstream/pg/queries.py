@@ -1,4 +1,4 @@
-"""Queries of the engine as answers: started in a worker thread, read through a feed as a portal or cursor asks."""
+"""Queries of the engine as answers: started in a worker thread, read through a feed by portals and cursors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -36,7 +36,7 @@ async def queried(request: Request, work: PgContext, owner: str) -> StatementAns
 
 
 class _Started:
-    """A query that a worker thread starts, and whose caller may leave before it has started."""
+    """A query that a worker thread starts; its caller may be cancelled before it has started."""
 
     def __init__(self) -> None:
         self.rows: Rows | None = None
@@ -57,7 +57,7 @@ class _Started:
             rows.close()
 
     def abandon(self) -> None:
-        """Nobody reads the rows: close the query, now or once it has started."""
+        """The caller was cancelled: close the query, now or once it has started."""
         self._abandoned = True
         if self.rows is not None:
             self.rows.close()
@@ -73,8 +73,11 @@ class FeedRows:
         self._closed = False
 
     async def next(self, patience: float | None) -> Sequence[Row] | None:
-        """Rows that have come. Raises RequestFailed if the query fails."""
-        # The task outlives a caller who is cancelled or loses patience: a cancelled generator would have ended.
+        """Rows that have arrived; () if none arrives within `patience` seconds, None at the end.
+
+        Raises RequestFailed.
+        """
+        # The task outlives a caller that is cancelled or times out: cancelling a generator would end it.
         self._coming = self._coming or asyncio.ensure_future(anext(self._batches, None))
         done, _ = await asyncio.wait({self._coming}, timeout=patience)
         if not done:

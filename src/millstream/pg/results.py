@@ -1,4 +1,4 @@
-"""The answers of statements: columns, and rows that are read in portions as a portal or a cursor asks for them."""
+"""The answers of statements: columns, and rows that a portal or a cursor reads in portions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,10 +26,10 @@ class ResultColumn:
 
 
 class RowSource(Protocol):
-    """Rows in the order in which they come."""
+    """A source of rows, in the order in which they arrive."""
 
     async def next(self, patience: float | None) -> Sequence[Row] | None:
-        """Rows that have come; () if none comes within `patience` seconds (None = wait), None at the end."""
+        """Rows that have arrived; () if none arrives within `patience` seconds (None = wait), None at the end."""
         ...
 
     async def close(self) -> None:
@@ -46,21 +46,21 @@ class CopyLines(Protocol):
         ...
 
     def head(self, names: Sequence[str]) -> bytes:
-        """What comes before the first row."""
+        """The bytes before the first row; `names` are the columns' names."""
         ...
 
     def line(self, values: Sequence[bytes | None]) -> bytes:
-        """A row."""
+        """The bytes of a row from its encoded values (None = NULL)."""
         ...
 
     @property
     def end(self) -> bytes:
-        """What comes after the last row."""
+        """The bytes after the last row."""
         ...
 
 
 class ListedRows:
-    """Rows that are all there."""
+    """A RowSource of rows in memory."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows: Sequence[Row] | None = rows
@@ -71,12 +71,12 @@ class ListedRows:
         return rows or None
 
     async def close(self) -> None:
-        """Nothing runs."""
+        """No effect: there is no query to end."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementAnswer:
-    """What a statement has answered: `columns` are None for one without rows; `tag` is its command tag.
+    """The answer to a statement: `columns` are None for one without rows; `tag` is its command tag.
 
     A tag that ends with a blank gets the number of rows: "SELECT " becomes "SELECT 3". `endless`: of a push query;
     `copied` is the form of a COPY, None of other statements.
@@ -91,7 +91,7 @@ class StatementAnswer:
 
 
 def listed(columns: Sequence[ResultColumn], rows: Sequence[Row], tag: str = "SELECT ") -> StatementAnswer:
-    """An answer whose rows are all there."""
+    """An answer whose rows are in memory."""
     return StatementAnswer(tag, tuple(columns), ListedRows(rows))
 
 

@@ -38,7 +38,7 @@ SCHEMA, DATABASE = "public", "millstream"
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """A piece of a text: its kind is the name of its group in the pattern, `at` its first character's number."""
+    """A token of a text: `kind` is the name of its group in the pattern, `at` the 0-based place of its beginning."""
 
     kind: str
     text: str
@@ -65,12 +65,12 @@ class ClientStatement:
 
     @property
     def words(self) -> list[Lexeme]:
-        """Its pieces but for blanks and comments."""
+        """Its lexemes without blanks and comments."""
         return [lexeme for lexeme in self.lexemes if lexeme.kind != "blank"]
 
     @property
     def parameters(self) -> int:
-        """How many parameters it has: the highest number. Raises PgError 42P02 for $0 or one above 65535."""
+        """The number of its parameters: the highest one in it. Raises PgError 42P02 for $0 or one above 65535."""
         numbers = [lexeme.number for lexeme in self.lexemes if lexeme.kind == "parameter" and len(lexeme.text) < 8]
         bad = [lexeme for lexeme in self.lexemes if lexeme.kind == "parameter" and len(lexeme.text) >= 8]
         if bad or any(not 1 <= number <= MOST_PARAMETERS for number in numbers):
@@ -163,7 +163,7 @@ def _one(lexeme: Lexeme, literal: Callable[[int], str]) -> str:
 
 
 def _names_schema(lexemes: Sequence[Lexeme], index: int) -> bool:
-    """True if `public.` stands here, before a name."""
+    """True if the lexeme begins `public.` before a name."""
     lexeme = lexemes[index]
     if lexeme.kind not in ("word", "quoted") or lexeme.text.strip('"').lower() not in (SCHEMA, DATABASE):
         return False
@@ -173,7 +173,7 @@ def _names_schema(lexemes: Sequence[Lexeme], index: int) -> bool:
 
 
 def _is_cast(lexemes: Sequence[Lexeme], index: int) -> bool:
-    """True if a text or a parameter stands here, with `::type` after it."""
+    """True if the lexeme is a text or a parameter that `::type` follows."""
     if lexemes[index].kind not in ("parameter", "string", "escape") or index + 2 >= len(lexemes):
         return False
     return lexemes[index + 1].kind == "cast" and lexemes[index + 2].kind == "word"
@@ -206,5 +206,5 @@ def engine_name(name: str) -> str:
 
 
 def client_name(name: str) -> str:
-    """The name that a client sees."""
+    """A name of the engine as clients see it: in lower case if it is a plain upper-case name."""
     return name.lower() if PLAIN.match(name) else name

@@ -5,8 +5,6 @@ import itertools
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Self
 
 from millstream.pg import messages
 from millstream.pg.connection import PgConnection
@@ -19,15 +17,16 @@ from millstream.pg.settings import DEFAULTS
 from millstream.pg.stream import ClientLeft, PgStream
 from millstream.server.run import listen
 from millstream.services.loop import Loop
+from millstream.services.started import StartedInBlock
 
 PORT = 5432
 TITLE, FLAG = "the server for Postgres's clients", "--pg-listen HOST:PORT"
-# The seconds of one step of the loop, and those that connections get to say goodbye at a stop.
-STEP, GOODBYE = 0.25, 3.0
+# The duration of one step of the loop, and how long connections may take to close at a stop, in seconds.
+STEP, CLOSING = 0.25, 3.0
 GREETING_LATE = PgError("08006", "the session was not opened in time", "see millstream.header.timeout.ms", fatal=True)
 
 
-class PgServer:
+class PgServer(StartedInBlock):
     """The engine for Postgres's clients on `host`:`port`, by a guarded thread; also a context manager.
 
     Port 0 means any free port; `port` is then the actual one.
@@ -51,17 +50,10 @@ class PgServer:
         self._loop.start()
 
     def stop(self) -> None:
-        """Tell the clients, close their connections, and stop listening."""
+        """Send each client an error, close the connections, and stop listening."""
         self._loop.stop()
         if self._listening is not None:
             self._listening.close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.stop()
 
     # ------------------------------------------------------------ the loop
 
@@ -69,7 +61,7 @@ class PgServer:
     def _serving(self) -> Iterator[asyncio.Runner]:
         """An event loop with the listening socket in it; its connections end with it."""
         assert self._listening is not None
-        # The socket stays open for a next event loop, after a failure of this one.
+        # The socket outlives the event loop: if a loop fails, the next one serves it.
         own = self._listening.dup()
         with asyncio.Runner() as runner:
             server = runner.run(asyncio.start_server(self._accepted, sock=own))
@@ -80,17 +72,17 @@ class PgServer:
                 runner.run(self._end())
 
     def _step(self, runner: asyncio.Runner) -> None:
-        """Serve for a moment: the connections' tasks run while the loop waits."""
+        """Run the event loop, and with it the connections' tasks, for STEP seconds."""
         runner.run(asyncio.sleep(STEP))
 
     async def _end(self) -> None:
-        """End every connection, with a word to its client."""
+        """Send each client an error, and close its connection."""
         for connection in list(self._connections.values()):
             connection.stop()
         for task in self._tasks:
             task.cancel()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=GOODBYE)
+            await asyncio.wait(self._tasks, timeout=CLOSING)
 
     # ------------------------------------------------------------ connections
 
@@ -115,7 +107,7 @@ class PgServer:
             await stream.close()
 
     async def _refuse(self, stream: PgStream) -> None:
-        """Tell a client that there is no place for it, once it listens: a client first asks whether there is TLS."""
+        """Answer the startup message with an error: too many connections. A request for TLS may come before it."""
         most = self._context.limits.connections
         if len(self._tasks) > 2 * most:
             raise ClientLeft
@@ -127,7 +119,7 @@ class PgServer:
         raise PgError(TOO_MANY, f"there are {most} connections", "see millstream.connections.max", fatal=True)
 
     async def _connection(self, stream: PgStream) -> None:
-        """Greet a client, and serve its session. Raises PgError, ProtocolViolation, ClientLeft."""
+        """Do the handshake, and serve the session. Raises PgError, ProtocolViolation, ClientLeft."""
         try:
             async with asyncio.timeout(self._context.limits.header_seconds):
                 greeting = await greet(stream, self._context)
@@ -149,14 +141,14 @@ class PgServer:
             del self._connections[number], self._keys[number]
 
     def _cancel(self, greeting: Greeting) -> None:
-        """Carry out a CancelRequest; one with a wrong secret is ignored, as the protocol wants it."""
+        """Carry out a CancelRequest; one with a wrong secret is ignored, as the protocol requires."""
         number, secret = greeting.startup.key
         if greeting.startup.code == CANCEL and self._keys.get(number) == secret:
             self._connections[number].cancel(PgError("57014", "the statement was cancelled at the client's request"))
 
 
 def _configure(session: PgSession, greeting: Greeting) -> None:
-    """Take over the settings of a startup message; unknown ones are left out, as are those that stay as they are."""
+    """Apply the settings of a startup message; unknown ones are ignored."""
     settings = session.commands.settings
     settings.put("session_authorization", session.user)
     for name, value in greeting.startup.parameters.items():

@@ -1,13 +1,14 @@
-"""A client's session: what each of its statements does.
+"""A client's session: which component answers each of its statements.
 
-BEGIN, SET x = y, DECLARE c CURSOR FOR …     here, as Postgres's clients expect
-SELECT … FROM pg_class …, SELECT version()   by the catalog's tables (catalog_images.py)
-SELECT … FROM orders …                       by the engine: rows
-CREATE STREAM …, SHOW STREAMS, DESCRIBE …    by the engine: entities, of which some have rows (entities.py)
+BEGIN, SET x = y, DECLARE c CURSOR FOR …     the session (commands.py, cursors.py)
+SELECT … FROM pg_class …, SELECT version()   the catalog's tables (catalog_images.py)
+SELECT … FROM orders …                       the engine: rows
+CREATE STREAM …, SHOW STREAMS, DESCRIBE …    the engine: entities, of which some have rows (entities.py)
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -45,12 +46,12 @@ class PgSession:
         """Execute a statement; `values` are those of its parameters. Raises PgError; writes the audit log."""
         begin, error = time.time(), None
         try:
-            self._check(statement)
-            return await self._answer(statement, values)
-        except Exception as raised:
-            error = self._located(raised, statement, values)
-            self.commands.failed()
-            raise error from raised
+            with self._refusals(statement, values):
+                self._check(statement)
+                return await self._answer(statement, values)
+        except PgError as refusal:
+            error = refusal
+            raise
         finally:
             await self._note(statement.text, begin, error)
 
@@ -98,7 +99,7 @@ class PgSession:
         return answered(entities, statement.opening(2))
 
     def _remember(self, text: str) -> None:
-        """Keep a SET 'name'='value', or a DEFINE, that the engine has accepted: its sessions end with a request."""
+        """Keep the effect of an accepted SET 'name'='value' or DEFINE: the engine's own sessions end with a request."""
         if text.split(None, 1)[0].upper() not in ("SET", "UNSET", "DEFINE", "UNDEFINE"):
             return
         match parse_one(text):
@@ -129,10 +130,10 @@ class PgSession:
 
     # ------------------------------------------------------------ prepared statements
 
-    async def parameter_types(self, statement: ClientStatement, asked: Sequence[int]) -> tuple[int, ...]:
-        """The OIDs of a statement's parameters: the client's, else what their places in the statement suggest."""
+    async def parameter_types(self, statement: ClientStatement, requested: Sequence[int]) -> tuple[int, ...]:
+        """The OIDs of a statement's parameters: those that the client `requested` (0 = unknown), else inferred ones."""
         count = statement.parameters
-        known = [*asked, *[0] * count][:count]
+        known = [*requested, *[0] * count][:count]
         if all(known):
             return tuple(known)
         inner = inner_query(statement)
@@ -145,12 +146,9 @@ class PgSession:
 
         Raises PgError.
         """
-        try:
+        with self._refusals(statement, ()):
             self._check(statement)
             return await self._columns(statement, types)
-        except Exception as raised:
-            self.commands.failed()
-            raise self._located(raised, statement, ()) from raised
 
     async def _columns(self, statement: ClientStatement, types: Sequence[int]) -> tuple[ResultColumn, ...] | None:
         if cursor_query(statement) is not None or copy_query(statement) is not None:
@@ -191,6 +189,16 @@ class PgSession:
             return sql_literal(values[number - 1])
 
         return for_engine(statement, literal)
+
+    @contextmanager
+    def _refusals(self, statement: ClientStatement, values: Sequence[Any]) -> Iterator[None]:
+        """The boundary between a statement and what answers it: any exception becomes a PgError for the client."""
+        try:
+            yield
+        except Exception as raised:
+            error = self._located(raised, statement, values)
+            self.commands.failed()
+            raise error from raised
 
     def _located(self, raised: Exception, statement: ClientStatement, values: Sequence[Any]) -> PgError:
         """An exception as the client's error, with its place in the client's text."""

@@ -1,13 +1,13 @@
-"""Postgres's own settings, which its clients set and show: kept for the session, without effect on the engine."""
+"""Postgres's own settings, which clients set and show: stored in the session, without effect on the engine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 
-# The version that clients see, which decides what they ask of the catalog.
+# The version that clients see; their catalog queries depend on it.
 VERSION = "15.0"
 VERSION_TEXT = f"PostgreSQL {VERSION} (millstream {version('millstream')})"
-# What a server reports at the start of a session, and when it changes.
+# The settings that a server reports at the start of a session, and when they change.
 REPORTED = (
     "server_version",
     "server_encoding",
@@ -58,7 +58,7 @@ DEFAULTS: Mapping[str, str] = {
     "lc_collate": "C",
     "lc_ctype": "C",
 }
-# Settings that say how values are written: only these values are what the server does.
+# The settings of output formats, with the only value of each that the server supports.
 FIXED: Mapping[str, frozenset[str]] = {
     "client_encoding": frozenset({"utf8", "utf-8", "unicode", "sql_ascii"}),
     "standard_conforming_strings": frozenset({"on", "true", "1", "yes"}),
@@ -70,7 +70,7 @@ UNCHANGED = frozenset({"client_encoding", "timezone", "datestyle", "intervalstyl
 
 @dataclass(frozen=True, slots=True)
 class SessionIdentity:
-    """Who asks, for the catalog's functions: current_user, pg_backend_pid(), current_setting(…)."""
+    """The session, for the catalog's functions: current_user, pg_backend_pid(), current_setting(…)."""
 
     user: str
     process: int
@@ -93,7 +93,7 @@ class PgSettings:
         return name.lower() in self._values
 
     def put(self, name: str, value: str) -> None:
-        """Set one; those that say how values are written keep theirs."""
+        """Set one; those of output formats keep their value."""
         if name.lower() not in UNCHANGED:
             self._values[name.lower()] = value
 

@@ -8,13 +8,13 @@ from millstream.pg.failures import PgError
 from millstream.pg.messages import ClientMessage, ProtocolViolation, StartupRequest
 from millstream.server.options import RequestLimits
 
-# The bytes that are written at once, where there are many.
+# The size of one write, in bytes.
 PIECE = 64 * 1024
 GOODBYE_SECONDS = 1.0
 
 
 class ClientLeft(Exception):
-    """The client has closed its connection, or takes no more bytes."""
+    """The client has closed its connection, or does not read."""
 
 
 class PgStream:
@@ -64,7 +64,7 @@ class PgStream:
     # ------------------------------------------------------------ out
 
     def put(self, content: bytes) -> None:
-        """Add to what will be sent."""
+        """Append a message to the buffer; `flush` sends it."""
         self._out += content
 
     @property
@@ -73,7 +73,7 @@ class PgStream:
         return len(self._out) >= PIECE
 
     async def flush(self) -> None:
-        """Send what was put, as fast as the client takes it: one that takes nothing for long is left."""
+        """Send the buffer. Raises ClientLeft if the client reads nothing for too long."""
         if not self._out:
             return
         self._writer.write(bytes(self._out))
@@ -86,7 +86,7 @@ class PgStream:
 
     async def start_tls(self, context: SSLContext) -> None:
         """Go on in TLS. Raises ProtocolViolation if the client has sent plain bytes after its request for TLS."""
-        # Whoever sits between could have put them there: they must not be read as if they came through TLS.
+        # A man in the middle could have injected them: they must not count as received through TLS.
         if self._reader._buffer:  # type: ignore[attr-defined]
             raise ProtocolViolation("there are plain bytes after a request for TLS")
         self.put(messages.TLS)
@@ -98,7 +98,7 @@ class PgStream:
         self.is_tls = True
 
     async def close(self) -> None:
-        """Send what was put, if the client takes it within a second, and close."""
+        """Send the buffer, if the client reads it within a second, and close the connection."""
         try:
             async with asyncio.timeout(GOODBYE_SECONDS):
                 await self.flush()

@@ -93,7 +93,7 @@ def explained_replacement(statement: tree.CreateAs, context: PlanningContext) ->
 def _write(
     statement: tree.CreateAs, p: Properties, old: Source | None, context: PlanningContext, id: str = ""
 ) -> Write:
-    """The plan of the query, which replaces that of `old`, or has the given or else a new id."""
+    """The plan of the query, which replaces that of `old`, or has the id `id`, else a new one."""
     plan = _planned(statement.query, statement.name, statement.span, context)
     _check_kind(statement, plan)
     id = (old and old.created_by) or id or _query_id(statement, context.catalog)

@@ -122,7 +122,7 @@ def write_users(path: Path, users: Mapping[str, User]) -> None:
 
 
 def add_user(path: Path, name: str, roles: tuple[str, ...], password: str, scram: bool = False) -> bool:
-    """Add or replace a user, with a verifier for SCRAM if wanted; returns True if a user of that name was replaced.
+    """Add or replace a user, with a verifier for SCRAM if requested; returns True if a user of that name was replaced.
 
     Raises SetupError.
     """

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from millstream.security.audit import AuditLog
 
-# What servers send each other all the time is recorded only if it is refused.
+# The paths of the messages between servers, which are recorded only if they are refused.
 AMONG_SERVERS = ("/heartbeat", "/lag")
 
 
@@ -21,7 +21,7 @@ class Audit:
         self._writers = CapacityLimiter(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As any ASGI application."""
+        """Handle a request as an ASGI application, then write its entry."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return

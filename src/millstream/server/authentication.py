@@ -25,7 +25,7 @@ class Authentication:
         self._app, self._logins = app, logins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As any ASGI application."""
+        """Handle a request as an ASGI application, if its login is valid; else answer 401."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return

@@ -1,6 +1,8 @@
 """Errors in the API's form: a JSON body with a code whose first three digits are the HTTP status."""
 
 import logging
+from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -35,6 +37,24 @@ def failure(error: Exception) -> RequestFailed:
         return RequestFailed(BAD_REQUEST, "the request nests too deeply to be read")
     log.error("a request failed unexpectedly", exc_info=error)
     return RequestFailed(SERVER_ERROR, str(error) or type(error).__name__)
+
+
+class RequestBoundary(AbstractContextManager["RequestBoundary"]):
+    """The boundary between a request and the engine: catches any error in its block, so that the client gets it.
+
+    The engine, Spark, Kafka's client and users' functions may raise whatever they like, and none of it may end a thread
+    or an event loop that serves other clients. `error` is then the RequestFailed (`failure`), else None.
+    """
+
+    error: RequestFailed | None = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, Exception):
+            self.error = failure(error)
+            return True
+        return False
 
 
 def without_stack(message: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from millstream.engine.api import BatchedRows
-from millstream.server.errors import failure
+from millstream.server.errors import RequestBoundary
 
 T = TypeVar("T")
 AHEAD = 1000
@@ -58,12 +58,11 @@ class Feed(Generic[T]):
         return batch
 
     def _read(self) -> None:
-        try:
+        with RequestBoundary() as boundary:
             for item in self._source:
                 if not self._put(item):
                     break
-        except Exception as error:  # noqa: BLE001  a query may fail in any way; `batches` raises it as RequestFailed
-            self._error = self._error or failure(error)
+        self._error = self._error or boundary.error
         self._ended = True
         self._wake()
         if isinstance(self._source, Generator):
@@ -100,7 +99,7 @@ class Wakeups:
             is_first = not self._waiting
             self._waiting.add(event)
         if is_first:
-            # A closed event loop raises RuntimeError: the server has stopped, and nobody waits.
+            # A closed event loop raises RuntimeError: the server has stopped, and no task waits.
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._set_all)
 
@@ -147,11 +146,10 @@ class ArrivalFeed:
     def _taken(self) -> list[Any]:
         if self._error is not None:
             return []
-        try:
+        with RequestBoundary() as boundary:
             return self._rows.arrived()
-        except Exception as error:  # noqa: BLE001  a query may fail in any way, as in Feed
-            self._error = failure(error)
-            return []
+        self._error = boundary.error
+        return []
 
 
 AnyFeed = Feed[Any] | ArrivalFeed

@@ -180,7 +180,7 @@ class PrintFraming:
 
 @dataclass(frozen=True, slots=True)
 class BatchFraming:
-    """The form of an answer whose items are batches of rows: the text of a batch that others get too is made once.
+    """The form of an answer whose items are batches of rows; the text of a batch is computed once for all answers.
 
     If `encode` is given, the token that it makes of a batch's positions follows the batch's rows.
     """

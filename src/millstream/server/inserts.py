@@ -18,7 +18,7 @@ from millstream.server.authentication import principal_of
 from millstream.server.bodies import parse_object, required, too_large
 from millstream.server.codes import TOO_SLOW
 from millstream.server.context import ServerContext, work_of
-from millstream.server.errors import failure
+from millstream.server.errors import RequestBoundary
 from millstream.server.media import DELIMITED, JSON, accepted, check_readable
 from millstream.server.options import RequestLimits
 from millstream.server.streamed_response import HEADERS, LAST, part
@@ -166,10 +166,9 @@ def insert(inserter: Inserter, lines: Sequence[bytes]) -> Sequence[RequestFailed
 
 
 def _insert_all(inserter: Inserter, rows: Sequence[dict[str, Any]]) -> Sequence[RequestFailed | None]:
-    try:
+    with RequestBoundary() as boundary:
         return inserter.insert_all(rows) if rows else []
-    except Exception as error:  # noqa: BLE001  an error that affects all rows is acknowledged for each
-        return [failure(error)] * len(rows)
+    return [boundary.error] * len(rows)  # an error that affects all rows is acknowledged for each
 
 
 def _row(line: bytes) -> dict[str, Any] | RequestFailed:

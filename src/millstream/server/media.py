@@ -20,8 +20,8 @@ def accepted(request: Request, offers: Sequence[str]) -> str:
     """The offer that the Accept header prefers, the first if it has no preference; RequestFailed 406 if none fits."""
     header = request.headers.get("accept") or "*/*"
     ranges = list(_ranges(header))
-    best = max(offers, key=lambda offer: _liking(offer, ranges))
-    if _liking(best, ranges) == 0:
+    best = max(offers, key=lambda offer: _quality(offer, ranges))
+    if _quality(best, ranges) == 0:
         raise RequestFailed(
             NOT_ACCEPTABLE, f"nothing in Accept: {header} can be answered here; this path gives {_list(offers)}"
         )
@@ -58,7 +58,7 @@ def _number(text: str) -> float:
         return 0
 
 
-def _liking(offer: str, ranges: Sequence[tuple[str, float]]) -> float:
+def _quality(offer: str, ranges: Sequence[tuple[str, float]]) -> float:
     """The quality that the most specific of the ranges gives the offer; 0 if none matches."""
     exactness = {offer: 3, offer.partition("/")[0] + "/*": 2, "*/*": 1}
     fitting = [(exactness[media], quality) for media, quality in ranges if media in exactness]

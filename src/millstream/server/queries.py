@@ -15,7 +15,7 @@ from millstream.server.authentication import principal_of, require
 from millstream.server.bodies import read_object, read_request, required
 from millstream.server.codes import BAD_REQUEST, NOT_ACCEPTABLE
 from millstream.server.context import ServerContext, work_of
-from millstream.server.errors import failure
+from millstream.server.errors import RequestBoundary
 from millstream.server.framing import (
     ArrayFraming,
     BatchFraming,
@@ -139,14 +139,13 @@ def read_short(rows: Rows, framing: Framing) -> WholeAnswer | RunningAnswer:
     """The answer of a short query: a thread and a feed for each would cost more than the rows."""
     items = iter(rows)
     batch: list[Any] = []
-    try:
+    with RequestBoundary() as boundary:
         for item in islice(items, SHORT):
             batch.append(item)
-        if len(batch) == SHORT:
-            return RunningAnswer(rows, chain(batch, items), framing)
-    except Exception as error:  # noqa: BLE001  a query may fail in any way, as in Feed
-        refusal = failure(error)
+    if (refusal := boundary.error) is not None:
         return WholeAnswer(framing.start() + framing.items(batch) + framing.error(refusal), refusal.message)
+    if len(batch) == SHORT:
+        return RunningAnswer(rows, chain(batch, items), framing)
     return WholeAnswer(framing.start() + framing.items(batch) + framing.end())
 
 

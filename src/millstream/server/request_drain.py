@@ -16,7 +16,7 @@ class RequestDrain:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Implements an ASGI application."""
+        """Handle a request as an ASGI application, then read the rest of its body."""
         exchange = _Exchange(receive, send)
         whole = scope["type"] == "http"
         await (self._app(scope, exchange.receive, exchange.send) if whole else self._app(scope, receive, send))

@@ -31,7 +31,7 @@ class RequestSafety:
         self._app, self._origins = app, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Implements an ASGI application."""
+        """Handle a request as an ASGI application, if its Host and Origin are accepted; else answer 403."""
         refusal = self._origins.refusal(scope) if scope["type"] in ("http", "websocket") else ""
         if refusal:
             await refuse(RequestFailed(FORBIDDEN, refusal), scope, receive, send)

@@ -6,8 +6,6 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 from hypercorn.asyncio import serve as serve_asgi
 from starlette.applications import Starlette
@@ -21,6 +19,7 @@ from millstream.server.context import ServerContext
 from millstream.server.options import ServerOptions
 from millstream.services.errors import SetupError
 from millstream.services.ports import check_free
+from millstream.services.started import StartedInBlock
 
 PORT = 8088
 GRACE_SECONDS = 5.0
@@ -32,7 +31,7 @@ SOCKET_MESSAGE_BYTES = 64 * 1024
 LOGGING = logging.getLogger("millstream.server")
 
 
-class Server:
+class Server(StartedInBlock):
     """An engine, served on `host`:`port` by a thread of this process; also a context manager.
 
     Port 0 means any free port; `port` is then the actual one.
@@ -76,13 +75,6 @@ class Server:
             self._thread.join(GRACE_SECONDS * 2)
         if self._options.audit is not None:
             self._options.audit.close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.stop()
 
     def _run(self, descriptor: int) -> None:
         asyncio.run(_serve(self._app, self._config(descriptor), self._ready, self._stop))

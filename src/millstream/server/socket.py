@@ -14,7 +14,7 @@ from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.bodies import parse_object, to_request
 from millstream.server.context import ServerContext, work_of
-from millstream.server.errors import failure
+from millstream.server.errors import RequestBoundary
 from millstream.server.feed import Feed
 from millstream.server.framing import row_object
 from millstream.server.queries import Printing, start
@@ -30,14 +30,14 @@ async def socket_query(socket: WebSocket) -> None:
     error."""
     await socket.accept()
     work = work_of(socket)
-    try:
+    with RequestBoundary() as boundary:
         statements = to_request(parse_object(socket.query_params.get("request", "{}")), work.limits.statement_bytes)
         note(socket.scope, statement=statements.text)
         query = replace(statements, missing_right=principal_of(socket).missing)
         started = await work.run(lambda: start(query, work))
-    except Exception as error:  # noqa: BLE001  like on_failure for HTTP: any error of a request is sent to the client
-        note(socket.scope, error=failure(error).message)
-        await _close(socket, REFUSED, failure(error).message)
+    if (refusal := boundary.error) is not None:
+        note(socket.scope, error=refusal.message)
+        await _close(socket, REFUSED, refusal.message)
     else:
         await _stream(socket, started, work)
 

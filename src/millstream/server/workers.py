@@ -68,7 +68,7 @@ class _Call:
         result, error = None, None
         try:
             result = self._call()
-        except BaseException as raised:  # noqa: BLE001  it is raised where the call is awaited
+        except BaseException as raised:  # noqa: BLE001  the boundary of two threads: the awaiting one raises it
             error = raised
         # A closed event loop raises RuntimeError: the server has stopped, and no coroutine awaits the result.
         with suppress(RuntimeError):

@@ -114,7 +114,7 @@ class BrokerProcess(Service):
         done = subprocess.run([command, *quick, "-cp", classpath, *tool], capture_output=True, text=True)
         if done.returncode:
             output = "\n    ".join(error_lines((done.stdout + done.stderr).splitlines()))
-            raise SetupError(f"Kafka could not format {self.home / 'storage'}; it said:\n    {output}")
+            raise SetupError(f"Kafka could not format {self.home / 'storage'}; its output:\n    {output}")
 
     def answers(self) -> bool:
         """True if a client gets the list of brokers."""

@@ -112,7 +112,7 @@ class Child:
 
     def _failure(self, what: str) -> SetupError:
         last = "\n    ".join(error_lines(self.output().splitlines()))
-        return SetupError(f"{self.name} {what}; it said:\n    {last}", f"the whole log is {self.log}")
+        return SetupError(f"{self.name} {what}; its output:\n    {last}", f"the whole log is {self.log}")
 
 
 def error_lines(lines: Sequence[str]) -> Sequence[str]:

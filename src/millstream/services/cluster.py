@@ -4,20 +4,19 @@ import socket
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from millstream.services import shipped
 from millstream.services.child import Child
 from millstream.services.errors import SetupError
 from millstream.services.java import java
 from millstream.services.ports import free_port
+from millstream.services.started import StartedInBlock
 
 DEPLOY = "org.apache.spark.deploy"
 REGISTERED = "Successfully registered with master"
 
 
-class SparkCluster:
+class SparkCluster(StartedInBlock):
     """A master with `workers` workers under `data`; each gives an application one executor with `slots` task slots.
 
     `memory` is an executor's heap in Spark's words. Also a context manager.
@@ -66,13 +65,6 @@ class SparkCluster:
     def stop(self) -> None:
         """End the processes, which ends the executors too."""
         self._started.close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.stop()
 
     def _listens(self) -> bool:
         with socket.socket() as probe:

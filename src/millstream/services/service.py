@@ -2,24 +2,23 @@
 
 import fcntl
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from signal import Signals
-from types import TracebackType
-from typing import Self
 
 from millstream.services.child import Child
 from millstream.services.errors import SetupError
 from millstream.services.ports import check_free, free_port
 from millstream.services.progress import Progress
+from millstream.services.started import StartedInBlock
 
 # The children of a killed server end a moment later; a new server waits for them this long.
 LEAVING = 5.0
 
 
-class Service(ABC):
+class Service(StartedInBlock):
     """A service with data under `data`/`name`, a log under `data`/logs, and an address; also a context manager.
 
     `port` 0 means any free one; `heap` is Java's -Xmx.
@@ -87,13 +86,6 @@ class Service(ABC):
         """Send a signal to the process, for example SIGSTOP to freeze it and SIGCONT to resume it."""
         if self._child:
             self._child.signal(number)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.stop()
 
 
 @contextmanager

@@ -417,7 +417,7 @@ class _SessionFolds(_WindowFolds):
             lambda session: (session.field("end") >= _ROWTIME - gap) & (session.field("start") <= _ROWTIME + gap),
         )
         after = open_sessions.filter("session", lambda session: session.field("start") > _ROWTIME + gap)
-        ends = call("array_append", touched.transform("session", lambda session: session.field("end")), _ROWTIME)
+        ends = call("array_append", touched.map_each("session", lambda session: session.field("end")), _ROWTIME)
         late = call("array_max", ends) + closing < _CLOCK
         fields = {
             **{name: _ROW.field("group_key") for name in key},
@@ -441,7 +441,7 @@ class _SessionFolds(_WindowFolds):
         sessions = _STATE.field("sessions")
         left = sessions.filter("session", lambda session: session.field("end") + closing >= _CLOCK)
         closed = sessions.filter("session", lambda session: session.field("end") + closing < _CLOCK)
-        outputs = closed.transform("session", lambda session: self._session_output(_STATE.field("key"), session))
+        outputs = closed.map_each("session", lambda session: self._session_output(_STATE.field("key"), session))
 
         def kept(left: OperatorExpression) -> OperatorExpression:
             fields = {name: _STATE.field(name) for name in layout.types}
@@ -478,11 +478,11 @@ class _SessionFolds(_WindowFolds):
             "session", lambda session: (session.field("start") <= _ROWTIME) & (session.field("end") >= _ROWTIME)
         )
         key = _ROW.field("group_key")
-        tombstones = touched.transform("session", lambda session: self._session_output(key, session, tombstone=True))
+        tombstones = touched.map_each("session", lambda session: self._session_output(key, session, tombstone=True))
 
         def outputs(own: OperatorExpression) -> OperatorExpression:
             alone = own.item(0).field("start").equals(own.item(0).field("end"))
-            changed = own.transform("session", lambda session: self._session_output(key, session))
+            changed = own.map_each("session", lambda session: self._session_output(key, session))
             return call("concat", if_(alone, array(), tombstones), changed)
 
         return let("own", own, outputs)

@@ -239,7 +239,7 @@ class ForeignKeyJoin(JoinStep):
             joined = self._answer(key, self.value(left, _RIGHT), time, number)
             return if_(_RIGHT.is_null(), self._answer(key, missing, time, number), joined)
 
-        return call("coalesce", STATE.field("subscriptions").transform("entry", answer), array())
+        return call("coalesce", STATE.field("subscriptions").map_each("entry", answer), array())
 
     # ------------------------------------------------------------ dropping outdated results
 

@@ -91,7 +91,7 @@ def machine(session: SparkSession) -> Any:
 
 
 def alive(session: SparkSession) -> bool:
-    """True if the driver's JVM is running, or if this process did not start it and so cannot tell."""
+    """True if the driver's JVM is running, or if this process did not start it, and so cannot check."""
     process = getattr(session.sparkContext._gateway, "proc", None)
     return process is None or process.poll() is None
 
@@ -148,7 +148,7 @@ def java_session(session: SparkSession) -> Any:
 
 
 def java_map(session: SparkSession, values: Mapping[str, str]) -> Any:
-    """A Java map of strings."""
+    """A new java.util.HashMap with these entries."""
     java_entries = _java_class(machine(session), "java.util.HashMap")()
     for key, value in values.items():
         java_entries.put(key, value)
@@ -156,7 +156,7 @@ def java_map(session: SparkSession, values: Mapping[str, str]) -> Any:
 
 
 def java_list(session: SparkSession, values: Iterable[object]) -> Any:
-    """A Java list."""
+    """A new java.util.ArrayList of values that the gateway converts, or of Java objects."""
     java_values = _java_class(machine(session), "java.util.ArrayList")()
     for value in values:
         java_values.append(value)

@@ -91,7 +91,7 @@ class StreamStreamOperator:
 
 
 class StreamStreamJoin(JoinStep):
-    """The join of two streams."""
+    """A join of two streams: its operator keeps the rows of both sides until their window has passed."""
 
     def run(self, frame: DataFrame) -> DataFrame:
         """The rows after this join."""
@@ -105,7 +105,7 @@ class StreamStreamJoin(JoinStep):
         return self.join.window
 
     def operator(self) -> StreamStreamOperator:
-        """The operator of this join."""
+        """The expressions of this join's operator, as Spark SQL texts."""
         forward, shared_clock = spark_sql(self.forward()), any(self.join.repartitions)
         left, right = self._side(0), self._side(1)
         return StreamStreamOperator(

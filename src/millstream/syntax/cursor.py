@@ -173,9 +173,9 @@ class Cursor:
 
 def _unquoted(token: Token, expected: Sequence[str]) -> str:
     """The hint for a reserved word where a name is expected."""
-    wants_name = any("name" in w for w in expected)
-    wants_expression = "an expression" in expected and token.key not in _CLAUSE
-    if token.key not in RESERVED or not (wants_name or wants_expression):
+    expects_name = any("name" in w for w in expected)
+    expects_expression = "an expression" in expected and token.key not in _CLAUSE
+    if token.key not in RESERVED or not (expects_name or expects_expression):
         return ""
     return f"{token.key} is a reserved word; as a name it is written {quoted(token.key)}"
 

@@ -27,7 +27,7 @@ _UNITS = {"MILLISECOND": "MILLISECONDS"} | {
 
 
 def expression(c: Cursor) -> tree.Expression:
-    """Any expression."""
+    """Parse an expression, from OR downwards. Raises SqlSyntaxError."""
     left = _conjunction(c)
     while c.at("OR"):
         c.take()

@@ -209,7 +209,7 @@ def _source(c: Cursor) -> tree.FromSource:
         return tree.FromSource(name, alias, span=at)
     if named.copies > WITH_COPIES:
         raise SqlSyntaxError(
-            f"the names of WITH stand for more than {WITH_COPIES} queries here", at, "read each name less often"
+            f"the names of WITH expand to more than {WITH_COPIES} queries here", at, "read each name less often"
         )
     return tree.FromQuery(alias or name, alias or name, query=named.query, span=at)
 

@@ -17,7 +17,7 @@ class Duration(SyntaxNode):
 
     @property
     def milliseconds(self) -> int:
-        """The duration in milliseconds."""
+        """The duration in milliseconds; a unit such as MONTHS, whose length varies, raises KeyError."""
         return self.count * MILLISECONDS[self.unit]
 
 

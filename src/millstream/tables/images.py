@@ -15,6 +15,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
@@ -122,18 +123,17 @@ class TableImages:
 
     def _load(self, followed: FollowedTopic) -> _LoadedImage:
         loaded = _LoadedImage(followed, self._make(followed.table.source))
-        aside: list[tuple[Sequence[Change], int | None]] = []
+        buffered: list[tuple[Sequence[Change], int | None]] = []
         with self._tables.moment:
-            followed.listener = lambda changes, before: aside.append((changes, before))
-        try:
+            followed.listener = lambda changes, before: buffered.append((changes, before))
+        with ExitStack() as undo:
+            undo.callback(self._forget, followed)
             self._fill(loaded.image, followed.store.between(None, None), followed.keys)
             with self._tables.moment:
-                for changes, before in aside:
-                    _changed(loaded.image, followed.keys, changes, before)
-                followed.listener = lambda changes, before: _heard(loaded, changes, before)
-        except BaseException:
-            self._forget(followed)
-            raise
+                for changes, before in buffered:
+                    _apply(loaded.image, followed.keys, changes, before)
+                followed.listener = lambda changes, before: _apply_or_break(loaded, changes, before)
+            undo.pop_all()
         return loaded
 
     def _fill(self, image: TableImage, rows: Iterator[Change], keys: StoreKeys) -> None:
@@ -167,16 +167,16 @@ class TableImages:
             )
 
 
-def _heard(loaded: _LoadedImage, changes: Sequence[Change], before: int | None) -> None:
+def _apply_or_break(loaded: _LoadedImage, changes: Sequence[Change], before: int | None) -> None:
     """Apply a change of the store. If that fails the image is marked broken, and the next query loads it again."""
     try:
         if not loaded.broken:
-            _changed(loaded.image, loaded.followed.keys, changes, before)
+            _apply(loaded.image, loaded.followed.keys, changes, before)
     except EvaluationFailed:
         loaded.broken = True
 
 
-def _changed(image: TableImage, keys: StoreKeys, changes: Iterable[Change], before: int | None) -> None:
+def _apply(image: TableImage, keys: StoreKeys, changes: Iterable[Change], before: int | None) -> None:
     encoded = b"".join(wire(change, keys) for change in changes)
     if encoded:
         image.apply(encoded)

@@ -53,7 +53,7 @@ _OFFSET = ColumnReference(BIGINT, ColumnPlace.ROWOFFSET, 0, "ROWOFFSET")
 
 @dataclass(frozen=True, slots=True)
 class IndexedTable:
-    """A table and its indexes."""
+    """A table and those of its indexes for which values are computed."""
 
     source: Source
     indexes: tuple[TableIndex, ...]

@@ -84,7 +84,7 @@ class FollowedTopic:
 class Materializer:
     """The stores of a server's tables. `store` is thread-safe; a thread of the materializer reads the topics.
 
-    `want` and `store` only record which tables should be read; each step of the thread changes what is read
+    `set_desired` and `store` only record which tables should be read; each step of the thread changes what is read
     accordingly, so that nothing is lost while Kafka or the disk is not available.
     """
 
@@ -111,7 +111,7 @@ class Materializer:
         self.loop = Loop("tables", self._step, self._consumer, outages=(KafkaException, sqlite3.OperationalError))
 
     def start(self) -> None:
-        """Start the thread; nothing is read before."""
+        """Start the thread that reads the topics."""
         self.loop.start()
 
     def close(self) -> None:
@@ -120,7 +120,7 @@ class Materializer:
         for followed in self._followed.values():
             followed.store.close()
 
-    def want(self, tables: Sequence[MaterializedTable]) -> None:
+    def set_desired(self, tables: Sequence[MaterializedTable]) -> None:
         """From now on these tables may be queried and no others; the stores of others are removed."""
         with self._changed:
             before, desired = self._desired or {}, {table.source.name: table for table in tables}

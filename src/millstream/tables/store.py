@@ -177,11 +177,10 @@ class Store:
         try:
             yield
             writer.execute("COMMIT")
-        except BaseException:
-            # SQLite may have rolled back by itself, as it does if the disk is full.
+        finally:
+            # After a failure SQLite may have rolled back by itself, as it does if the disk is full.
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
-            raise
 
     def _expire(self, now: int, keep_ms: int) -> int | None:
         """Remove old windows. It scans all rows, so it does so only after a tenth of the time that windows are kept."""

@@ -72,7 +72,7 @@ def remove(writer: sqlite3.Connection, name: str) -> None:
 
 
 def remove_all(writer: sqlite3.Connection) -> None:
-    """Remove all indexes."""
+    """Remove all indexes with their entries, as for a store that is emptied."""
     for (name,) in writer.execute("SELECT name FROM indexes").fetchall():
         remove(writer, name)
 

@@ -40,7 +40,7 @@ class CaseSchemas:
         return RegisteredSchema(versions[-1], self._ids[versions[-1]]) if versions else None
 
     def by_id(self, id: int) -> RegisteredSchema | None:
-        """The schema of an id."""
+        """The schema of an id; None if there is none."""
         return RegisteredSchema(id, self._ids[id]) if id in self._ids else None
 
     @property

@@ -60,7 +60,7 @@ def judged(case: AnyCase, play: Callable[[], tuple[str, str]]) -> Verdict:
     remark = ""
     try:
         reason, remark = play()
-    except Exception as error:  # noqa: BLE001  any error of the engine is this case's verdict, and ends no other case
+    except Exception as error:  # noqa: BLE001  the boundary of one case: its error is its verdict
         reason = f"{type(error).__name__}: {error}"
     return Verdict(case, reason, perf_counter() - began, remark)
 

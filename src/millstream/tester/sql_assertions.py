@@ -32,7 +32,7 @@ from millstream.syntax import tree
 from millstream.tester.json_views import dumps
 from millstream.tester.play import PlayResult
 
-# A row for comparison and display: values by column name. NO_VALUE stands for a column of a null record value.
+# A row for comparison and display: values by column name. NO_VALUE is a column of a null record value.
 ComparedRow = Mapping[str, Any]
 NO_VALUE = "<null>"
 

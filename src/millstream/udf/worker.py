@@ -83,7 +83,7 @@ def _attempted(run: Callable[[], T]) -> T | BaseException:
     """The result of the user's code, or what it raises; also SystemExit, which must not end the process."""
     try:
         return run()
-    except BaseException as failure:  # noqa: BLE001  user code may raise anything, which is reported to its author
+    except BaseException as failure:  # noqa: BLE001  the boundary to user code: its author gets the error
         return failure
 
 

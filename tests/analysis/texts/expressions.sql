@@ -188,19 +188,19 @@ S LIKE 'a%'
 -- → BOOLEAN
 
 I LIKE 'a'
--- → StatementError: line 1:1: LIKE wants a STRING, and I (INTEGER) is none
+-- → StatementError: line 1:1: LIKE requires a STRING, and I (INTEGER) is none
 
 S LIKE I
--- → StatementError: line 1:8: LIKE wants a STRING, and I (INTEGER) is none
+-- → StatementError: line 1:8: LIKE requires a STRING, and I (INTEGER) is none
 
 S LIKE 'a!' ESCAPE '!'
 -- → StatementError: line 1:8: the pattern ends in its escape character
 
 T AND I
--- → StatementError: line 1:7: AND wants a BOOLEAN, and I (INTEGER) is none
+-- → StatementError: line 1:7: AND requires a BOOLEAN, and I (INTEGER) is none
 
 NOT I
--- → StatementError: line 1:5: NOT wants a BOOLEAN, and I (INTEGER) is none
+-- → StatementError: line 1:5: NOT requires a BOOLEAN, and I (INTEGER) is none
 
 CASE WHEN T THEN 1 ELSE 2.5 END
 -- → DECIMAL(11, 1)
@@ -220,7 +220,7 @@ CASE WHEN T THEN NULL ELSE NULL END
 -- →   hint: CAST one: CAST(NULL AS INT)
 
 CASE WHEN I THEN 1 END
--- → StatementError: line 1:11: WHEN wants a BOOLEAN, and I (INTEGER) is none
+-- → StatementError: line 1:11: WHEN requires a BOOLEAN, and I (INTEGER) is none
 
 CASE I WHEN 1 THEN S WHEN 2 THEN 'b' END
 -- → STRING
@@ -288,13 +288,13 @@ A[L]
 -- → INTEGER
 
 A['1']
--- → StatementError: line 1:3: [ ] wants INTEGER here, and '1' (STRING) is not
+-- → StatementError: line 1:3: [ ] requires INTEGER here, and '1' (STRING) is not
 
 MP['k']
 -- → BIGINT
 
 MP[1]
--- → StatementError: line 1:4: [ ] wants STRING here, and 1 (INTEGER) is not
+-- → StatementError: line 1:4: [ ] requires STRING here, and 1 (INTEGER) is not
 
 ST['ID']
 -- → StatementError: line 1:1: [ ] goes into an ARRAY or a MAP, and ST (STRUCT<`ID` INTEGER, `NAME` STRING>) is neither

@@ -90,7 +90,7 @@ CREATE STREAM s AS SELECT id, NULL AS nothing FROM orders;
 -- →   hint: give it one: CAST(NULL AS STRING)
 
 CREATE STREAM s AS SELECT id, item FROM orders WHERE item;
--- → line 1:54: WHERE wants a BOOLEAN, and ITEM (STRING) is none
+-- → line 1:54: WHERE requires a BOOLEAN, and ITEM (STRING) is none
 
 CREATE STREAM s AS SELECT * FROM people;
 -- → line 1:1: Invalid result type. Your SELECT query produces a TABLE. Please use CREATE TABLE AS SELECT statement instead.
@@ -292,7 +292,7 @@ CREATE STREAM s WITH (kafka_topic='_millstream-default__command_topic') AS SELEC
 -- →   hint: it is one of the engine's own
 
 CREATE STREAM s (k STRING KEY, v STRING) WITH (kafka_topic='orders', value_format='JSON', timestamp='v', timestamp_format='yyyy-mm-ddTHH');
--- → line 1:106: Invalid datetime format for TIMESTAMP_FORMAT: there is no pattern letter T: text stands in single quotes
+-- → line 1:106: Invalid datetime format for TIMESTAMP_FORMAT: there is no pattern letter T: text must be in single quotes
 
 CREATE STREAM s WITH (value_format='AVRO', value_schema_full_name='com.example.my-order') AS SELECT * FROM orders;
 -- → line 1:44: VALUE_SCHEMA_FULL_NAME is no name of a schema for AVRO: 'com.example.my-order'

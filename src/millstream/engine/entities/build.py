@@ -23,7 +23,7 @@ def current_status(text: str, path: str, status: CommandStatus, sequence: int) -
 
 
 def status_body(status: CommandStatus) -> Entity:
-    """A status in the form of /status."""
+    """The status of a command as JSON: state, message, and the id of the query that it started, if any."""
     return {"status": status.state, "message": status.message, "queryId": status.query_id}
 
 

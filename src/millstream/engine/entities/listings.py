@@ -131,12 +131,12 @@ def _property(
 
 
 def types(text: str, catalog: Catalog) -> Entity:
-    """SHOW TYPES."""
+    """SHOW TYPES: the custom types by name, each as in entities.types.schema_of."""
     return entity("type_list", text, types={name: schema_of(type) for name, type in sorted(catalog.types.items())})
 
 
 def variables(text: str, defined: Mapping[str, str]) -> Entity:
-    """SHOW VARIABLES."""
+    """SHOW VARIABLES: the session's variables with their values."""
     return entity("variables", text, variables=[{"name": n, "value": v} for n, v in sorted(defined.items())])
 
 

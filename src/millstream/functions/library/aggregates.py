@@ -358,7 +358,7 @@ def _decimals(types: Sequence[SqlType | None]) -> SqlType:
 
 def _at_least_one(name: str, value: object) -> int:
     if not isinstance(value, int) or value < 1:
-        raise StatementError(f"{name} wants a number of at least 1, as a constant; this is {value}")
+        raise StatementError(f"{name} requires a number of at least 1, as a constant; this is {value}")
     return value
 
 
@@ -427,7 +427,7 @@ def _agreed(types: Types, constants: Constants, settings: Settings) -> Accumulat
         def moved(entry: OperatorExpression) -> OperatorExpression:
             return if_(is_value(entry), struct(v=entry.field("v"), n=entry.field("n") + by), entry)
 
-        return STATE.transform("entry", moved)
+        return STATE.map_each("entry", moved)
 
     new = call("array_append", STATE, struct(v=VALUE, n=1))
     return Accumulator(
@@ -449,7 +449,7 @@ def _merged_counts(type: SqlType) -> OperatorExpression:
         plus = function(("n", "y"), lambda n, y: n + if_(same(x, y), y.field("n"), 0))
         return call("aggregate", NEWER, bigint(0), plus)
 
-    both = OLDER.transform("x", lambda x: struct(v=x.field("v"), n=x.field("n") + seen(x)))
+    both = OLDER.map_each("x", lambda x: struct(v=x.field("v"), n=x.field("n") + seen(x)))
     return call("concat", both, NEWER.filter("y", lambda y: ~OLDER.exists("x", lambda x: same(x, y))))
 
 
