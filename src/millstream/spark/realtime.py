@@ -305,6 +305,8 @@ def _why(failure: object) -> str:
 
 def first_line(failure: object) -> str:
     """The informative line of one of Spark's long messages."""
-    text = str(failure).split("\n\nJVM stacktrace")[0].split("== DataFrame ==")[0].strip()
+    text = str(failure)
+    for appendix in ("\n\nJVM stacktrace", "== DataFrame ==", "=== Streaming Query ==="):
+        text = text.split(appendix)[0]
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     return " ".join(lines[:3])[:TELLING]
