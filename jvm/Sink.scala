@@ -1,5 +1,6 @@
 package org.apache.spark.sql.millstream
 
+import java.nio.ByteBuffer
 import java.time.Duration
 import java.util.{List => JavaList, Map => JavaMap, Properties}
 import java.util.concurrent.{ConcurrentHashMap, Future}
@@ -15,6 +16,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import org.apache.spark.sql.{DataFrame, ForeachWriter}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** The producers of this JVM: all tasks with the same settings share one. */
@@ -73,23 +75,46 @@ object Sink {
 
   /**
    * Start a real-time query that writes rows (key binary, value binary, rowtime long, headers
-   * array<struct<key: string, value: binary>>) to a topic. In a run with Transactions, they write.
+   * array<struct<key: string, value: binary>>) to a topic. In a run with Transactions, they write. `appendTime`: where
+   * the latency begins, see AppendTime.
    */
   def start(rows: DataFrame, query: String, run: String, topic: String, conf: JavaMap[String, String],
-      checkpoint: String, batch: String): StreamingQuery = {
+      checkpoint: String, batch: String, appendTime: String): StreamingQuery = {
     val context = rows.sparkSession.sparkContext
     Counts.of(query).failure = null
     ProcessingLog.tellExecutors(context, query)
     // Transactions need a batch's offsets written before its commit.
     val options = if (Transactions.of(run) == null) Map.empty[String, String] else SparkInternals.LogsInOrder
-    val writer = new TopicWriter(query, run, topic, conf)
+    val writer = new TopicWriter(query, run, topic, conf, AppendTime(appendTime))
     try SparkInternals.start(rows, query, writer, checkpoint, batch, options)
     finally context.setLocalProperty(ProcessingLog.Property, null)
   }
 }
 
+/**
+ * Where a row has the time at which the record that caused it was appended to its topic (plan/append_time.py): it is
+ * the row's time, or in the last header if it is `carried`, or nowhere if it is not `known`.
+ */
+case class AppendTime(known: Boolean, carried: Boolean) {
+
+  /** The time in epoch ms; Long.MinValue if it is unknown. */
+  def of(row: InternalRow, headers: ArrayData): Long =
+    if (!known) Long.MinValue
+    else if (!carried) { if (row.isNullAt(2)) Long.MinValue else row.getLong(2) }
+    else if (headers == null || headers.numElements == 0) Long.MinValue
+    else ByteBuffer.wrap(headers.getStruct(headers.numElements - 1, 2).getBinary(1)).getLong
+
+  /** How many of the headers belong to the record. */
+  def ownHeaders(headers: ArrayData): Int = headers.numElements - (if (carried && headers.numElements > 0) 1 else 0)
+}
+
+object AppendTime {
+  /** By the name of plan/append_time.py. */
+  def apply(name: String): AppendTime = AppendTime(name != "UNKNOWN", name == "CARRIED")
+}
+
 /** Sends one partition's rows of an epoch; a failed send fails the epoch, but for records that the query skips. */
-class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String])
+class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String], appendTime: AppendTime)
     extends ForeachWriter[InternalRow] {
   // Set on the driver, where the query's settings are known.
   private val skips = ProductionErrors.areSkipped(query)
@@ -125,11 +150,13 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     if (fence != null) fence.await()
     val (key, value) = (bytes(row, 0), bytes(row, 1))
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime(row), key, value)
-    if (!row.isNullAt(3)) addHeaders(row, record.headers)
+    val headers = if (row.isNullAt(3)) null else row.getArray(3)
+    val appended = appendTime.of(row, headers)
+    if (headers != null) addHeaders(headers, appendTime.ownHeaders(headers), record.headers)
     if (!skips || !ProductionErrors.loggedAsTooLarge(query, record, limit)) {
       if (transactions != null) producer = transactions.begin()
       Producers.send(producer, record, callback)
-      counts.write(size(key) + size(value), if (row.isNullAt(2)) Long.MinValue else row.getLong(2))
+      counts.write(size(key) + size(value), appended)
     }
   }
 
@@ -139,9 +166,8 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
 
   private def rowtime(row: InternalRow): java.lang.Long = if (row.isNullAt(2)) null else row.getLong(2)
 
-  private def addHeaders(row: InternalRow, headers: Headers): Unit = {
-    val list = row.getArray(3)
-    for (i <- 0 until list.numElements()) {
+  private def addHeaders(list: ArrayData, count: Int, headers: Headers): Unit = {
+    for (i <- 0 until count) {
       val header = list.getStruct(i, 2)
       headers.add(header.getUTF8String(0).toString, bytes(header, 1))
     }

@@ -20,7 +20,7 @@ from millstream.engine.api import BatchedRows, RequestFailed
 from millstream.engine.catch_up import BacklogStart
 from millstream.engine.kafka import ERROR_UNKNOWN
 from millstream.engine.push_subscriptions import PushSubscriptions, can_share
-from millstream.engine.topic_fanout import Evaluate, PushAccess, PushSubscription
+from millstream.engine.topic_fanout import Evaluate, PushAccess, PushSubscription, pace
 from millstream.engine.transient import SharedPushQuery
 from millstream.model.settings import effective
 from millstream.plan.nodes import ClientOutput
@@ -298,6 +298,24 @@ def test_a_client_whose_buffer_is_full_is_ended_and_the_others_go_on(pushed: Fix
     assert pushed.ended == [slow]
     pushed.leave(slow, fast)
     assert pushed.ended == [slow, fast]
+
+
+@pytest.mark.parametrize(
+    ("intervals", "was_full", "seconds"),
+    [
+        ([], False, 0.02),
+        ([0.2], False, 0.2),
+        ([0.2, 0.05], False, 0.05),
+        ([0.001], False, 0.0201),
+        ([0.2], True, 0.0201),
+        ([0.02] * 500, False, 0.07),
+        ([0.02] * 5000, False, 0.2),
+    ],
+)
+def test_batches_come_as_often_as_the_most_urgent_client_asks(
+    intervals: list[float], was_full: bool, seconds: float
+) -> None:
+    assert pace(intervals, was_full) == pytest.approx(seconds)
 
 
 def test_the_consumer_waits_for_the_fastest_client(pushed: Fixture) -> None:

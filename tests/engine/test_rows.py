@@ -5,7 +5,7 @@ from decimal import Decimal as Number
 import pytest
 
 from millstream.engine.api import Tombstone
-from millstream.engine.rows import ValueMismatch, fitted, row_of, shown
+from millstream.engine.rows import RowReader, ValueMismatch, fitted, shown
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -53,8 +53,26 @@ def test_shown(value: object, type: SqlType, text: object) -> None:
 
 
 def test_a_row_in_its_columns_order() -> None:
-    assert row_of(b'{"C1": 2, "C0": "x"}', [STRING, INTEGER, DATE]) == ["x", 2, None]
-    assert isinstance(row_of(b'{"C0": 1}', [INTEGER], tombstone=True), Tombstone)
+    assert RowReader([STRING, INTEGER, DATE])(b'{"C1": 2, "C0": "x"}') == ["x", 2, None]
+    assert isinstance(RowReader([INTEGER])(b'{"C0": 1}', tombstone=True), Tombstone)
+
+
+@pytest.mark.parametrize(
+    ("type", "text", "value"),
+    [
+        (Decimal(5, 2), "1.50", Number("1.50")),
+        (Array(Decimal(5, 2)), "[1.50]", [Number("1.50")]),
+        (Map(STRING, Decimal(5, 2)), '{"A": 1.50}', {"A": Number("1.50")}),
+        (Struct((Field("A", Array(Decimal(5, 2))),)), '{"A": [1.50]}', {"A": [Number("1.50")]}),
+    ],
+)
+def test_a_row_with_decimals_keeps_their_digits(type: SqlType, text: str, value: object) -> None:
+    (read,) = RowReader([type])(f'{{"C0": {text}}}'.encode())
+    assert repr(read) == repr(value)
+
+
+def test_a_row_with_half_of_a_surrogate_pair() -> None:
+    assert RowReader([STRING, BIGINT])(rb'{"C0": "\ud800", "C1": 9007199254740993}') == ["\ud800", 9007199254740993]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,28 @@ CREATE STREAM third AS SELECT * FROM again EMIT CHANGES;
 """
 
 
+# 2013-01-01, when the rows say that they were; they are written now.
+THEN = 1_356_998_400_000
+TIMED = """
+CREATE STREAM flights (id STRING KEY, ms BIGINT, v INT)
+  WITH (kafka_topic='{flights}', value_format='JSON', timestamp='ms');
+CREATE STREAM others (id STRING KEY, ms BIGINT, v INT)
+  WITH (kafka_topic='{flights}', value_format='JSON', timestamp='ms');
+CREATE STREAM gates (id STRING KEY, v INT) WITH (kafka_topic='{gates}', value_format='JSON');
+CREATE TABLE names (id STRING PRIMARY KEY, name STRING) WITH (kafka_topic='{names}', value_format='JSON');
+CREATE STREAM big AS SELECT * FROM flights WHERE v >= 0 EMIT CHANGES;
+CREATE TABLE counted AS SELECT id, COUNT(*) AS n FROM flights WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY id
+  EMIT CHANGES;
+CREATE STREAM named AS SELECT flights.id AS id, v, name FROM flights LEFT JOIN names ON flights.id = names.id
+  EMIT CHANGES;
+CREATE STREAM paired AS SELECT a.id AS id, a.v AS v, b.v AS w
+  FROM flights a JOIN others b WITHIN 1 HOUR ON a.id = b.id EMIT CHANGES;
+CREATE STREAM keyed AS SELECT * FROM flights PARTITION BY v EMIT CHANGES;
+CREATE STREAM moved WITH (timestamp='ms') AS SELECT id, v, CAST({then} AS BIGINT) AS ms FROM gates EMIT CHANGES;
+CREATE STREAM further AS SELECT * FROM big EMIT CHANGES;
+"""
+
+
 @pytest.fixture
 def server(broker: BrokerProcess, kafka: BrokerClient, tmp_path: Path) -> Iterator[ServerProcess]:
     settings = {
@@ -90,6 +112,31 @@ def test_figures_are_those_of_what_went_through(server: ServerProcess, kafka: Br
     )
     assert metrics[f"query_latency_seconds_sum {big}"] >= 60 * LATE
     assert metrics["lease_held"] == 1
+
+
+def test_latency_begins_when_the_record_was_written_whatever_its_timestamp_column(
+    server: ServerProcess, kafka: BrokerClient
+) -> None:
+    flights, gates, names = (kafka.create_topic() for _ in range(3))
+    text = TIMED.format(flights=flights, gates=gates, names=names, then=THEN)
+    queries = [a["commandStatus"]["queryId"] for a in server.ksql(text) if "queryId" in a.get("commandStatus", {})]
+    *timed, further = [str(id) for id in queries if id]
+    big = server.ksql("DESCRIBE big;")[0]["sourceDescription"]["topic"]
+    for n in range(GOOD):
+        kafka.send(flights, f"k{n}", {"ms": THEN + n, "v": n}, headers=[("trace", b"x")])
+        kafka.send(gates, f"k{n}", {"v": n})
+    kafka.flush()
+    for query in (*timed, further):
+        wait_for(
+            lambda query=query: scraped(server).get(f"query_records_written_total {query}") == GOOD, query, PATIENCE
+        )
+    metrics = scraped(server)
+    for query in timed:
+        assert metrics[f"query_latency_seconds_bucket {query} 600.0"] == GOOD, query
+    # Its topic has the times of 2013 and no others: that is no latency.
+    assert metrics[f"query_latency_seconds_count {further}"] == 0
+    records = kafka.consume_all(big, GOOD)
+    assert {(record.timestamp // 1000, record.headers) for record in records} == {(THEN // 1000, (("trace", b"x"),))}
 
 
 def test_a_query_is_paused_and_its_series_go_with_it(server: ServerProcess, kafka: BrokerClient) -> None:

@@ -61,6 +61,12 @@ def test_a_query_that_fails_turns_red_with_its_reason(page: Page, engine: PageEn
     expect(page.locator("#detail .plan")).to_have_text("Write STREAM OUT")
 
 
+def test_a_query_without_latency_figures_runs(chromium: Browser, engine: PageEngine, url: str) -> None:
+    engine.has_latency = False
+    with opened(chromium, url) as page:
+        expect(page.locator('[data-id="query:CSAS_OUT_0"]')).to_contain_text("running")
+
+
 def test_a_query_is_paused_and_resumed_after_confirmation(page: Page, engine: PageEngine) -> None:
     page.locator('[data-id="query:CSAS_OUT_0"]').click()
     page.get_by_role("button", name="PAUSE").click()
@@ -147,6 +153,14 @@ def test_an_error_is_shown_with_its_hint(page: Page) -> None:
     expect(page.locator(".answer .error")).to_contain_text("hint: did you mean ORDERS?")
     # What came before it is shown too.
     expect(page.locator(".answer tbody tr")).to_have_count(1)
+
+
+def test_of_a_refused_query_only_the_error_is_shown(page: Page) -> None:
+    page.locator("#tab-editor").click()
+    page.locator("#sql").fill("select * from nowhere;")
+    page.locator("#run").click()
+    expect(page.locator(".answer .error.message")).to_be_visible()
+    expect(page.locator(".answer .status")).to_be_hidden()
 
 
 def test_two_hundred_queries_read_well(chromium: Browser) -> None:

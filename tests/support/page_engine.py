@@ -35,6 +35,7 @@ class PageEngine(FakeEngine):
     def __init__(self, pairs: int) -> None:
         super().__init__()
         self.queries_seen = [query(n) for n in range(pairs)]
+        self.has_latency = True
         self.sources_seen = [source(f"{side}_{n}") for n in range(pairs) for side in ("IN", "OUT")]
 
     def fail(self, number: int, why: str) -> None:
@@ -52,7 +53,8 @@ class PageEngine(FakeEngine):
         }
 
     def _flowing(self, one: dict[str, Any], count: int) -> dict[str, Any]:
-        figures = {**one["figures"], "read": count, "written": count, "latency": [0, 0, count, *[0] * 13, count]}
+        latency = [0, 0, count, *[0] * 13, count] if self.has_latency else [0] * 17
+        figures = {**one["figures"], "read": count, "written": count, "latency": latency}
         lag = [{"topic": one["sources"][0].lower(), "partition": 0, "position": count, "lag": 0}]
         return {**one, "figures": {**figures, "failed": 0, "late": 0}, "lag": lag}
 

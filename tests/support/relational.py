@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from millstream.catalog.catalog import Catalog, Source
 from millstream.catalog.facts import Facts, TopicFacts
-from millstream.engine.rows import row_of
+from millstream.engine.rows import RowReader
 from millstream.model.settings import effective
 from millstream.model.types import BIGINT, INTEGER
 from millstream.plan.queries import plan_transient
@@ -72,8 +72,8 @@ class PulledTables:
         """The rows of a relational pull query, as the REST API shows them."""
         node = self.plan(text)
         snapshots = [self.images[rows.source.name].snapshot() for rows in tables_of(node)]
-        types = [c.type for c in node.schema]
-        return [row_of(line, types) for line in self.queries.answer(node, snapshots, timeout_ms, memory)]
+        read = RowReader([c.type for c in node.schema])
+        return [read(line) for line in self.queries.answer(node, snapshots, timeout_ms, memory)]
 
 
 def _change(source: Source, row: Mapping[str, Any], time: int) -> Change:

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from millstream.catalog.facts import Facts
-from millstream.engine.rows import row_of
+from millstream.engine.rows import RowReader
 from millstream.plan.relational_nodes import tables_of
 from millstream.plan.statements import outcome
 from millstream.spark.bounded import Bounded
@@ -68,8 +68,8 @@ def answered(text: str, most: int, one: OneTable, tables: PulledTables) -> list[
     images = TableImages(cast(Materializer, one), tables.queries.image, Bounded(tables.session), lambda: most)
     node = tables.plan(text)
     snapshots = images.snapshots([TableRead(one.table, rows.accesses) for rows in tables_of(node)])
-    types = [c.type for c in node.schema]
-    return [row_of(line, types) for line in tables.queries.answer(node, snapshots, MINUTE, MEMORY)]
+    read = RowReader([c.type for c in node.schema])
+    return [read(line) for line in tables.queries.answer(node, snapshots, MINUTE, MEMORY)]
 
 
 def test_a_table_that_does_not_fit_is_refused(one: OneTable, tables: PulledTables) -> None:

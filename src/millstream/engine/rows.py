@@ -1,9 +1,12 @@
 """Conversion of rows between Spark's JSON, the REST API's JSON, and values for columns."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal as Number
 from typing import Any
+
+import orjson
 
 from millstream.analysis import text_conversions
 from millstream.engine.api import Tombstone
@@ -24,7 +27,6 @@ from millstream.model.types import (
     SqlType,
     Struct,
 )
-from millstream.spark.bounded import record_values
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_MS = 86_400_000
@@ -40,10 +42,43 @@ class ValueMismatch(ValueError):
 # ---------------------------------------------------------------- out
 
 
-def row_of(record: bytes, types: Sequence[SqlType], tombstone: bool = False) -> list[Any]:
-    """A row from the JSON object {"C0": …, "C1": …} that a query writes."""
-    row = shown_row(record_values(record, len(types)), types)
-    return Tombstone(row) if tombstone else row
+class RowReader:
+    """Reads rows of some types from the JSON objects {"C0": …, "C1": …} that a query writes. It is thread-safe."""
+
+    def __init__(self, types: Sequence[SqlType]) -> None:
+        self._names = [f"C{i}" for i in range(len(types))]
+        self._converted = [(i, type) for i, type in enumerate(types) if type not in _UNCHANGED]
+        self._loads = _exact if any(map(_has_decimals, types)) else _fast
+
+    def __call__(self, record: bytes, tombstone: bool = False) -> list[Any]:
+        """The row in the REST API's JSON."""
+        values = self._loads(record)
+        row = [values.get(name) for name in self._names]
+        for i, type in self._converted:
+            row[i] = shown(row[i], type)
+        return Tombstone(row) if tombstone else row
+
+
+def _has_decimals(type: SqlType) -> bool:
+    match type:
+        case Array(inner) | Map(_, inner):
+            return _has_decimals(inner)
+        case Struct(fields):
+            return any(_has_decimals(field.type) for field in fields)
+    return isinstance(type, Decimal)
+
+
+def _exact(text: bytes) -> Any:
+    """A JSON document, with all digits of its fractions."""
+    return json.loads(text, parse_float=Number)
+
+
+def _fast(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Text with half of a surrogate pair.
+        return json.loads(text)
 
 
 def shown_row(values: Sequence[Any], types: Sequence[SqlType]) -> list[Any]:
@@ -83,6 +118,8 @@ def _timestamp_text(ms: int) -> str:
     return f"{_date_text(days)}T{(EPOCH + timedelta(milliseconds=rest)).time().isoformat('milliseconds')}"
 
 
+# Types whose values need no conversion.
+_UNCHANGED = frozenset((BOOLEAN, INTEGER, BIGINT, STRING, BYTES))
 _SHOWN: Mapping[SqlType, Callable[[Any], Any]] = {
     DATE: _date_text,
     TIME: _time_text,

@@ -170,7 +170,7 @@ class SparkRuntime:
         job = self._job(desired.query.id, _folder(desired), desired.settings, starts)
         group = self._group(desired) if transactions.is_exactly_once(desired.settings) else ""
         job = replace(job, tasks=desired.tasks, ends=self._ends(desired.plan), group=group)
-        job = replace(job, savepoint=self._savepoint(desired.settings[SAVEPOINT]))
+        job = replace(job, savepoint=self._savepoint(desired.settings[SAVEPOINT]), append_time=desired.append_time)
         sink.guard(self._session, job.id, self._fence)
         if not is_on(desired.settings, FAIL_ON_REFUSAL):
             sink.skip_refused(self._session, job.id)

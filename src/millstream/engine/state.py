@@ -7,6 +7,7 @@ from millstream.catalog.catalog import Catalog, PersistentQuery, QueryState, Rel
 from millstream.catalog.facts import TopicFacts
 from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
+from millstream.plan.append_time import AppendTime, append_time
 from millstream.plan.indexes import has_columns
 from millstream.plan.nodes import Aggregate, Join, PlanNode, Write, leaves, reads, remembering, retention
 from millstream.plan.statements import outcome
@@ -37,7 +38,7 @@ class DesiredQuery:
     `birth` is the id of the command that created it: its checkpoint is kept under that id, so that a query of the same
     name that is created later starts anew. `starts`: see Command. `slots` is how many task slots it takes, `topic` the
     sink's, if it was created for the query and may be created again. `tasks` is how many tasks share its groups: at its
-    next start, the state in its checkpoint is repartitioned to that number.
+    next start, the state in its checkpoint is repartitioned to that number. `append_time`: where its latency begins.
     """
 
     query: PersistentQuery
@@ -47,6 +48,7 @@ class DesiredQuery:
     slots: int = 1
     topic: CreateTopic | None = None
     tasks: int = 1
+    append_time: AppendTime = AppendTime.ROWTIME
 
     @property
     def running(self) -> bool:
@@ -142,7 +144,8 @@ def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command,
             topic = old.topic if old else _created_topic(plan.sink.topic, result)
             shared = _chosen_tasks(tasks, command) or (old.tasks if old else _default_tasks(plan, command))
             slot_count = slots(plan, command.facts.topics, shared)
-            desired[query.id] = DesiredQuery(query, plan, birth, starts, slot_count, topic, shared)
+            began = append_time(plan, _timed_by_columns(desired))
+            desired[query.id] = DesiredQuery(query, plan, birth, starts, slot_count, topic, shared, began)
         case SetTasks(id, tasks) if id in desired:
             more = (tasks - desired[id].tasks) * shuffles(desired[id].plan)
             desired[id] = replace(desired[id], tasks=tasks, slots=desired[id].slots + more)
@@ -156,6 +159,11 @@ def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command,
             desired[id] = _with_query_state(desired[id], QueryState.PAUSED)
         case ResumeQuery(id) if id in desired:
             desired[id] = _with_query_state(desired[id], QueryState.RUNNING)
+
+
+def _timed_by_columns(desired: Mapping[str, DesiredQuery]) -> frozenset[str]:
+    """The topics to which queries write records with the times of columns."""
+    return frozenset(d.plan.sink.topic for d in desired.values() if d.append_time is not AppendTime.ROWTIME)
 
 
 def _created_topic(topic: str, result: Outcome) -> CreateTopic | None:

@@ -26,7 +26,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from millstream.engine.api import RequestFailed, RowBatch
 from millstream.engine.kafka import ERROR_UNKNOWN, Bounds, Positions
-from millstream.engine.rows import row_of
+from millstream.engine.rows import RowReader
 from millstream.plan.nodes import ClientOutput
 from millstream.services.loop import Loop, attempt
 from millstream.spark.bounded import AnswerRow, Record
@@ -40,7 +40,9 @@ CHECKED_EVERY = 5.0
 # Seconds of processor time that a batch costs for each client, about. Between two batches as much is left to others.
 CLIENT_SECONDS, LONGEST_PACE = 0.0001, 0.2
 # Seconds between two batches, however few the clients: records that come faster are evaluated and sent together.
+# A client may ask for longer ones; after a batch of BATCH records, of which more may wait, the rest is no longer.
 BATCH_SECONDS = 0.02
+INTERVAL = "millstream.push.interval.ms"
 BUFFER = "millstream.push.buffer.rows"
 Row = list[Any]
 # Returns the rows of each record. Raises EvaluationFailed.
@@ -102,12 +104,20 @@ class EvaluatedBatch:
 class PushSubscription:
     """A client's bounded buffer of rows. It is thread-safe: the fan-out offers rows, the client's thread takes them."""
 
-    def __init__(self, capacity: int, on_end: Callable[[], object], progress_every: float | None = None) -> None:
+    def __init__(
+        self,
+        capacity: int,
+        on_end: Callable[[], object],
+        progress_every: float | None = None,
+        interval: float = BATCH_SECONDS,
+    ) -> None:
         """`capacity`: a batch of rows that arrives while so many rows are in the buffer ends the subscription.
 
         `on_end` is called once it gets no more rows, even if its client does not notice, since it reads nothing.
         `progress_every`: after so many seconds without rows the client gets a batch without rows for its positions.
+        `interval`: the client is content with a batch every so many seconds, however fast records come.
         """
+        self.interval = interval
         self._capacity, self.on_end, self._progress_every = capacity, on_end, progress_every
         self._changed = threading.Condition()
         self._batches = deque[RowBatch]()
@@ -244,7 +254,7 @@ class SharedEvaluation:
     def __init__(self, plan: ClientOutput, id: str, access: PushAccess) -> None:
         self.plan, self.id, self._access = plan, id, access
         self.subscriptions: set[PushSubscription] = set()
-        self._types = [column.type for column in plan.schema]
+        self._read = RowReader([column.type for column in plan.schema])
         self._preparing = threading.Lock()
         self._evaluate: Evaluate | None = None
         self._released = False
@@ -282,7 +292,7 @@ class SharedEvaluation:
         """The rows of these records alone; may be called by any thread once it is prepared. Raises EvaluationFailed."""
         assert self._evaluate is not None
         answers = self._evaluate(records) if records else ()
-        groups = [[row_of(value or b"{}", self._types, gone) for value, gone in answer] for answer in answers]
+        groups = [[self._read(value or b"{}", gone) for value, gone in answer] for answer in answers]
         return EvaluatedBatch(records, groups, RowBatch((row for rows in groups for row in rows), after), after)
 
     def hold(self, records: Sequence[Record]) -> None:
@@ -319,6 +329,7 @@ class TopicFanout:
         self._identity = TopicIdentity(topic, access)
         self._checked_at: float | None = None
         self._delivered_at = 0.0
+        self._was_full = False
         self._rows_taken = threading.Event()
         self.loop = Loop(name, self._step, self._consumer, outages=(KafkaException,))
 
@@ -365,6 +376,7 @@ class TopicFanout:
         first = consumer.poll(PULSE)
         self._pace()
         messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
+        self._was_full = len(messages) == BATCH
         records = [record_of(message) for message in messages if message.error() is None]
         moved = self._moved([message for message in messages if message.error() is not None])
         if records or any(evaluation.has_pending for evaluation in self._evaluations()):
@@ -376,8 +388,8 @@ class TopicFanout:
     def _pace(self) -> None:
         """Let records gather for a batch: its cost is that of its clients, each of which is woken and written to."""
         with self._lock:
-            clients = sum(len(evaluation.subscriptions) for evaluation in self.evaluations.values())
-        rest = self._delivered_at + min(BATCH_SECONDS + clients * CLIENT_SECONDS, LONGEST_PACE) - time.monotonic()
+            intervals = [s.interval for evaluation in self.evaluations.values() for s in evaluation.subscriptions]
+        rest = self._delivered_at + pace(intervals, self._was_full) - time.monotonic()
         if rest > 0:
             time.sleep(rest)
 
@@ -447,6 +459,12 @@ class TopicFanout:
         if added:
             consumer.incremental_assign([TopicPartition(self._topic, p, 0) for p in added])
         self._checked_at = time.monotonic()
+
+
+def pace(intervals: Sequence[float], was_full: bool) -> float:
+    """Seconds between two batches for clients of these intervals; `was_full`: the last one had BATCH records."""
+    interval = BATCH_SECONDS if was_full else min(intervals, default=BATCH_SECONDS)
+    return max(interval, min(BATCH_SECONDS + len(intervals) * CLIENT_SECONDS, LONGEST_PACE))
 
 
 def _answer(

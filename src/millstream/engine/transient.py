@@ -18,12 +18,12 @@ from millstream.engine.continuation import ContinuationRefused, ContinuationToke
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import KafkaClient, Offsets
 from millstream.engine.push_subscriptions import can_share
-from millstream.engine.rows import row_of, shown_row
+from millstream.engine.rows import RowReader, shown_row
 from millstream.engine.session import TOKEN_PROPERTY
 from millstream.engine.slots import check_slots
 from millstream.engine.state import from_beginning, materialized_tables, slots
 from millstream.engine.supervisor import CannotRun, RunningQuery
-from millstream.engine.topic_fanout import BUFFER, PushSubscription
+from millstream.engine.topic_fanout import BUFFER, INTERVAL, PushSubscription
 from millstream.model.names import quoted
 from millstream.model.settings import is_on
 from millstream.model.types import SqlType
@@ -260,7 +260,7 @@ class PushQuery(ClientQuery, ClosableQuery):
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """Yield the rows as JSON values, at times None while none arrives, until LIMIT or `close`."""
-        left = self._limit
+        left, read = self._limit, RowReader(self.types)
         with ExitStack() as stack:
             stack.callback(self.close)
             if left == 0:
@@ -273,7 +273,7 @@ class PushQuery(ClientQuery, ClosableQuery):
                 for record in records:
                     if record.error() is not None:
                         continue
-                    yield row_of(record.value() or b"{}", self.types, record.key() is not None)
+                    yield read(record.value() or b"{}", record.key() is not None)
                     left = None if left is None else left - 1
                     if left == 0:
                         return
@@ -323,6 +323,7 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
         self._topic, self._continuation = query.sources[0].topic, continuation
         self._begins_late = _begins_late(query, context, engine.state.catalog)
         self._has_tokens = is_on(context.settings, PUSH_TOKENS)
+        self._interval = int(context.settings[INTERVAL]) / 1000
         self.token: Callable[[Mapping[int, int]], str] | None = None
         self._subscription: PushSubscription | None = None
         self._closing = threading.Lock()
@@ -336,7 +337,7 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
         if self._plan.limit == 0:
             return
         progress = TOKEN_SECONDS if self._has_tokens else None
-        subscription = PushSubscription(int(self._context.server[BUFFER]), self._forget, progress)
+        subscription = PushSubscription(int(self._context.server[BUFFER]), self._forget, progress, self._interval)
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
             topic_id = self._context.kafka.identity(self._topic) if self._has_tokens or self._continuation else ""
@@ -519,11 +520,12 @@ class RelationalPullQuery(ClientQuery):
         timeout, memory = int(server["millstream.pull.timeout.ms"]), int(server["millstream.pull.memory.mb"]) * MB
         emitted = 0
         try:
+            read = RowReader(self.types)
             for record in self._context.spark.relational_rows(self._node, self._snapshots, timeout, memory):
                 if self._closed.is_set():
                     return
                 emitted += 1
-                yield row_of(record, self.types)
+                yield read(record)
         except CannotRun as failure:
             if self._instead is None or emitted:
                 raise RequestFailed(50000, f"the query failed: {failure}") from failure
@@ -556,12 +558,13 @@ class StreamPullQuery(ClientQuery):
             return
         try:
             records = self._context.spark.pull(self._query.plan, self.query_id, self._settings, self._ends)
+            read = RowReader(self.types)
             for record in records:
                 if self._closed.is_set():
                     return
                 emitted += 1
                 self.ending = LIMIT_REACHED if emitted == limit else COMPLETED
-                yield row_of(record, self.types)
+                yield read(record)
         except (CannotRun, KafkaException) as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
 

@@ -350,6 +350,13 @@ _OWN = (
         _flag,
         SettingScope.OWN,
     ),
+    _session(
+        "millstream.push.interval.ms",
+        "20",
+        "how often, in ms, such a query gets rows while they come faster; others of its topic may ask for them sooner",
+        whole(1, 1000),
+        SettingScope.OWN,
+    ),
     _number(
         "millstream.push.buffer.rows",
         "20000",

@@ -2,11 +2,13 @@
 
 import json
 import threading
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal as Number
 from typing import Any
 
+import orjson
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.analysis.typed_expressions import Constant, TypedExpression
@@ -115,9 +117,7 @@ class Bounded:
             answered = pipeline.answered(plan, lambda read: record_frame(self._session), query, only_changes=True)
             frame = pipeline.as_records(answered, plan).select("key", "value")
         evaluator = Evaluator(frame, _TYPES, (BYTES, BYTES), compiled=False)
-        return lambda records: [
-            [(value, key is not None) for key, value in rows] for rows in evaluator([_wire(r) for r in records])
-        ]
+        return lambda records: _answer_rows(evaluator.in_json(_records_in_json(records)))
 
     def values(self, meanings: Sequence[TypedExpression]) -> tuple[Any, ...]:
         """The values of expressions without columns. Raises EvaluationFailed."""
@@ -142,6 +142,29 @@ class Bounded:
         keys, values = source.schema.key, source.schema.value
         key = one_record(pipeline.side_spec(source.key, keys, "K"), keys).decode(record.key)
         return key, one_record(pipeline.side_spec(source.value, values, "V"), values).decode(record.value)
+
+
+def _records_in_json(records: Sequence[Record]) -> bytes:
+    """Rows of _TYPES, as an Evaluator converts them, at a tenth of the time."""
+    return orjson.dumps([_record_in_json(record) for record in records])
+
+
+def _record_in_json(record: Record) -> list[Any]:
+    key, value = _base64(record.key), _base64(record.value)
+    headers = record.headers and [{"KEY": name, "VALUE": _base64(data)} for name, data in record.headers]
+    return [key, value, record.rowtime, headers, record.partition, record.offset]
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else b2a_base64(data, newline=False).decode()
+
+
+def _answer_rows(text: bytes) -> list[list[AnswerRow]]:
+    """Answer rows from the key and value in base64 of each row."""
+    return [
+        [(None if value is None else a2b_base64(value), key is not None) for key, value in rows]
+        for rows in orjson.loads(text)
+    ]
 
 
 def record_values(record: bytes, width: int) -> list[Any]:

@@ -63,9 +63,13 @@ class Evaluator:
         0).
         """
         wire = [[to_wire(v, t) for v, t in zip(row, self._source, strict=True)] for row in rows]
-        with failures():
-            answer = bytes(self._eval.run(json.dumps(wire).encode(), bytes(leaves)))
+        answer = self.in_json(json.dumps(wire).encode(), bytes(leaves))
         return [[self._row(output) for output in group] for group in json.loads(answer, parse_float=Decimal)]
+
+    def in_json(self, rows: bytes, leaves: bytes = b"") -> bytes:
+        """The same for an array of rows to an array of arrays of rows, arrays of values in the form of to_wire."""
+        with failures():
+            return bytes(self._eval.run(rows, leaves))
 
     def _row(self, wire: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(from_wire(v, t) for v, t in zip(wire, self._result, strict=True))

@@ -44,21 +44,29 @@ from millstream.syntax import tree
 
 RECORD = ("key", "value", "rowtime", "headers", "partition", "offset")
 _REST = ("headers", "partition", "offset")
+# The headers of a record, and one more with its time, for the latency. It travels as the others do.
+_WITH_APPEND_TIME = (
+    f"concat(coalesce(headers, cast(array() as {aggregates.HEADERS})), "
+    "array(named_struct('key', 'millstream.append.time', 'value', cast(rowtime as binary)))) as headers"
+)
 # The key of a row of an answer that is a tombstone.
 TOMBSTONE = b"\x01"
 # Returns the records of a source's topic, in the columns RECORD.
 Records = Callable[[Read], DataFrame]
 
 
-def written(plan: Write, records: Records, query: str, live: bool = False) -> DataFrame:
+def written(
+    plan: Write, records: Records, query: str, live: bool = False, carries_append_time: bool = False
+) -> DataFrame:
     """The records that a query writes, in the columns RECORD; partition and offset are those of the input record.
 
-    `live`: the records are streams and the query runs in real time; else an Evaluator runs it.
+    `live`: the records are streams and the query runs in real time; else an Evaluator runs it. `carries_append_time`:
+    the time of the Kafka record that caused a row is in the last of its headers, which jvm/Sink.scala removes.
     A record that cannot be read or written is left out, with an entry in the processing log of `query`.
     """
     sink = plan.sink
     window = windowed(plan.source)
-    run = _QueryRun(records, query, live)
+    run = _QueryRun(records, query, live, carries_append_time=carries_append_time)
     rows = _timed(_rows(plan.source, run), sink, _RowTimes(sink.schema, _rest(plan.source)), run)
     encoded = rows.select(
         encode(F.col("key"), side_spec(sink.key, sink.schema.key, "K")).alias("k"),
@@ -119,15 +127,22 @@ def table_rows(source: Source, records: Records, query: str) -> DataFrame:
 class _QueryRun:
     """What the nodes of one query share. `remembers`: its rows are changes, not a table's current rows.
 
-    `only_changes`: see `answered`.
+    `only_changes`: see `answered`; `carries_append_time`: see `written`.
     """
 
-    __slots__ = ("live", "only_changes", "query", "records", "remembers")
+    __slots__ = ("carries_append_time", "live", "only_changes", "query", "records", "remembers")
 
     def __init__(
-        self, records: Records, query: str, live: bool, remembers: bool = True, only_changes: bool = False
+        self,
+        records: Records,
+        query: str,
+        live: bool,
+        remembers: bool = True,
+        only_changes: bool = False,
+        carries_append_time: bool = False,
     ) -> None:
         self.records, self.query, self.live = records, query, live
+        self.carries_append_time = carries_append_time
         self.remembers, self.only_changes = remembers, only_changes
 
     def label(self, operator: str, computed: str) -> str:
@@ -173,7 +188,9 @@ def _(node: Read, run: _QueryRun) -> DataFrame:
         *(F.col(c) for c in ("rowtime", *rest)),
     )
     rows = keep_read(decoded, run.query, origin.topic, node.fatal)
-    rows = rows.selectExpr("k.value as key", f"{_with_headers(origin)} as value", "rowtime", *rest)
+    value = f"{_with_headers(origin)} as value"
+    carried = [_WITH_APPEND_TIME if c == "headers" and run.carries_append_time else c for c in rest]
+    rows = rows.selectExpr("k.value as key", value, "rowtime", *carried)
     if origin.kind is RelationKind.TABLE:
         rows = keep_keyed(rows, run.query, origin.topic)
     return _timed(rows, origin, _RowTimes(node.schema, rest, node.strict), run)

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.model.setting_kinds import milliseconds
+from millstream.plan.append_time import AppendTime
 from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import checkpoint as checkpoints
@@ -52,7 +53,7 @@ class StreamingJob:
     another number.
     `ends`: the end offsets of the tables in which streams look up rows; the streams wait until they are read so far.
     `group`: the consumer group of its positions if it writes in transactions, else "". `savepoint`: a copied checkpoint
-    that its own is created from, "" for none.
+    that its own is created from, "" for none. `append_time`: where its latency begins.
     """
 
     id: str
@@ -65,6 +66,7 @@ class StreamingJob:
     ends: Starts = field(default_factory=dict)
     group: str = ""
     savepoint: str = ""
+    append_time: AppendTime = AppendTime.ROWTIME
 
 
 class StartedQuery:
@@ -157,13 +159,17 @@ class RealTimeQueries:
 
         Raises QueryRefused.
         """
-        rows = lambda run: pipeline.written(plan, self._stream(plan, job, run), job.id, live=True)  # noqa: E731
+
+        def rows(run: source.Run) -> DataFrame:
+            carries = job.append_time is AppendTime.CARRIED
+            return pipeline.written(plan, self._stream(plan, job, run), job.id, live=True, carries_append_time=carries)
+
         query = self._start(plan, rows, plan.sink.topic, {**self._client, **_producer(job.settings)}, job)
         query.await_start()
         return query
 
     def answer(self, plan: ClientOutput, topic: str, job: StreamingJob) -> StartedQuery:
-        """Start a query that writes its rows, as `row_of` reads them, to a topic. Raises QueryRefused."""
+        """Start a query that writes its rows, as engine.rows.RowReader reads them, to a topic. Raises QueryRefused."""
 
         def rows(run: source.Run) -> DataFrame:
             return pipeline.as_records(pipeline.answered(plan, self._stream(plan, job, run), job.id, live=True), plan)
@@ -171,7 +177,7 @@ class RealTimeQueries:
         return self._start(plan, rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
 
     def answer_now(self, plan: ClientOutput, ends: Starts, job: StreamingJob) -> Iterator[bytes]:
-        """The rows, as `row_of` reads them, of the records before `ends`. Raises QueryRefused."""
+        """The rows, as engine.rows.RowReader reads them, of the records before `ends`. Raises QueryRefused."""
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         try:
@@ -216,7 +222,9 @@ class RealTimeQueries:
             with self._lock:
                 # A query takes the session's settings at its start.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
-                query = sink.run_realtime(frame, topic, producer, job.checkpoint, job.id, LONGEST_BATCH, run.id)
+                query = sink.run_realtime(
+                    frame, topic, producer, job.checkpoint, job.id, LONGEST_BATCH, run.id, job.append_time
+                )
         except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind) as failure:
             table_bootstrap.remove(self._session, job.id)
             transactions.end(self._session, run.id)
@@ -297,6 +305,8 @@ def _why(failure: object) -> str:
 
 def first_line(failure: object) -> str:
     """The informative line of one of Spark's long messages."""
-    text = str(failure).split("\n\nJVM stacktrace")[0].split("== DataFrame ==")[0].strip()
+    text = str(failure)
+    for appendix in ("\n\nJVM stacktrace", "== DataFrame ==", "=== Streaming Query ==="):
+        text = text.split(appendix)[0]
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     return " ".join(lines[:3])[:TELLING]

@@ -7,6 +7,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from millstream.plan.append_time import AppendTime
 from millstream.spark import jvm
 from millstream.spark.bounded import Record
 
@@ -34,17 +35,20 @@ def run_realtime(
     query_id: str,
     batch_duration: str = "1 minute",
     run: str = "",
+    append_time: AppendTime = AppendTime.ROWTIME,
 ) -> StreamingQuery:
     """Start writing the frame's key, value (binary), rowtime (bigint ms) and headers to `topic`, in real time.
 
     A null value is a tombstone. `producer_conf` are Kafka producer settings with bootstrap.servers; the query's
     position is saved in `checkpoint` every `batch_duration`. A `run` (source.Run) that has transactions writes in them,
-    with their own settings. Raises pyspark's errors if it cannot start.
+    with their own settings. `append_time`: where the start of the latency is (if CARRIED, in the last header, which is
+    not written; see pipeline.written). Raises pyspark's errors if it cannot start.
     """
     session = frame.sparkSession
     conf = jvm.java_map(session, {**PRODUCER, **producer_conf})
     rows = jvm.java_frame(frame.select(*COLUMNS))
-    started = jvm.module(session, "Sink").start(rows, query_id, run, topic, conf, checkpoint, batch_duration)
+    begin = append_time.value
+    started = jvm.module(session, "Sink").start(rows, query_id, run, topic, conf, checkpoint, batch_duration, begin)
     return jvm.python_query(started)
 
 

@@ -6,6 +6,8 @@ import {Rows, tableOf} from "./rows.js";
 import {completions, statements, tokens} from "./sql.js";
 
 const MOST_ANSWERS = 20;
+// How often rows are asked for, in ms: rows.js draws them no more often.
+const INTERVAL = {"millstream.push.interval.ms": "200"};
 const EXAMPLE = "SHOW STREAMS;\n";
 
 export class Editor {
@@ -101,7 +103,7 @@ export class Editor {
       },
     };
     try {
-      await follow(step.text, properties, on, signal);
+      await follow(step.text, {...INTERVAL, ...properties}, on, signal);
       rows.end("The query has ended.");
     } catch (error) {
       if (error.name !== "AbortError") {

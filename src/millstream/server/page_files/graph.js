@@ -248,13 +248,16 @@ export class Graph {
 }
 
 function queryLine(query) {
-  const {status, read, latency, lag} = query.now;
+  const {status, read, written, latency, lag} = query.now;
   if (status === "failing") return "failing";
   if (status === "paused") return "paused";
   if (status === "lagging") return `${short(lag)} behind`;
   if (status === "dropping") return `${short(query.now.drops)} bad records`;
   if (!query.runsHere) return query.state.toLowerCase();
-  return latency.p99 === null ? (read > 0 ? "nothing to write" : read === null ? "…" : "idle") : `p99 ${millis(latency.p99)}`;
+  if (latency.p99 !== null) return `p99 ${millis(latency.p99)}`;
+  // Rows without a latency: those of a query whose records have the times of a column.
+  if (written > 0) return "running";
+  return read > 0 ? "nothing to write" : read === null ? "…" : "idle";
 }
 
 function sourceLine(node, source, model) {

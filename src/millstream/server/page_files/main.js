@@ -9,6 +9,8 @@ import {Editor} from "./editor.js";
 import {Log, QueryList} from "./lists.js";
 
 const POLL_MS = 2000;
+// In views that show no figures but the summary.
+const SLOW_POLL_MS = 5000;
 const PAUSE_MS = 5000;
 const SHOWN_TROUBLES = 4;
 const FILTERS = [["all", "All"], ["failing", "Failing"], ["lagging", "Lagging"], ["dropping", "Bad records"], ["paused", "Paused"]];
@@ -26,7 +28,7 @@ const log = new Log(byId("log"), model, select);
 
 async function poll() {
   clearTimeout(state.timer);
-  let pause = POLL_MS;
+  let pause = ["flow", "queries"].includes(state.view) || state.selected ? POLL_MS : SLOW_POLL_MS;
   try {
     const have = model.position === null ? "" : `?have=${model.position}`;
     const answer = document.hidden && model.server ? null : await changed(`/page/live${have}`, state.tag);
@@ -44,6 +46,8 @@ async function poll() {
     setText(byId("server"), `no answer: ${error.message}`);
     pause = PAUSE_MS;
   }
+  // Another call may have set a timer meanwhile.
+  clearTimeout(state.timer);
   state.timer = setTimeout(poll, pause);
 }
 
@@ -169,6 +173,7 @@ function view(name) {
   if (name === "log") log.shown();
   else log.hidden();
   if (model.server) redraw();
+  if (model.server && ["flow", "queries"].includes(name)) poll();
 }
 
 // Put statements into the editor, and run them if `isRun`.

@@ -50,6 +50,8 @@ export class Rows {
   end(text, isError) {
     this.ended = text;
     if (isError) this.status.classList.add("error");
+    // Of a refused query there is only the error to show.
+    this.element.hidden = isError && !this.names.length;
     this.#soon();
   }
 
@@ -65,7 +67,7 @@ export class Rows {
     this.times = this.times.filter(([at]) => now - at < 5000);
     const perSecond = this.times.reduce((sum, [, count]) => sum + count, 0) / 5;
     const rows = `${short(this.count)} row${this.count === 1 ? "" : "s"}`;
-    setText(this.status, this.ended ? `${rows}. ${this.ended}` : `${rows}, ${rate(perSecond)}`);
+    setText(this.status, this.ended === undefined ? `${rows}, ${rate(perSecond)}` : `${rows}. ${this.ended}`);
     this.body.replaceChildren(...this.rows.map((row) => el("tr", {}, ...row.map(cell))));
     if (this.numeric?.length && this.points.length > 1) this.#drawChart();
   }
