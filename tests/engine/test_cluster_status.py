@@ -14,7 +14,7 @@ LAGS = {
 
 
 class Clock:
-    """A clock that stands until it is set."""
+    """A clock whose time changes only when it is set."""
 
     now = 100.0
 
