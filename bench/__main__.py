@@ -23,7 +23,7 @@ from bench.topics import KEYS
 from millstream.services.broker import BrokerProcess
 
 MEASURES = ("throughput", "latency", "idle", "restart")
-# Only if it is asked for.
+# Only by its option.
 FURTHER = ("push", "page")
 # Beside exactly once: what that costs.
 AT_LEAST_ONCE = "millstream, at least once"
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def engines(options: argparse.Namespace, folder: Path) -> list[Engine]:
-    """The engines that the command line asks for."""
+    """The engines that the command line names."""
     once = options.guarantee == ONCE
     if options.cluster:
         every: list[Engine] = [Millstream(folder, once=once, cluster=True), Millstream(folder, LOCAL, once)]

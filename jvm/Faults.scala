@@ -146,7 +146,7 @@ case class NotFoldable() extends LeafExpression with Unevaluable {
 
 /** The child's value; throws if it is null. */
 case class NonNullOperand(child: Expression) extends UnaryExpression {
-  // The value is never null and the child is deterministic, but if this said so, the optimizer would remove it under
+  // The value is never null and the child is deterministic, but if it declared that, the optimizer would remove it under
   // IS NULL or from equal branches of a CASE, and it would not throw.
   override def nullable: Boolean = true
   override lazy val deterministic: Boolean = false

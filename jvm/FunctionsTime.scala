@@ -36,7 +36,7 @@ object TimeFunctions extends Family {
 
   private val shortZone = new DateTimeFormatterBuilder().appendPattern("z").toFormatter(Locale.ENGLISH)
 
-  /** java.time's short ids, without the three that stand for plain offsets: an offset has no name to write. */
+  /** java.time's short ids, without the three that are plain offsets: an offset has no name to write. */
   private val shortIds = (ZoneId.SHORT_IDS.asScala ++
     Map("EST" -> "America/Panama", "MST" -> "America/Phoenix", "HST" -> "Pacific/Honolulu")).asJava
 

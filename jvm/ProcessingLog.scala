@@ -29,7 +29,7 @@ trait LogSink {
  */
 object ProcessingLog {
 
-  /** The local property that tells an executor which sink a query's entries go to. */
+  /** The local property from which an executor knows the sink of a query's entries. */
   val Property = "millstream.processing.log"
 
   /** The type of the entry about a query that ended, which is about no record. */

@@ -23,7 +23,7 @@ sealed trait SqlType {
   }
 }
 
-/** Each SQL type with the Spark type that stands for it inside the module; names are SQL's or, in short, Java's. */
+/** Each SQL type with the Spark type that represents it inside the module; names are SQL's or, in short, Java's. */
 object SqlType {
   case object Bool extends SqlType { val spark: DataType = BooleanType }
   case object Int extends SqlType { val spark: DataType = IntegerType }

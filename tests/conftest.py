@@ -34,7 +34,7 @@ if os.environ.get("CI"):
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many tests were skipped for want of the conformance cases, and how those failed that ran again."""
+    """Print how many tests were skipped without the conformance cases, and how those failed that ran again."""
     for report in _second_runs(terminalreporter):
         terminalreporter.write_sep("=", f"FAILED AT FIRST: {report.nodeid}", yellow=True)
         terminalreporter.write_line(report.longreprtext)

@@ -71,19 +71,19 @@ class NexmarkPass:
 
 @dataclass(frozen=True, slots=True)
 class QueryRun:
-    """A query at work: its engine and the engine's log, and when it was asked for, in epoch s; 0 if the log says it."""
+    """A query at work: its engine and the engine's log, and when it was requested, in epoch s; 0 if the log says it."""
 
     engine: EngineRun
     log: Path
-    asked: float
+    requested_at: float
 
     def log_text(self) -> str:
         """What the engine has printed."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def started(self) -> float:
-        """When the query was asked for or submitted, in epoch s."""
-        return self.asked or int(re.findall(r"^SUBMITTED (\d+)", self.log_text(), re.MULTILINE)[0]) / 1000
+        """When the query was requested or submitted, in epoch s."""
+        return self.requested_at or int(re.findall(r"^SUBMITTED (\d+)", self.log_text(), re.MULTILINE)[0]) / 1000
 
 
 def main(arguments: list[str]) -> None:
@@ -164,9 +164,9 @@ def on_flink(one: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator
 def on_millstream(one: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
     """The query on a millstream server of its own, while the block runs."""
     with Millstream(folder, service=topics.run).server(topics.bootstrap) as (running, ask):
-        asked = time.time()
+        requested_at = time.time()
         ask(topics.named(one.millstream))
-        yield QueryRun(running, folder / "server.log", asked)
+        yield QueryRun(running, folder / "server.log", requested_at)
 
 
 ENGINES = {"flink": on_flink, "millstream": on_millstream}

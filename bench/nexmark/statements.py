@@ -2,7 +2,7 @@
 
 The first lines of a query in millstream/ are comments:
     -- title: what the query is called
-    -- rewritten: what is said otherwise than in Nexmark
+    -- rewritten: what is expressed in another way than in Nexmark
     -- missing: what the language lacks for it; there are no statements then
     -- each: ITEMS [POSITION]   a row of the result is each element of this column, whose place (from 1) is POSITION
 """
@@ -39,7 +39,7 @@ class NexmarkQuery:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that the statements of millstream write, as they stand there."""
+        """The topics that the statements of millstream write, by the names in the statements."""
         return tuple(sorted(set(re.findall(r"\{run\}-[\w-]+", self.millstream))))
 
 

@@ -1,4 +1,4 @@
-"""millstream: `connect` and `connect_async` are its client's, imported when they are first asked for."""
+"""millstream: `connect` and `connect_async` are its client's, imported at their first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -22,7 +22,7 @@ from support.statements import last_outcome
 TOPICS = NexmarkTopics("127.0.0.1:9092", "person", "auction", "bid", "side", "run")
 COLUMN = re.compile(r"(\w+)`? (?:BIGINT|STRING|DOUBLE|DECIMAL)")
 EVENTS = list(generator.events(5000))
-SAID = [query(number) for number in NUMBERS if not query(number).missing]
+SUPPORTED = [query(number) for number in NUMBERS if not query(number).missing]
 
 
 def test_a_seed_makes_the_same_events_everywhere() -> None:
@@ -62,12 +62,12 @@ def test_each_partition_of_each_topic_ends_with_a_row_after_all_windows() -> Non
     assert not {event.row["id"] for _, event in ends if event.kind != BID} & {event.key for event in EVENTS}
 
 
-@pytest.mark.parametrize("one", SAID, ids=lambda one: f"q{one.number}")
+@pytest.mark.parametrize("one", SUPPORTED, ids=lambda one: f"q{one.number}")
 def test_millstream_plans_the_statements(one: NexmarkQuery) -> None:
     assert answers_of(one).topic == "run-out"
 
 
-@pytest.mark.parametrize("one", SAID, ids=lambda one: f"q{one.number}")
+@pytest.mark.parametrize("one", SUPPORTED, ids=lambda one: f"q{one.number}")
 def test_both_engines_write_columns_of_the_same_names(one: NexmarkQuery) -> None:
     each = one.each.lower().split()
     columns = {column.name.lower(): column.type for column in value_columns(one)}

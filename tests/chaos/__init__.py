@@ -1,1 +1,1 @@
-"""The storm: queries of every shape under load, while what they stand on is killed, frozen and taken away."""
+"""The storm: queries of every shape under load, while servers, brokers and executors are killed, frozen, cut off."""

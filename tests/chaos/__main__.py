@@ -33,7 +33,7 @@ BEGIN, END = "<!-- chaos: begin -->", "<!-- chaos: end -->"
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the storms that the command line asks for; returns 1 if any round violated its guarantee, else 0."""
+    """Run the storms of the command line; returns 1 if any round violated its guarantee, else 0."""
     options = _parser().parse_args(words)
     own_disk = disk.possible()
     if own_disk:

@@ -1,8 +1,8 @@
-"""The body of /clusterStatus: the server itself, and the servers that it has heard of."""
+"""The body of /clusterStatus: the server itself, and the servers that have sent it heartbeats."""
 
 from typing import Any
 
-from millstream.engine.cluster_status import GONE_AFTER, MOST_SERVERS, HeardServers, own_status
+from millstream.engine.cluster_status import GONE_AFTER, MOST_SERVERS, KnownServers, own_status
 
 LAGS = {
     "stateStoreLags": {
@@ -14,7 +14,7 @@ LAGS = {
 
 
 class Clock:
-    """A clock that stands until it is set."""
+    """A clock whose time changes only when it is set."""
 
     now = 100.0
 
@@ -62,36 +62,36 @@ def test_own_queries_with_their_partitions_and_the_lags_of_those_with_state() ->
 
 def test_a_server_is_alive_as_long_as_its_heartbeats_come() -> None:
     clock = Clock()
-    heard = HeardServers(2.0, clock)
-    heard.heartbeat("b:1")
+    servers = KnownServers(2.0, clock)
+    servers.heartbeat("b:1")
     clock.now += 2
-    assert heard.statuses(frozenset())["b:1"]["hostAlive"] is True
+    assert servers.statuses(frozenset())["b:1"]["hostAlive"] is True
     clock.now += 0.1
-    assert heard.statuses(frozenset())["b:1"]["hostAlive"] is False
-    heard.heartbeat("b:1")
-    assert heard.statuses(frozenset())["b:1"]["hostAlive"] is True
+    assert servers.statuses(frozenset())["b:1"]["hostAlive"] is False
+    servers.heartbeat("b:1")
+    assert servers.statuses(frozenset())["b:1"]["hostAlive"] is True
     clock.now += GONE_AFTER + 1
-    assert heard.statuses(frozenset()) == {}
+    assert servers.statuses(frozenset()) == {}
 
 
 def test_lags_are_shown_of_queries_that_a_user_may_read_once_a_heartbeat_has_come() -> None:
-    heard = HeardServers(2.0)
-    heard.report_lags("b:1", LAGS)
-    assert heard.statuses(frozenset({"Q"})) == {}
-    heard.heartbeat("b:1")
+    servers = KnownServers(2.0)
+    servers.report_lags("b:1", LAGS)
+    assert servers.statuses(frozenset({"Q"})) == {}
+    servers.heartbeat("b:1")
     stores = LAGS["stateStoreLags"]
     assert isinstance(stores, dict)
-    shown = heard.statuses(frozenset({"Q"}))["b:1"]["hostStoreLags"]
+    shown = servers.statuses(frozenset({"Q"}))["b:1"]["hostStoreLags"]
     assert shown == {"stateStoreLags": {"Q#in": stores["Q#in"]}, "updateTimeMs": 7}
 
 
 def test_of_too_many_servers_the_silent_ones_are_forgotten() -> None:
-    heard = HeardServers(2.0)
+    servers = KnownServers(2.0)
     for number in range(MOST_SERVERS):
-        heard.heartbeat(f"s:{number}")
-    heard.heartbeat("s:0")
-    heard.heartbeat("one more:1")
-    servers = heard.statuses(frozenset())
-    assert len(servers) == MOST_SERVERS
-    assert {"s:0", "one more:1"} < set(servers)
-    assert "s:1" not in servers
+        servers.heartbeat(f"s:{number}")
+    servers.heartbeat("s:0")
+    servers.heartbeat("one more:1")
+    statuses = servers.statuses(frozenset())
+    assert len(statuses) == MOST_SERVERS
+    assert {"s:0", "one more:1"} < set(statuses)
+    assert "s:1" not in statuses

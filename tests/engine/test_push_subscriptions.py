@@ -112,7 +112,7 @@ class MemoryTopic:
     def access(self) -> PushAccess:
         return PushAccess(
             reader=self._reader,
-            backlog_reader=lambda isolation: self._reader(isolation, tells_ends=True),
+            backlog_reader=lambda isolation: self._reader(isolation, reports_ends=True),
             ends=self._ends,
             bounds=lambda topic: {p: (self.firsts[p], end) for p, end in self._ends(topic).items()},
             identity=self._identity,
@@ -133,10 +133,10 @@ class MemoryTopic:
             self.changed.notify_all()
 
     @contextmanager
-    def _reader(self, isolation: str, tells_ends: bool = False) -> Iterator[Consumer]:
+    def _reader(self, isolation: str, reports_ends: bool = False) -> Iterator[Consumer]:
         self.open, self.opened = self.open + 1, self.opened + 1
         try:
-            yield cast(Consumer, MemoryConsumer(self, tells_ends))
+            yield cast(Consumer, MemoryConsumer(self, reports_ends))
         finally:
             self.open -= 1
 
@@ -165,8 +165,8 @@ class MemoryTopic:
 class MemoryConsumer:
     """A consumer of a MemoryTopic."""
 
-    def __init__(self, topic: MemoryTopic, tells_ends: bool) -> None:
-        self._topic, self._positions, self._tells_ends = topic, dict[int, int](), tells_ends
+    def __init__(self, topic: MemoryTopic, reports_ends: bool) -> None:
+        self._topic, self._positions, self._reports_ends = topic, dict[int, int](), reports_ends
 
     def incremental_assign(self, places: Sequence[TopicPartition]) -> None:
         self._positions |= {place.partition: place.offset for place in places}
@@ -196,7 +196,7 @@ class MemoryConsumer:
             values = self._topic.records[partition][at : at + most - len(messages)]
             messages += [TopicMessage(partition, at + i, value) for i, value in enumerate(values) if value is not None]
             self._positions[partition] = end = at + len(values)
-            if self._tells_ends and values and end == len(self._topic.records[partition]):
+            if self._reports_ends and values and end == len(self._topic.records[partition]):
                 messages.append(TopicMessage(partition, end, b"", KafkaError._PARTITION_EOF))
         return messages
 

@@ -14,7 +14,7 @@ from millstream.engine.state import (
     EngineState,
     applied,
     materialized_tables,
-    understood,
+    planned,
     with_default_tasks,
 )
 from millstream.model.settings import effective
@@ -81,7 +81,7 @@ def tasks(partitions: int, cores: int, **settings: str) -> tuple[int, int]:
     topics = {"s": TopicFacts(partitions)}
     command = replace(logged(COUNTED, topics, **settings), cores=cores)
     before = after(SOURCE)
-    command = with_default_tasks(command, understood(command, before.catalog))
+    command = with_default_tasks(command, planned(command, before.catalog))
     state = applied(before, 1, commands.load(commands.dump(command))).state
     (query,) = state.desired.values()
     return query.tasks, state.slots

@@ -59,7 +59,7 @@ class Aggregated:
         one, other = self._state(self.rows[:half]), self._state(self.rows[half:])
         return self._result(f"aggregate(array({other}), {one}, (one, other) -> {merge})")
 
-    def taken_back(self) -> str:
+    def undone(self) -> str:
         """The result of all rows and the first of them once more, which is taken back."""
         assert self.how.undo is not None
         more = self._state([*self.rows, self.rows[0]])

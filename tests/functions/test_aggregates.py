@@ -23,7 +23,7 @@ def undoable(one: Aggregated) -> bool:
     [
         (Aggregated.added, lambda one: True),
         (Aggregated.merged, lambda one: one.how.merge is not None),
-        (Aggregated.taken_back, undoable),
+        (Aggregated.undone, undoable),
     ],
     ids=["row by row", "merged", "taken back"],
 )

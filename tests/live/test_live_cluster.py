@@ -208,7 +208,7 @@ def test_exactly_once_while_executors_and_the_driver_are_killed(
     """Rows of both executors are committed with the batch, or never seen. The last test: the server is killed."""
     topic = kafka.create_topic(kafka.unique("once").replace("-", "_").upper(), partitions=2)
     once = {"processing.guarantee": "exactly_once_v2", "commit.interval.ms": "1000", "millstream.tasks": "2"}
-    # An executor's first record starts the driver's timer: nobody waits for the duration of other batches.
+    # An executor's first record starts the driver's timer: no task waits for the duration of other batches.
     with closing(CountedQueries(kafka, topic)) as queries:
         server.execute(queries.statements, **once, **{"millstream.batch.duration": "1 hour"})
         with queries.load() as load:

@@ -1,4 +1,4 @@
-"""Connectors of a real Kafka Connect worker: rows come from a file and go to one; and what is said when that fails."""
+"""Connectors of a real Kafka Connect worker: rows come from a file and go to one; and the errors when that fails."""
 
 import json
 from collections.abc import Callable, Iterator

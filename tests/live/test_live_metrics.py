@@ -91,7 +91,7 @@ def test_figures_are_those_of_what_went_through(server: ServerProcess, kafka: Br
     wait_for(lambda: scraped(server).get(f"query_records_late_total {counted}") == LATE, "late rows", PATIENCE)
     wait_for(lambda: scraped(server).get(f"query_state_rows {counted}", 0) >= 4, "a batch's end", PATIENCE)
     wait_for(lambda: scraped(server).get(f"query_records_written_total {third}") == GOOD + LATE, "commits", PATIENCE)
-    # The marker of the transaction that wrote them stands behind them, and is nothing to read.
+    # The marker of the transaction that wrote them comes after them, and is no record.
     wait_for(lambda: scraped(server).get(f"query_lag_records {third} 0") == 0, "the marker to be passed", PATIENCE)
     metrics = scraped(server)
     for query in (big, counted):

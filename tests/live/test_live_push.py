@@ -112,7 +112,7 @@ def test_a_client_that_does_not_read_is_ended_without_delaying_others(
     slow, *readers = (PushClient(server, text) for _ in range(4))
     sent = 0
     reaches(server, "millstream_push_queries", 4)
-    # The sockets' buffers hold megabytes before the server notices that nobody reads.
+    # The sockets' buffers hold megabytes before the server notices that the client does not read.
     while figure(server, "millstream_push_queries") == 4:
         for n in range(sent, sent + 500):
             kafka.send(topic, str(n), {"v": "x" * 4000})

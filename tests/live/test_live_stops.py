@@ -125,7 +125,7 @@ def test_a_query_that_is_replaced_repeats_no_row_of_the_old_sql(
     for partition in range(2):
         read = [r.json["v"] for r in inputs if r.partition == partition]  # type: ignore[index]
         kept = [v in set(results) for v in read]
-        old = [v for v, is_said in zip(read, kept, strict=True) if is_said and v % 2 == 0]
+        old = [v for v, is_kept in zip(read, kept, strict=True) if is_kept and v % 2 == 0]
         place = read.index(old[-1]) + 1 if old else 0
         # Odd numbers right behind the last even one may still be of the old query, which left them out.
         while place < len(read) and read[place] % 2 == 1 and not kept[place]:

@@ -178,7 +178,7 @@ def test_a_rebuild_needs_the_right_to_write_its_own_source_and_topic() -> None:
 
 
 def test_every_table_of_inner_queries_needs_the_right_to_read() -> None:
-    """A name of WITH hides a table of that name, but not inside of the query that it stands for."""
+    """A name of WITH hides a table of that name, but not inside of its own query."""
     statement = parse_one(
         "WITH t AS (SELECT * FROM t) SELECT * FROM t JOIN (SELECT a FROM u UNION SELECT b FROM v) q ON q.a = t.a;"
     )

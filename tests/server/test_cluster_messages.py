@@ -34,9 +34,9 @@ def test_message(case: dict[str, Any], url: str, engine: FakeEngine) -> None:
         assert answer.json() == {"ok": True}
     else:
         assert answer.json()["message"] == case["message"]
-    assert engine.heard == case.get("heard", {})
+    assert engine.known_servers == case.get("known_servers", {})
     shown = httpx.get(f"{url}/clusterStatus").json()["clusterStatus"]
-    assert shown == {"localhost:8088": {"hostAlive": True}, **engine.heard}
+    assert shown == {"localhost:8088": {"hostAlive": True}, **engine.known_servers}
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_a_report_that_is_too_large(stores: dict[str, Any], url: str, engine: Fa
     lags = {"stateStoreLags": stores, "updateTimeMs": 1}
     answer = httpx.post(f"{url}/lag", json={"ksqlHost": {"host": "b", "port": 1}, "hostStoreLags": lags})
     assert answer.status_code == 413
-    assert engine.heard == {}
+    assert engine.known_servers == {}

@@ -1,4 +1,4 @@
-"""/metrics as Prometheus reads it: its own parser finds what the engine and the requests have told."""
+"""/metrics as Prometheus reads it: its own parser reads the metrics of the engine and of the requests."""
 
 import json
 import re

@@ -20,7 +20,7 @@ FILES = sorted((Path(__file__).parent / "expressions").glob("*.txt"))
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`expression => type = wanted`, or `fails`, or `rejected`."""
+    """`expression => type = expected`, or `fails`, or `rejected`."""
 
     expression: str
     type: SqlType

@@ -36,7 +36,7 @@ CALLS = {
     "ATTR(v)": lambda vs: vs[0] if vs and len(set(vs)) == 1 else None,
     "COUNT_DISTINCT(v)": lambda vs: len(set(_there(vs))),
 }
-TAKEN_BACK = ("COUNT(*)", "COUNT(v)", "SUM(v)", "AVG(v)", "HISTOGRAM(CAST(v AS STRING))", "ATTR(v)")
+UNDOABLE = ("COUNT(*)", "COUNT(v)", "SUM(v)", "AVG(v)", "HISTOGRAM(CAST(v AS STRING))", "ATTR(v)")
 
 Row = tuple[int, str | None, int | None, int]
 Change = tuple[str, tuple[int, int] | None, dict[str, Any] | None, int]
@@ -118,8 +118,8 @@ def test_of_a_table(changelog: Callable[..., list[Change]], rows: list[Row]) -> 
             latest[group] = max(latest.get(group, 0), at)
             seen = {**table} if group == g else {i: row for i, row in table.items() if i != id}
             values = [w for h, w in seen.values() if h == group]
-            expected.append((group, None, _row(TAKEN_BACK, values), latest[group]))
-    assert changelog(TABLE, TAKEN_BACK, "", rows) == expected
+            expected.append((group, None, _row(UNDOABLE, values), latest[group]))
+    assert changelog(TABLE, UNDOABLE, "", rows) == expected
 
 
 @CHECKED

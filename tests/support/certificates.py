@@ -24,7 +24,7 @@ Pair = tuple[ec.EllipticCurvePrivateKey, x509.Certificate]
 
 
 class Authority:
-    """Writes trust.{pem,jks,p12} and own.{pem,jks,p12} into a folder; `server` wants clients that it vouches for."""
+    """Writes trust.* and own.* (pem, jks, p12) into a folder; `server` accepts clients with its certificates only."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

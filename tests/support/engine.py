@@ -166,7 +166,7 @@ class FakeEngine:
         self.started = threading.Condition()
         self._numbers = itertools.count()
         self.loops: list[Loop[Any]] = []
-        self.heard: dict[str, Entity] = {}
+        self.known_servers: dict[str, Entity] = {}
 
     @property
     def catalog(self) -> Catalog:
@@ -253,13 +253,13 @@ class FakeEngine:
         return True
 
     def cluster_status(self, missing_right: MissingRight) -> Entity:
-        return {"clusterStatus": {"localhost:8088": {"hostAlive": True}, **self.heard}}
+        return {"clusterStatus": {"localhost:8088": {"hostAlive": True}, **self.known_servers}}
 
     def heartbeat(self, host: str) -> None:
-        self.heard.setdefault(host, {})["hostAlive"] = True
+        self.known_servers.setdefault(host, {})["hostAlive"] = True
 
     def report_lags(self, host: str, lags: Mapping[str, Any]) -> None:
-        self.heard.setdefault(host, {})["hostStoreLags"] = lags
+        self.known_servers.setdefault(host, {})["hostStoreLags"] = lags
 
     def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
         self.deleted = delete_topics

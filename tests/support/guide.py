@@ -1,7 +1,7 @@
 """A page of docs/ that is followed step by step: its files are written, its commands run, its outputs compared.
 
 A block of SQL that begins with `-- NAME.sql` is a file. A console block has commands, each behind `$ `, and what they
-print; `…` in it stands for anything. Commands are `millstream` (`millstream server` starts a real one), `curl` of
+print; `…` in it matches anything. Commands are `millstream` (`millstream server` starts a real one), `curl` of
 JSON, `sed`, and `kcat` with keys before a colon: -P writes the lines of its here-document, -C reads a topic, whose
 order is that of each key.
 """

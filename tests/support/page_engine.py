@@ -1,4 +1,4 @@
-"""A fake engine with as many queries as a test of the page wants: each reads a stream of its own, and all flow."""
+"""A fake engine with as many queries as a test of the page needs: each reads a stream of its own, and all flow."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""A fake engine with a catalog, for the tests of Postgres's clients; it records what it is asked in `requests`."""
+"""A fake engine with a catalog, for the tests of Postgres's clients; it records its requests in `requests`."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ class PgEngine(ClientEngine):
 
     @property
     def texts(self) -> list[str]:
-        """The texts that it was asked."""
+        """The texts of its requests."""
         return [request.text for request in self.requests]
 
     def _entities(self, text: str, done: list[Entity]) -> list[Entity]:

@@ -1,4 +1,4 @@
-"""ksqlDB's SQL test files: those in sql/ pass, and what is wrong is said with file, line, both sides and a hint."""
+"""ksqlDB's SQL test files: those in sql/ pass, and failures are reported with file, line, both sides and a hint."""
 
 from collections.abc import Callable
 from pathlib import Path

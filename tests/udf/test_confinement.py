@@ -62,7 +62,7 @@ def secret(tmp_path: Path) -> Path:
 
 
 def refused(worker: Worker, path: Path) -> bool:
-    """Whether the attempt was refused, and not for want of what it tried."""
+    """Whether the attempt was refused, and did not fail for another reason."""
     kind, answer = worker.call(str(path))
     assert kind == "ok", answer
     result, number = map(int, answer.strip('"()').split(","))

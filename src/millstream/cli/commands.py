@@ -143,7 +143,7 @@ COMMANDS = (
     ShellCommand(("history",), "history", "what was typed before", _history),
     ShellCommand(("version",), "version", "the server's version", _version),
     ShellCommand(("output",), "output [JSON|TABULAR]", "how answers are shown", _output),
-    ShellCommand(("server",), "server [URL]", "which server is asked, or ask another", _server),
+    ShellCommand(("server",), "server [URL]", "show the server, or connect to another", _server),
     ShellCommand(("run", "script"), "run script 'FILE'", "carry out the statements of a file", _run_script),
     ShellCommand(("spool",), "spool FILE | off", "write answers to a file as well", _spool),
     ShellCommand(("set", "cli", "wrap"), "set cli wrap ON|OFF", "long cells go on in the next line, or are cut", _wrap),

@@ -137,7 +137,7 @@ class CatchUp:
             self._read(consumer)
 
     def _is_near(self) -> bool:
-        """True if few records are left; the topic's end is asked for again only if few were left to the last one."""
+        """True if few records are left; the topic's end is requested again only if few were left to the last one."""
         if self._ends and self._records_before(self._ends) > NEAR:
             return False
         self._ends = self._access.kafka.ends(self._topic)

@@ -27,15 +27,15 @@ LAGS_UNKNOWN: Mapping[str, Any] = {"stateStoreLags": {}, "updateTimeMs": 0}
 class ServerHeartbeats:
     """What another server has sent: when its last heartbeat came, in monotonic seconds and in epoch ms, and its lags.
 
-    `heard` is None before its first heartbeat.
+    `heartbeat_at` is None before its first heartbeat.
     """
 
-    heard: float | None = None
-    heard_ms: int = 0
+    heartbeat_at: float | None = None
+    heartbeat_ms: int = 0
     lags: Mapping[str, Any] = field(default_factory=lambda: LAGS_UNKNOWN)
 
 
-class HeardServers:
+class KnownServers:
     """The servers that have sent heartbeats or lags, by host:port. It is thread-safe.
 
     A server is alive if its last heartbeat came within `window` seconds by this server's clock.
@@ -48,8 +48,8 @@ class HeardServers:
 
     def heartbeat(self, host: str) -> None:
         """A heartbeat of the server at `host` has come."""
-        heard, heard_ms = self._clock(), _now_ms()
-        self._change(host, lambda server: replace(server, heard=heard, heard_ms=heard_ms))
+        heartbeat_at, heartbeat_ms = self._clock(), _now_ms()
+        self._change(host, lambda server: replace(server, heartbeat_at=heartbeat_at, heartbeat_ms=heartbeat_ms))
 
     def report_lags(self, host: str, lags: Mapping[str, Any]) -> None:
         """The server at `host` has reported its lags, in the form of `hostStoreLags`."""
@@ -60,12 +60,12 @@ class HeardServers:
         servers, now = self._servers.copy(), self._clock()
         return {
             host: {
-                **_head(now - server.heard <= self._window, server.heard_ms),
+                **_head(now - server.heartbeat_at <= self._window, server.heartbeat_ms),
                 "activeStandbyPerQuery": {},
                 "hostStoreLags": _readable(server.lags, readable),
             }
             for host, server in servers.items()
-            if server.heard is not None and now - server.heard <= GONE_AFTER
+            if server.heartbeat_at is not None and now - server.heartbeat_at <= GONE_AFTER
         }
 
     def _change(self, host: str, change: Callable[[ServerHeartbeats], ServerHeartbeats]) -> None:

@@ -11,7 +11,7 @@ from millstream.analysis.reserved_topics import deletable
 from millstream.catalog.catalog import Catalog
 from millstream.engine import bootstrap, execute, log_stream, printing, recent, transient
 from millstream.engine.api import Entity, Inserter, KnownLookup, MissingRight, Request, RequestFailed, Rows
-from millstream.engine.cluster_status import HeardServers, own_status
+from millstream.engine.cluster_status import KnownServers, own_status
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
 from millstream.engine.heartbeats import WINDOW, Heartbeats, intervals
@@ -40,7 +40,7 @@ class MillstreamEngine:
         self._lookups = PlannedLookups(self._context)
         log_stream.declare(self._context)
         self._observer = Observer(self._context)
-        self._heard = HeardServers(int(self._context.server[WINDOW]) / 1000)
+        self._known_servers = KnownServers(int(self._context.server[WINDOW]) / 1000)
         self._sent = self._heartbeats()
 
     def close(self) -> None:
@@ -223,16 +223,16 @@ class MillstreamEngine:
     def cluster_status(self, missing_right: MissingRight) -> Entity:
         """The body of GET /clusterStatus: this server, and the servers that have sent heartbeats."""
         queries, host = self._observer.observe(missing_right)["queries"], self._context.host
-        others = self._heard.statuses({query["id"] for query in queries})
+        others = self._known_servers.statuses({query["id"] for query in queries})
         return {"clusterStatus": {**others, host: own_status(queries, self._context.state.stateful)}}
 
     def heartbeat(self, host: str) -> None:
         """Another server of the service, at `host` (host:port), is alive."""
-        self._heard.heartbeat(host)
+        self._known_servers.heartbeat(host)
 
     def report_lags(self, host: str, lags: Mapping[str, Any]) -> None:
         """How far the stores of the server at `host` are behind."""
-        self._heard.report_lags(host, lags)
+        self._known_servers.report_lags(host, lags)
 
     def _own_lags(self) -> Entity:
         """This server's lags in the form of `hostStoreLags`, for the other servers."""

@@ -136,11 +136,11 @@ class Follower:
             self._skip(entry.offset, entry.reason)
             self._publish(entry.offset, AppliedCommand(replace(self._state, position=entry.offset + 1), None))
             return
-        result = self._understood(entry.offset, entry.command)
+        result = self._applied(entry.offset, entry.command)
         mine = entry.command.origin == self._server
         self._publish(entry.offset, self._carried_out(result, entry.offset, mine))
 
-    def _understood(self, offset: int, command: Command) -> AppliedCommand:
+    def _applied(self, offset: int, command: Command) -> AppliedCommand:
         result = attempt(f"command {offset}", lambda: applied(self._state, offset, command))
         if isinstance(result, AppliedCommand):
             if result.failure is not None:

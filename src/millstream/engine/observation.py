@@ -35,7 +35,7 @@ Ends = Mapping[str, Offsets]
 
 
 @dataclass(slots=True)
-class Remembered:
+class CachedValue:
     """A cached value with a time to live. It is thread-safe.
 
     `fetch` computes the value, `until` is when it expires (in the seconds of `clock`); `fetch` may set `until` itself.
@@ -65,8 +65,8 @@ class Observer:
 
     def __init__(self, engine: EngineContext) -> None:
         self._engine = engine
-        self._whole = Remembered(self._observe)
-        self._ends = Remembered(self._fetch_ends)
+        self._whole = CachedValue(self._observe)
+        self._ends = CachedValue(self._fetch_ends)
 
     def observe(self, missing_right: MissingRight) -> Entity:
         """The observation, in the form of the module's example, without the sources and queries a user may not read.

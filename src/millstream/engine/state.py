@@ -114,7 +114,7 @@ def applied(state: EngineState, offset: int, command: Command) -> AppliedCommand
     """The state after the command at `offset`; a command that cannot be planned only changes its status."""
     before = replace(state, position=offset + 1)
     try:
-        result = understood(command, state.catalog)
+        result = planned(command, state.catalog)
     except StatementError as failure:
         return AppliedCommand(with_status(before, command.path, CommandStatus("ERROR", str(failure))), None, failure)
     desired = dict(state.desired)
@@ -125,7 +125,7 @@ def applied(state: EngineState, offset: int, command: Command) -> AppliedCommand
     return AppliedCommand(with_status(after, result.path, status), result)
 
 
-def understood(command: Command, catalog: Catalog) -> Outcome:
+def planned(command: Command, catalog: Catalog) -> Outcome:
     """Plan the command on `catalog`. Raises StatementError."""
     return outcome(parse_one(command.text), command.text, catalog, command.facts, command.effective)
 

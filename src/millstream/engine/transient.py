@@ -111,9 +111,9 @@ def _pull_table(query: TransientQuery, plan: PullPlan, engine: EngineContext) ->
     return answer
 
 
-def topic_prefix(parts_service: str, server: str) -> str:
-    """The common prefix of the names of a server's push query topics; `parts_service` is the service id."""
-    return f"_millstream-{parts_service}-transient-{server}-"
+def topic_prefix(service: str, server: str) -> str:
+    """The common prefix of the names of a server's push query topics; `service` is the service id."""
+    return f"_millstream-{service}-transient-{server}-"
 
 
 # ---------------------------------------------------------------- both

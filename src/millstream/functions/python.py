@@ -134,22 +134,22 @@ def _over_table(function: UserFunction, step: Callable[..., OperatorExpression])
     layout = StructLayout({"value": "string", "failed": f"array<{row.type}>"})
     value, failed = STATE.field("value"), STATE.field("failed")
     values: Sequence[SqlOperand] = arguments or [False]
-    at_hand = row.new(dict(zip(row.types, values, strict=True)))
+    current = row.new(dict(zip(row.types, values, strict=True)))
 
-    def is_at_hand(other: OperatorExpression) -> OperatorExpression:
+    def is_current(other: OperatorExpression) -> OperatorExpression:
         pairs = zip(types, arguments, row.types, strict=bool(types))
         return reduce(and_, (same_values(type, one, other.field(name)) for type, one, name in pairs), boolean(True))
 
     def place(other: OperatorExpression, i: OperatorExpression) -> OperatorExpression:
-        return if_(is_at_hand(other), i, integer(-1))
+        return if_(is_current(other), i, integer(-1))
 
     def undone(last: OperatorExpression) -> OperatorExpression:
         others = call("filter", failed, sql_function(("other", "i"), lambda other, i: i.differs(last)))
-        taken_back = layout.new({"value": call("coalesce", step("u", value, *arguments), value), "failed": failed})
-        return if_(last >= 0, layout.new({"value": value, "failed": others}), taken_back)
+        removed = layout.new({"value": call("coalesce", step("u", value, *arguments), value), "failed": failed})
+        return if_(last >= 0, layout.new({"value": value, "failed": others}), removed)
 
     def added(after: OperatorExpression) -> OperatorExpression:
-        more = call("array_append", failed, at_hand)
+        more = call("array_append", failed, current)
         return layout.new({"value": call("coalesce", after, value), "failed": if_(after.is_null(), more, failed)})
 
     last = call("coalesce", call("array_max", call("transform", failed, sql_function(("other", "i"), place))), -1)

@@ -192,7 +192,7 @@ class PgConnection:
         elif message.tag == "F":
             raise PgError("0A000", "function calls by OID are not supported", "call the function in a SELECT")
         elif message.tag == "p":
-            raise ProtocolViolation("no password was asked for")
+            raise ProtocolViolation("a password message, but none was requested")
 
     async def _ready(self) -> None:
         self._stream.put(messages.ready(self._session.commands.status))

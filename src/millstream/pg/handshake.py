@@ -34,11 +34,11 @@ class Greeting:
 async def greet(stream: PgStream, context: PgContext) -> Greeting:
     """Take a connection up to its login. Raises PgError, ProtocolViolation, ClientLeft."""
     request = await stream.read_startup()
-    asked: set[int] = set()
+    requested: set[int] = set()
     while request.code in (messages.SSL, messages.GSS):
-        if request.code in asked:
+        if request.code in requested:
             raise ProtocolViolation("a second request for encryption")
-        asked.add(request.code)
+        requested.add(request.code)
         if request.code == messages.SSL and context.tls is not None:
             await stream.start_tls(context.tls)
         else:
