@@ -76,7 +76,7 @@ object Sink {
   /**
    * Start a real-time query that writes rows (key binary, value binary, rowtime long, headers
    * array<struct<key: string, value: binary>>) to a topic. In a run with Transactions, they write. `appendTime`: where
-   * the latency begins, see AppendTime.
+   * the latency begins, see RowAppendTime.
    */
   def start(rows: DataFrame, query: String, run: String, topic: String, conf: JavaMap[String, String],
       checkpoint: String, batch: String, appendTime: String): StreamingQuery = {
@@ -85,7 +85,7 @@ object Sink {
     ProcessingLog.tellExecutors(context, query)
     // Transactions need a batch's offsets written before its commit.
     val options = if (Transactions.of(run) == null) Map.empty[String, String] else SparkInternals.LogsInOrder
-    val writer = new TopicWriter(query, run, topic, conf, AppendTime(appendTime))
+    val writer = new TopicWriter(query, run, topic, conf, RowAppendTime(appendTime))
     try SparkInternals.start(rows, query, writer, checkpoint, batch, options)
     finally context.setLocalProperty(ProcessingLog.Property, null)
   }
@@ -95,7 +95,7 @@ object Sink {
  * Where a row has the time at which the record that caused it was appended to its topic (plan/append_time.py): it is
  * the row's time, or in the last header if it is `carried`, or nowhere if it is not `known`.
  */
-case class AppendTime(known: Boolean, carried: Boolean) {
+case class RowAppendTime(known: Boolean, carried: Boolean) {
 
   /** The time in epoch ms; Long.MinValue if it is unknown. */
   def of(row: InternalRow, headers: ArrayData): Long =
@@ -108,13 +108,13 @@ case class AppendTime(known: Boolean, carried: Boolean) {
   def ownHeaders(headers: ArrayData): Int = headers.numElements - (if (carried && headers.numElements > 0) 1 else 0)
 }
 
-object AppendTime {
+object RowAppendTime {
   /** By the name of plan/append_time.py. */
-  def apply(name: String): AppendTime = AppendTime(name != "UNKNOWN", name == "CARRIED")
+  def apply(name: String): RowAppendTime = RowAppendTime(name != "UNKNOWN", name == "CARRIED")
 }
 
 /** Sends one partition's rows of an epoch; a failed send fails the epoch, but for records that the query skips. */
-class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String], appendTime: AppendTime)
+class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String], appendTime: RowAppendTime)
     extends ForeachWriter[InternalRow] {
   // Set on the driver, where the query's settings are known.
   private val skips = ProductionErrors.areSkipped(query)

@@ -106,7 +106,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   private val sides = spec.sides.map(new SideRuntime(_)).toArray
   private val forward = StructProjection.one(spec.forward, spec.out.size)
   private val pending = states.derived(pendingOf)
-  private val catchUps = new JavaHashMap[Int, CatchUp]
+  private val catchUps = new JavaHashMap[Int, InputCatchUp]
   private val chunksInReach = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
 
   private def evaluate[A](expression: InternalRow => A, entry: UnsafeRow, in: UnsafeRow, time: Long): A = {
@@ -141,7 +141,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   private def limitAt(partition: Int, side: Int, in: UnsafeRow): Long =
     if (behind.isEmpty) Long.MaxValue
     else {
-      val catchUp = catchUps.computeIfAbsent(partition, _ => new CatchUp(
+      val catchUp = catchUps.computeIfAbsent(partition, _ => new InputCatchUp(
         if (spec.sharedClock) behind else behind.filter(_._1.partition == partition),
         place => states.clock(StreamStreamJoinTask.placeClock(place))))
       if (!catchUp.isDone)

@@ -23,7 +23,7 @@ import org.apache.spark.sql.types._
  *
  * Boundaries are `first`, `first` + `step`, … . The children are the row's partition, clock, side (null if rows have no
  * sides), offset and group. When the records that the partition had at the run's start have been read, a punctuation
- * with the offset behind them goes to every task (CatchUp). `tasks` is set by StatefulOperatorRule, because a
+ * with the offset behind them goes to every task (InputCatchUp). `tasks` is set by StatefulOperatorRule, because a
  * checkpoint keeps the number of tasks it began with.
  */
 case class StreamTimePunctuation(children: Seq[Expression], id: String, first: Long, step: Long, tasks: Int = 1)

@@ -64,7 +64,7 @@ class Fold:
     reported to the processing log under `label` (`<query id>.<operator>`, with the frame's partition and offset) and
     changes nothing. `state` and `out` are types as Spark writes them, struct<…>; the fields of `out` are the result's
     columns. `subkey` (over row: binary) divides a group: each subkey has its own state, but they share the group's
-    task, and with it stream time. `shared_clock`: all partitions have one stream time (jvm/CatchUp.scala),
+    task, and with it stream time. `shared_clock`: all partitions have one stream time (jvm/InputCatchUp.scala),
     because rows of a group come from several. `table_input` names the input (table_bootstrap.table_input) whose rows
     have `side` 1 and which streams wait for at a start, "" for none. `punctuation`: when other tasks get stream time;
     without it, a task only knows the times of the rows it gets.

@@ -20,7 +20,7 @@ import org.apache.spark.sql.execution.SparkPlan
  * `behind` has those end offsets by input and partition. A partition is behind until a row or a punctuation arrives
  * with that offset or a later one. `clockOf` has the stream time of a partition from batch to batch.
  */
-final class CatchUp(behind: Map[InputPlace, Long], clockOf: InputPlace => StreamClock) {
+final class InputCatchUp(behind: Map[InputPlace, Long], clockOf: InputPlace => StreamClock) {
   private val ends = mutable.HashMap.from(behind)
   private var least = leastOf
 
@@ -50,7 +50,7 @@ final class CatchUp(behind: Map[InputPlace, Long], clockOf: InputPlace => Stream
 /** A partition of an input of an operator: 0, for a join's right side 1. */
 final case class InputPlace(input: Int, partition: Int)
 
-object CatchUp {
+object InputCatchUp {
   /**
    * The partitions that are behind when a batch begins to read, with the offsets at which they ended when the run
    * began. None for an operator above another one: rows of a partition arrive in their order only at the first.
@@ -61,7 +61,9 @@ object CatchUp {
       val scans = SparkInternals.scans(plan).take(inputs)
       if (scans.size < inputs) Map.empty
       else scans.zipWithIndex.flatMap { case (tasks, input) =>
-        tasks.collect { case KafkaInputPartition(place, from, _, _, end) if from < end => InputPlace(input, place.partition) -> end }
+        tasks.collect { case KafkaInputPartition(place, from, _, _, end) if from < end =>
+          InputPlace(input, place.partition) -> end
+        }
       }.toMap
     }
 }
@@ -75,7 +77,7 @@ final class TaskStreamTime(states: StateMap[_], behind: Map[InputPlace, Long]) {
   import TaskStreamTime._
 
   private val (time, greatest) = (states.clock(Time), states.clock(Greatest))
-  private val catchUp = new CatchUp(behind, place => states.clock(ofPartition(place.partition)))
+  private val catchUp = new InputCatchUp(behind, place => states.clock(ofPartition(place.partition)))
   advance()
 
   /** Stream time after a row that has none. */
