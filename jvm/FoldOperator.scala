@@ -66,7 +66,8 @@ object FoldSpec {
 }
 
 /** A fold in one task. */
-class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], behind: Map[InputPlace, Long]) extends OperatorTask(spec) {
+class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], behind: Map[InputPlace, Long])
+    extends OperatorTask(spec) {
   import spec.{clock, sharedClock}
 
   /** Computes the effect of a row, or of stream time, on a state: the next state and the output rows. */
