@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 
+from millstream.cli.main import INTERRUPTED
 from millstream.cli.properties import address_of
 from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
@@ -141,12 +142,15 @@ def wait_or_die(server: Server, stop: threading.Event) -> None:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Makes SIGTERM end the block like Ctrl-C, so that everything that was started is stopped."""
+    """Makes SIGTERM end the block, so that everything that was started is stopped.
 
-    def interrupt(_: int, __: FrameType | None) -> None:
-        raise KeyboardInterrupt
+    It raises SystemExit with the exit code of Ctrl-C, which itself ends an answer or a line in a shell, not the shell.
+    """
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    def end(_: int, __: FrameType | None) -> None:
+        raise SystemExit(INTERRUPTED)
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
