@@ -83,9 +83,7 @@ class Bounded:
 
     def start(self, step: StartQuery, before: "BoundedQuery | None" = None) -> "BoundedQuery":
         """Start a query; one that replaces `before` keeps its state. Raises EvaluationFailed."""
-        with failures():
-            rows = pipeline.written(step.plan, lambda read: record_frame(self._session), step.query.id)
-            frame = rows.frame()
+        frame = pipeline.written(step.plan, lambda read: record_frame(self._session), step.query.id).frame()
         earlier = None if before is None else before.evaluator
         return BoundedQuery(Evaluator(frame, _TYPES, _TYPES, self._compiled, earlier))
 
