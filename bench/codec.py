@@ -59,12 +59,12 @@ def pairs(session: SparkSession, spec: str) -> None:
     rows = kept(session, f"{ROW} as r")
     compare(
         "read",
-        lambda: texts.select(codec.decode(F.col("b"), spec).alias("d")).select("d.value"),
+        lambda: texts.select(F.expr(f"{codec.decode('b', spec)} as d")).select("d.value"),
         lambda: texts.select(F.from_json(F.col("b").cast("string"), NAMED)),
     )
     compare(
         "write",
-        lambda: rows.select(codec.encode(F.col("r"), spec).alias("e")).select("e.bytes"),
+        lambda: rows.select(F.expr(f"{codec.encode('r', spec)} as e")).select("e.bytes"),
         lambda: rows.select(F.to_json("r").cast("binary")),
     )
 
@@ -76,7 +76,7 @@ def against_json(session: SparkSession, json_spec: str, format: str) -> None:
     rows = kept(session, f"{ROW} as r")
 
     def written(by: str) -> DataFrame:
-        return rows.select(codec.encode(F.col("r"), by).alias("e")).select("e.bytes")
+        return rows.select(F.expr(f"{codec.encode('r', by)} as e")).select("e.bytes")
 
     compare(f"write {format}, against JSON", lambda: written(spec), lambda: written(json_spec))
     ours, jsons = (written(by).withColumnRenamed("bytes", "b").cache() for by in (spec, json_spec))
@@ -84,8 +84,8 @@ def against_json(session: SparkSession, json_spec: str, format: str) -> None:
     jsons.count()
     compare(
         f"read {format}, against JSON",
-        lambda: ours.select(codec.decode(F.col("b"), spec).alias("d")).select("d.value"),
-        lambda: jsons.select(codec.decode(F.col("b"), json_spec).alias("d")).select("d.value"),
+        lambda: ours.select(F.expr(f"{codec.decode('b', spec)} as d")).select("d.value"),
+        lambda: jsons.select(F.expr(f"{codec.decode('b', json_spec)} as d")).select("d.value"),
     )
     session.catalog.clearCache()
 

@@ -112,8 +112,8 @@ def strike(session: SparkSession, target: Target, chance: random.Random, tally: 
     """One batch: read, and write what could be read."""
     batch = [hostile.bent(target.seeds, target.heads, target.behind, chance) for _ in range(BATCH)]
     frame = session.createDataFrame([(i, bytearray(b)) for i, b in enumerate(batch)], "i int, b binary")
-    read = frame.select("i", codec.decode(F.col("b"), target.spec).alias("d"))
-    again = read.select("i", "d.error", codec.encode(F.col("d.value"), target.spec).alias("e"))
+    read = frame.select("i", F.expr(f"{codec.decode('b', target.spec)} as d"))
+    again = read.select("i", "d.error", F.expr(f"{codec.encode('d.value', target.spec)} as e"))
     outcomes = again.selectExpr("i", "coalesce(error, e.error) as reason").where("reason is not null")
     start = time.monotonic()
     wrong = outcomes.collect()

@@ -66,18 +66,20 @@ object BoundExpression {
 
   private def all(session: SparkSession, environment: StructType,
       texts: Seq[(String, DataType)]): Seq[BoundExpression] = {
-    val frame = SparkInternals.emptyFrame(session, environment)
-    val plain = texts.map { case (text, _) => s"($text) as r" }
-    val uncast = frame.selectExpr(plain: _*)
-    val typed = texts.zip(uncast.schema).map { case ((text, result), own) =>
+    val leaf = SparkInternals.emptyPlan(session, environment)
+    def analyzed(expressions: Seq[Expression]) = SparkInternals.frame(session,
+      Project(expressions.map(Alias(_, "r")()), leaf))
+    val plain = SparkInternals.activated(session) { texts.map(each => LazyFrames.parsed(session, each._1)) }
+    val uncast = analyzed(plain)
+    val typed = plain.lazyZip(texts).lazyZip(uncast.schema).map { case (expression, (_, result), own) =>
       val same = DataType.equalsStructurally(own.dataType, result, ignoreNullability = true)
-      if (same) s"($text) as r" else s"cast(($text) as ${result.sql}) as r"
-    }
-    steps(SparkInternals.optimized(if (typed == plain) uncast else frame.selectExpr(typed: _*))) match {
+      if (same) expression else Cast(expression, result)
+    }.toSeq
+    steps(SparkInternals.optimized(if (typed == plain) uncast else analyzed(typed))) match {
       case only if typed.size == 1 => Seq(BoundExpression(only))
       case Seq(list) => list.map(expression => BoundExpression(Seq(Seq(expression))))
       // Steps before the last would compute what only other texts need.
-      case _ => typed.map(text => BoundExpression(steps(SparkInternals.optimized(frame.selectExpr(text)))))
+      case _ => typed.map(each => BoundExpression(steps(SparkInternals.optimized(analyzed(Seq(each))))))
     }
   }
 

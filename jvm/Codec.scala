@@ -1,11 +1,9 @@
 package org.apache.spark.sql.millstream
 
-import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
-import org.apache.spark.sql.classic.ExpressionUtils.{column, expression}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -62,11 +60,10 @@ object Codec {
     case other => throw new IllegalArgumentException(s"no codec for format $other")
   }
 
-  /** A binary column as struct<value: struct<V0…>, error: string>. */
-  def decode(bytes: Column, spec: String): Column = column(Decode(expression(bytes), Spec.of(spec)))
-
-  /** A struct column as struct<bytes: binary, error: string>. */
-  def encode(row: Column, spec: String): Column = column(Encode(expression(row), Spec.of(spec)))
+  /** The functions that SQL text can call; specs are literals. */
+  val functions: Seq[SqlFunction] = Seq(
+    SqlFunction("ms_read_record", { case Seq(bytes, spec) => Decode(bytes, Spec.of(String.valueOf(spec.eval()))) }),
+    SqlFunction("ms_write_record", { case Seq(row, spec) => Encode(row, Spec.of(String.valueOf(spec.eval()))) }))
 }
 
 /** Reads every payload of the format NONE as null: a side without columns has no value. */
@@ -126,8 +123,8 @@ object Transcode {
 case class Decode(child: Expression, spec: Spec) extends Transcode {
   override def dataType: DataType = new StructType().add("value", spec.columns.spark).add("error", StringType)
   override def call: Transcode.CodecCall = new DecodeCall(spec)
-  override def prettyName: String = "ms_decode"
-  override def toString: String = s"ms_decode(${spec.format}, $child)"
+  override def prettyName: String = "ms_read_record"
+  override def toString: String = s"ms_read_record(${spec.format}, $child)"
   override protected def withNewChildInternal(child: Expression): Decode = copy(child = child)
 }
 
@@ -135,8 +132,8 @@ case class Decode(child: Expression, spec: Spec) extends Transcode {
 case class Encode(child: Expression, spec: Spec) extends Transcode {
   override def dataType: DataType = new StructType().add("bytes", BinaryType).add("error", StringType)
   override def call: Transcode.CodecCall = new EncodeCall(spec)
-  override def prettyName: String = "ms_encode"
-  override def toString: String = s"ms_encode(${spec.format}, $child)"
+  override def prettyName: String = "ms_write_record"
+  override def toString: String = s"ms_write_record(${spec.format}, $child)"
   override protected def withNewChildInternal(child: Expression): Encode = copy(child = child)
 }
 

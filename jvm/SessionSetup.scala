@@ -25,7 +25,7 @@ object SqlFunction {
 /** Sets up a session: registers the ms_ functions, which expr("ms_…(…)") then finds, and a listener for query runs. */
 object SessionSetup {
   private val functions: Seq[SqlFunction] =
-    Faults.functions ++ Functions.all ++ RowBudget.functions ++ StreamTime.functions ++
+    Codec.functions ++ Faults.functions ++ Functions.all ++ RowBudget.functions ++ StreamTime.functions ++
       TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ PythonFunctions.functions ++ Let.functions
 
   /** Set up the session; on the driver of a cluster, also begin to answer executors. */

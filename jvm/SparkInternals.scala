@@ -18,9 +18,10 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, SerializeFromObject, TransformWithState}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, ExpressionUtils, SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SerializeFromObjectExec, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, LogicalRDD, SerializeFromObjectExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.datasources.v2.{LowLatencyClock, RealTimeStreamScanExec}
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
@@ -53,8 +54,16 @@ object SparkInternals {
   def analyzed(frame: DataFrame): LogicalPlan = execution(frame).analyzed
   /** The frame's plan after optimization. */
   def optimized(frame: DataFrame): LogicalPlan = execution(frame).optimizedPlan
+  /** The frame's plan as it was made. */
+  def logical(frame: DataFrame): LogicalPlan = frame.asInstanceOf[ClassicDataset[_]].logicalPlan
   /** A frame of a logical plan. */
   def frame(session: SparkSession, plan: LogicalPlan): DataFrame = ClassicDataset.ofRows(classic(session), plan)
+  /** A text's expression, not analysed. */
+  def parsed(session: SparkSession, text: String): Expression =
+    classic(session).sessionState.sqlParser.parseExpression(text)
+
+  /** The result of `make`, with the session's settings. */
+  def activated[A](session: SparkSession)(make: => A): A = classic(session).withActive(make)
   /** The Catalyst expression of a column. */
   def expression(column: Column): Expression = ExpressionUtils.expression(column)
   /** The column of a Catalyst expression. */
@@ -77,9 +86,13 @@ object SparkInternals {
       planned.groupingAttributes.filter(_.name != StreamTimePunctuation.Column).map(_.dataType)
   }
 
-  /** A frame without rows; the optimizer cannot see that it is empty. */
+  /** A leaf without rows; the optimizer cannot see that it is empty. */
+  def emptyPlan(session: SparkSession, schema: StructType): LogicalPlan =
+    LogicalRDD(DataTypeUtils.toAttributes(schema), session.sparkContext.emptyRDD[InternalRow])(classic(session))
+
+  /** The same as a frame. */
   def emptyFrame(session: SparkSession, schema: StructType): DataFrame =
-    classic(session).internalCreateDataFrame(session.sparkContext.emptyRDD[InternalRow], schema)
+    frame(session, emptyPlan(session, schema))
 
   /** Make a function callable in the session's SQL. */
   def register(session: SparkSession, function: SqlFunction): Unit =

@@ -6,7 +6,9 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAlias
+import org.apache.spark.sql.catalyst.expressions.{Alias, CreateStruct, Inline, UnsafeRow}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.types._
 
 /**
@@ -23,19 +25,20 @@ import org.apache.spark.sql.types._
 object StatefulOperator {
 
   /** The operator over a stream, in real time. */
-  def live(in: DataFrame, texts: JavaMap[String, String]): DataFrame = {
+  def live(in: DataFrame, texts: JavaMap[String, String]): LogicalPlan = {
     val (spec, columns) = specOf(in, texts).narrowed
     val frame = in.select(columns.map(name => in(s"`$name`")): _*)
-    SparkInternals.frame(in.sparkSession, StatefulPlan(spec, SparkInternals.analyzed(frame)))
+    StatefulPlan(spec, SparkInternals.analyzed(frame))
   }
 
   /** The operator over the rows of a bounded run: without a Spark job, with states in memory. */
-  def bounded(in: DataFrame, texts: JavaMap[String, String]): DataFrame = {
+  def bounded(in: DataFrame, texts: JavaMap[String, String]): LogicalPlan = {
     val spec = specOf(in, texts)
-    val group = spec.groupBy.map(name => s"`$name`").mkString("struct(", ", ", ") as k")
-    val frame = in.selectExpr(group, "struct(*) as row")
-    val Seq(key, row) = Seq("k", "row").map(name => StructBytes(SparkInternals.expression(frame(name))))
-    frame.select(SparkInternals.column(BoundedOperator(key, row, spec)).as("outs")).selectExpr("inline(outs)")
+    val rows = SparkInternals.analyzed(in)
+    val group = spec.groupBy.map(name => rows.output.find(_.name == name).get)
+    val operator = BoundedOperator(StructBytes(CreateStruct(group)), StructBytes(CreateStruct(rows.output)), spec)
+    val outs = Alias(operator, "outs")()
+    Project(Seq(UnresolvedAlias(Inline(outs.toAttribute))), Project(Seq(outs), rows))
   }
 
   private def specOf(in: DataFrame, texts: JavaMap[String, String]): OperatorSpec[_ >: Null <: AnyRef] =

@@ -34,6 +34,7 @@ from millstream.model.types import (
 )
 from millstream.spark import codec, sink
 from millstream.spark.codec import OneRecord, UnreadableRecord
+from millstream.spark.lazy_frame import LazyFrame
 
 MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -180,14 +181,14 @@ def test_a_query_skips_bad_records_and_logs_each(spark: SparkSession) -> None:
     frame = spark.sql(f"select * from values {texts} as t(b, offset)")
     document = spec(Serde("JSON"), COLUMNS)
     decoded = frame.select(
-        codec.decode(F.lit(None).cast("binary"), document).alias("k"),
-        codec.decode(F.col("b"), document).alias("v"),
+        F.expr(f"{codec.decode('cast(null as binary)', document)} as k"),
+        F.expr(f"{codec.decode('b', document)} as v"),
         F.lit(None).cast("binary").alias("raw_key"),
         F.col("b").alias("raw_value"),
         F.lit(3).alias("partition"),
         "offset",
     )
-    kept = codec.keep_read(decoded, "Q1", "t").select("offset", "v.value.V1").collect()
+    kept = codec.keep_read(LazyFrame.of(decoded), "Q1", "t").frame().select("offset", "v.value.V1").collect()
     assert [tuple(r) for r in kept] == [(0, "x"), (8, None), (9, None)]
     entries = [json.loads(e) for e in sink.drain_log(spark, "Q1")]
     assert [e["message"]["deserializationError"]["offset"] for e in entries] == list(range(1, 8))

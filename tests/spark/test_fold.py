@@ -13,9 +13,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.model.types import BIGINT, INTEGER, STRING
 from millstream.spark import jvm, sink, source
 from millstream.spark.evaluate import Evaluator, leaf
-from millstream.spark.fold import Expiry, Fold, Punctuation, fold
+from millstream.spark.fold import Expiry, Fold, Punctuation
 from support.kafka import BrokerClient, wait_for
-from support.spark import past_batch
+from support.spark import fold, past_batch
 
 COUNT = Fold(
     by=("k",),

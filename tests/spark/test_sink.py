@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.catalog import Serde
@@ -16,6 +15,7 @@ from millstream.model.schema import Column, RecordPart
 from millstream.model.types import BIGINT, STRING, Array
 from millstream.spark import codec, jvm, sink, source
 from millstream.spark.bounded import Record
+from millstream.spark.lazy_frame import LazyFrame
 from support.kafka import BrokerClient, TopicRecord, wait_for
 
 pytestmark = pytest.mark.live
@@ -31,23 +31,24 @@ def records(spark: SparkSession, kafka: BrokerClient, topic: str) -> DataFrame:
 
 def read(frame: DataFrame, query: str) -> DataFrame:
     """The records' rows."""
-    decoded = frame.select(
-        codec.decode(F.col("key"), KEY).alias("k"),
-        codec.decode(F.col("value"), VALUE).alias("v"),
-        *(F.col(c).alias(f"raw_{c}") for c in ("key", "value")),
+    decoded = LazyFrame.of(frame).select(
+        f"{codec.decode('key', KEY)} as k",
+        f"{codec.decode('value', VALUE)} as v",
+        *(f"{c} as raw_{c}" for c in ("key", "value")),
         *("rowtime", "headers", "partition", "offset"),
     )
     kept = codec.keep_read(decoded, query, "source")
-    return kept.selectExpr("k.value as key", "v.value as value", "rowtime", "headers", "partition", "offset")
+    rows = kept.select("k.value as key", "v.value as value", "rowtime", "headers", "partition", "offset")
+    return rows.frame()
 
 
 def written(frame: DataFrame, query: str) -> DataFrame:
     """The rows' records."""
     rest = ("rowtime", "headers", "partition", "offset")
-    encoded = frame.select(
-        codec.encode(F.col("key"), KEY).alias("k"), codec.encode(F.col("value"), WRITTEN).alias("v"), *rest
+    encoded = LazyFrame.of(frame).select(
+        f"{codec.encode('key', KEY)} as k", f"{codec.encode('value', WRITTEN)} as v", *rest
     )
-    return codec.keep_written(encoded, query, "sink").selectExpr("k.bytes as key", "v.bytes as value", *rest)
+    return codec.keep_written(encoded, query, "sink").select("k.bytes as key", "v.bytes as value", *rest).frame()
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.catalog import RelationKind
 from millstream.spark import jvm, sink, source, table_bootstrap
-from millstream.spark.fold import Punctuation, clock, fold
+from millstream.spark.fold import Punctuation, clock
 from support.kafka import BrokerClient, wait_for
-from support.spark import counting
+from support.spark import counting, fold
 
 pytestmark = pytest.mark.live
 COUNT = counting("internals.count", Punctuation(10, 10))

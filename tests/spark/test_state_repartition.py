@@ -10,9 +10,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.spark import sink, source
 from millstream.spark.checkpoint import location, repartition
-from millstream.spark.fold import fold
 from support.kafka import BrokerClient, wait_for
-from support.spark import counting
+from support.spark import counting, fold
 
 pytestmark = pytest.mark.live
 ENOUGH = 60.0

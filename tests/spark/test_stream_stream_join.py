@@ -13,10 +13,9 @@ from millstream.model.types import BIGINT, INTEGER, STRING
 from millstream.plan.nodes import JoinWindow
 from millstream.spark import sink, source
 from millstream.spark.evaluate import Evaluator, leaf
-from millstream.spark.fold import stateful
 from millstream.spark.stream_stream_join import SideSql, StreamStreamOperator
 from support.kafka import BrokerClient, wait_for
-from support.spark import past_batch
+from support.spark import past_batch, stateful
 
 COLUMNS = [("k", STRING), ("side", INTEGER), ("rowtime", BIGINT), ("v", BIGINT), ("partition", INTEGER)]
 OUT = [STRING, BIGINT, BIGINT, BIGINT, INTEGER]

@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from millstream.spark import fold as folds
 from millstream.spark.fold import Fold, Punctuation
+from millstream.spark.lazy_frame import LazyFrame
 
 
 def counting(label: str, punctuation: Punctuation | None = None) -> Fold:
@@ -20,6 +22,16 @@ def counting(label: str, punctuation: Punctuation | None = None) -> Fold:
         label=label,
         punctuation=punctuation,
     )
+
+
+def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
+    """The outputs of a fold over a frame (fold.fold)."""
+    return folds.fold(LazyFrame.of(rows), what, live).frame()
+
+
+def stateful(rows: DataFrame, texts: Mapping[str, str], live: bool) -> DataFrame:
+    """The outputs of an operator over a frame (fold.stateful)."""
+    return folds.stateful(LazyFrame.of(rows), texts, live).frame()
 
 
 @contextmanager

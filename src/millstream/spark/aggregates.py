@@ -21,9 +21,6 @@ before, if it is requested; and `wstart` and `wend` in windows.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from millstream.catalog.catalog import RelationKind
 from millstream.functions.declare import LABEL, NEWER, OLDER, STATE, argument
 from millstream.functions.operator_expressions import (
@@ -47,8 +44,9 @@ from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
 from millstream.plan.nodes import Aggregate, Window, leaves, type_of
-from millstream.spark.codec import EXPRESSION, LATE, report
+from millstream.spark.codec import EXPRESSION, LATE, error_if, report
 from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
+from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
 
 HEADERS = "array<struct<key: string, value: binary>>"
@@ -69,7 +67,7 @@ class AggregateRun:
     old: bool = False
 
 
-def grouped(rows: DataFrame, node: Aggregate, run: AggregateRun) -> DataFrame:
+def grouped(rows: LazyFrame, node: Aggregate, run: AggregateRun) -> LazyFrame:
     """The groups' rows: key, value, rowtime, headers, partition, offset, and the columns named at the top of the
     module."""
     if node.source.kind is RelationKind.TABLE:
@@ -79,10 +77,10 @@ def grouped(rows: DataFrame, node: Aggregate, run: AggregateRun) -> DataFrame:
     prepared = _GroupFolds(node, run).prepared(rows.where("value is not null")).where("has_group").drop("has_group")
     if node.window is None:
         return fold(prepared, _GroupFolds(node, run).of_stream(), run.live)
-    timed = prepared.selectExpr("*", f"{clock(run.live)} as clock")
+    timed = prepared.select("*", f"{clock(run.live)} as clock")
     if node.window.type == "SESSION":
         return fold(timed, _SessionFolds(node, run).in_sessions(node.window), run.live)
-    windows = timed.selectExpr("*", f"{_starts(node.window)} as wstart")
+    windows = timed.select("*", f"{_starts(node.window)} as wstart")
     return fold(windows, _WindowFolds(node, run).in_windows(node.window), run.live)
 
 
@@ -129,7 +127,7 @@ class _GroupFolds:
 
     # ------------------------------------------------------------ the input rows
 
-    def prepared(self, rows: DataFrame) -> DataFrame:
+    def prepared(self, rows: LazyFrame) -> LazyFrame:
         """What a fold reads: `group_key`, the aggregates' `arguments`, and True in `has_group` if the row has a
         group."""
         keys = [guarded(k.expression, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys]
@@ -138,12 +136,12 @@ class _GroupFolds:
         columns = [f"{key} as group_key", f"{arguments} as arguments", "value is not null as is_row", *_REST]
         if self.node.source.kind is RelationKind.TABLE:
             columns.append("key")
-        prepared = rows.selectExpr(*columns)
+        prepared = rows.select(*columns)
         missing = " or ".join(f"group_key.K{i} is null" for i in range(len(self.node.keys)))
         why = "a GROUP BY expression of the row is null, so it belongs to no group: it is left out"
-        error = F.when(F.expr(f"is_row and ({missing})"), F.lit(why))
+        error = error_if(f"is_row and ({missing})", why)
         fine = report(EXPRESSION, error, f"{self.run.query}.groupby", "value", self._topic(), None)
-        return prepared.withColumn("has_group", F.col("is_row") & fine).drop("is_row")
+        return prepared.select("*", f"is_row and {fine} as has_group").drop("is_row")
 
     def _arguments(self) -> OperatorExpression:
         arguments = [a for call in self.calls for a in call.arguments]

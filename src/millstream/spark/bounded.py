@@ -6,10 +6,11 @@ from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal as Number
+from functools import cache
 from typing import Any
 
 import orjson
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from millstream.analysis.typed_expressions import Constant, TypedExpression
 from millstream.catalog.catalog import Source
@@ -20,6 +21,7 @@ from millstream.plan.steps import InsertRow, StartQuery
 from millstream.spark import pipeline
 from millstream.spark.codec import one_record
 from millstream.spark.evaluate import Evaluator, evaluate, failures, leaf
+from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import to_sql
 
 # The name of a pull query on a table in the processing log, and how many prepared plans are cached.
@@ -83,7 +85,7 @@ class Bounded:
 
     def start(self, step: StartQuery, before: "BoundedQuery | None" = None) -> "BoundedQuery":
         """Start a query; one that replaces `before` keeps its state. Raises EvaluationFailed."""
-        frame = pipeline.written(step.plan, lambda read: record_frame(self._session), step.query.id)
+        frame = pipeline.written(step.plan, lambda read: record_frame(self._session), step.query.id).frame()
         earlier = None if before is None else before.evaluator
         return BoundedQuery(Evaluator(frame, _TYPES, _TYPES, self._compiled, earlier))
 
@@ -99,7 +101,8 @@ class Bounded:
 
     def _prepared(self, plan: ClientOutput) -> Evaluator:
         answered = pipeline.answered(plan, lambda read: record_frame(self._session), PULL).where("not tombstone")
-        prepared = Evaluator(pipeline.as_records(answered, plan).select("value"), _TYPES, (BYTES,))
+        records = pipeline.as_records(answered, plan).select("value")
+        prepared = Evaluator(records.frame(), _TYPES, (BYTES,))
         with self._lock:
             while len(self._answering) >= PREPARED:
                 del self._answering[next(iter(self._answering))]
@@ -115,7 +118,7 @@ class Bounded:
         """
         with failures():
             answered = pipeline.answered(plan, lambda read: record_frame(self._session), query, only_changes=True)
-            frame = pipeline.as_records(answered, plan).select("key", "value")
+            frame = pipeline.as_records(answered, plan).select("key", "value").frame()
         evaluator = Evaluator(frame, _TYPES, (BYTES, BYTES), compiled=False)
         return lambda records: _answer_rows(evaluator.in_json(_records_in_json(records)))
 
@@ -173,10 +176,15 @@ def record_values(record: bytes, width: int) -> list[Any]:
     return [values.get(f"C{i}") for i in range(width)]
 
 
-def record_frame(session: SparkSession) -> DataFrame:
+def record_frame(session: SparkSession) -> LazyFrame:
     """A leaf frame of records: the columns of pipeline.RECORD, into which rows of _TYPES can be fed."""
-    frame = leaf(session, list(zip(pipeline.RECORD, _TYPES, strict=True)))
-    return frame.selectExpr("key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset")
+    frame = _record_leaf(session).another()
+    return frame.select("key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset")
+
+
+@cache
+def _record_leaf(session: SparkSession) -> LazyFrame:
+    return LazyFrame.of(leaf(session, list(zip(pipeline.RECORD, _TYPES, strict=True))))
 
 
 def _is_plain(meaning: TypedExpression) -> bool:

@@ -9,13 +9,13 @@ from functools import cache
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from millstream.formats.spec import spec
+from millstream.functions.operator_expressions import SparkSql, quoted
 from millstream.model.schema import Column
 from millstream.spark import jvm
+from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.types import from_wire, spark_struct, spark_type, to_wire
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "UnreadableRecord",
     "decode",
     "encode",
+    "error_if",
     "keep_keyed",
     "keep_read",
     "keep_timed",
@@ -43,65 +44,66 @@ class UnreadableRecord(ValueError):
     """Bytes that do not fit the spec, or a row that the format cannot hold; the text says why and which field."""
 
 
-def decode(column: SparkColumn, spec: str) -> SparkColumn:
-    """A binary column as struct<value: struct<…0, …1>, error: string>.
+def decode(column: str, spec: str) -> SparkSql:
+    """Spark SQL of a binary column as struct<value: struct<…0, …1>, error: string>.
 
     `value` is null for a null payload; `error` is null if the record could be read.
     """
-    return jvm.call_column("Codec", "decode", column, spec)
+    return SparkSql(f"ms_read_record({column}, {quoted(spec)})")
 
 
-def encode(column: SparkColumn, spec: str) -> SparkColumn:
-    """A struct column (the spec's columns in order, any names) as struct<bytes: binary, error: string>."""
-    return jvm.call_column("Codec", "encode", column, spec)
+def encode(column: str, spec: str) -> SparkSql:
+    """Spark SQL of a struct column (the spec's columns in order, any names) as struct<bytes: binary, error: string>."""
+    return SparkSql(f"ms_write_record({column}, {quoted(spec)})")
 
 
-def keep_read(frame: DataFrame, query: str, topic: str, fatal: bool = False) -> DataFrame:
+def keep_read(frame: LazyFrame, query: str, topic: str, fatal: bool = False) -> LazyFrame:
     """The rows whose `k.error` and `v.error` are null; the others go to the query's processing log (type 0).
 
     Requires the columns raw_key, raw_value, partition and offset. If bad records are `fatal`, they end the query.
     """
     label = f"{query}.source.deserializer"
-    fine = F.lit(True)
+    fine = []
     for side, target in (("k", "key"), ("v", "value")):
         readable = report(READ, f"{side}.error", label, target, topic, f"raw_{target}")
-        death = F.raise_error(F.concat(F.lit(f"cannot read {target} of topic {topic}: "), f"{side}.error"))
-        fine = fine & (F.when(readable, F.lit(True)).otherwise(death.cast("boolean")) if fatal else readable)
-    return frame.where(fine)
+        words = f"concat({quoted(f'cannot read {target} of topic {topic}: ')}, {side}.error)"
+        fine.append(f"if({readable}, true, cast(raise_error({words}) as boolean))" if fatal else readable)
+    return frame.where(" and ".join(fine))
 
 
-def keep_written(frame: DataFrame, query: str, topic: str) -> DataFrame:
+def keep_written(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     """The rows whose `k.error` and `v.error` are null; the others go to the query's processing log (type 3)."""
     label = f"{query}.sink.serializer"
     key = report(WRITE, "k.error", label, "key", topic, None)
     value = report(WRITE, "v.error", label, "value", topic, None)
-    return frame.where(key & value)
+    return frame.where(f"{key} and {value}")
 
 
-def keep_keyed(frame: DataFrame, query: str, topic: str) -> DataFrame:
+def keep_keyed(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     """The rows that have a key; the others, which a table cannot store, go to the processing log (type 1)."""
-    error = F.when(F.col("key").isNull(), F.lit(f"a record of the table's topic {topic} has no key: it is skipped"))
-    return frame.where(report(EXPRESSION, error, f"{query}.source", "key", topic, None))
+    why = f"a record of the table's topic {topic} has no key: it is skipped"
+    return frame.where(report(EXPRESSION, error_if("key is null", why), f"{query}.source", "key", topic, None))
 
 
-def keep_timed(frame: DataFrame, query: str, topic: str) -> DataFrame:
+def keep_timed(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     """The rows whose rowtime is not null or negative; the others go to the processing log (type 1)."""
-    time = F.col("rowtime")
-    error = F.when(time.isNull() | (time < 0), F.lit(f"a record of topic {topic} has no valid time: it is skipped"))
+    error = error_if("rowtime is null or rowtime < 0", f"a record of topic {topic} has no valid time: it is skipped")
     return frame.where(report(EXPRESSION, error, f"{query}.source", "value", topic, None))
 
 
-def report(kind: int, error: str | SparkColumn, label: str, target: str, topic: str, record: str | None) -> SparkColumn:
-    """True if `error` is null; if it is not, an entry of type `kind` is written to the processing log.
+def error_if(condition: str, why: str) -> SparkSql:
+    """Spark SQL of the error that `report` reads: `why` where the condition is true, else null."""
+    return SparkSql(f"if({condition}, {quoted(why)}, null)")
 
-    The label is `<query id>.<operator>`; partition and offset are the frame's; `record` is the name of the bytes
-    column.
+
+def report(kind: int, error: str, label: str, target: str, topic: str, record: str | None) -> SparkSql:
+    """Spark SQL, true if `error` is null; if it is not, an entry of type `kind` is written to the processing log.
+
+    `error` is Spark SQL; the label is `<query id>.<operator>`; partition and offset are the frame's; `record` is the
+    name of the bytes column.
     """
-    raw = F.col(record) if record else F.lit(None).cast("binary")
-    words = [F.lit(text) for text in (label, target, topic)]
-    reason = F.col(error) if isinstance(error, str) else error
-    at = (F.col("partition"), F.col("offset"))
-    return F.call_function("ms_report", F.lit(kind), reason, *words, *at, raw)
+    words = ", ".join(map(quoted, (label, target, topic)))
+    return SparkSql(f"ms_report({kind}, {error}, {words}, partition, offset, {record or 'cast(null as binary)'})")
 
 
 class OneRecord:

@@ -17,11 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from pyspark.sql import DataFrame
-
 from millstream.functions.operator_expressions import SparkSql, null
 from millstream.functions.operator_sql import spark_sql
 from millstream.spark import jvm
+from millstream.spark.lazy_frame import LazyFrame
 
 _NO_BYTES = spark_sql(null("binary"))
 
@@ -83,7 +82,7 @@ class Fold:
     punctuation: Punctuation | None = None
 
 
-def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
+def fold(rows: LazyFrame, what: Fold, live: bool) -> LazyFrame:
     """The outputs of a fold over the rows: of a stream in real time if `live`, else of a frame for the Evaluator.
 
     Raises pyspark's AnalysisException if an expression is not valid.
@@ -92,19 +91,19 @@ def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
 
 
 def stateful(
-    rows: DataFrame, texts: Mapping[str, str], live: bool, punctuation: Punctuation | None = None
-) -> DataFrame:
+    rows: LazyFrame, texts: Mapping[str, str], live: bool, punctuation: Punctuation | None = None
+) -> LazyFrame:
     """The outputs of the stateful operator that `texts` specify: a fold, or a stream-stream join.
 
     It is implemented in jvm/StatefulOperator.scala. Raises pyspark's AnalysisException if an expression is not valid.
     """
-    session = rows.sparkSession
+    session = rows.session
     operator = jvm.module(session, "StatefulOperator")
     if live and punctuation is not None:
         by = texts["by"]
         rows, texts = _punctuated(rows, by.split(","), punctuation), {**texts, "by": f"{by},punctuation"}
     run = operator.live if live else operator.bounded
-    return jvm.python_frame(session, run(jvm.java_frame(rows), jvm.java_map(session, texts)))
+    return LazyFrame(session, run(rows.java_frame(), jvm.java_map(session, texts)))
 
 
 def clock(live: bool) -> str:
@@ -116,15 +115,16 @@ def clock(live: bool) -> str:
     return f"ms_stream_time(partition, rowtime, '{uuid4().hex}')" if live else "rowtime"
 
 
-def _punctuated(rows: DataFrame, by: Sequence[str], at: Punctuation) -> DataFrame:
+def _punctuated(rows: LazyFrame, by: Sequence[str], at: Punctuation) -> LazyFrame:
     """The rows, each followed by the punctuations that it causes; a punctuation has no group."""
-    carried = ("partition", "clock", *(["side"] if "side" in rows.columns else []), "offset")
-    side = "side" if "side" in rows.columns else "cast(null as int)"
+    columns = rows.frame().columns
+    carried = ("partition", "clock", *(["side"] if "side" in columns else []), "offset")
+    side = "side" if "side" in columns else "cast(null as int)"
     call = f"ms_punctuate('{uuid4().hex}', {at.first}L, {at.step}L, partition, clock, {side}, offset, {', '.join(by)})"
-    rest = [c for c in rows.columns if c not in carried]
-    frame = rows.selectExpr(*rest, f"{call} as (t_partition, t_clock, t_side, t_offset, punctuation)")
+    rest = [c for c in columns if c not in carried]
+    frame = rows.select(*rest, f"{call} as (t_partition, t_clock, t_side, t_offset, punctuation)")
     grouped = [f"if(punctuation is null, {c}, null) as {c}" if c in by else c for c in rest]
-    return frame.selectExpr(*grouped, *(f"t_{c} as {c}" for c in carried), "punctuation")
+    return frame.select(*grouped, *(f"t_{c} as {c}" for c in carried), "punctuation")
 
 
 def _texts(what: Fold) -> dict[str, str]:

@@ -16,8 +16,6 @@ ones because another task has emitted them. `SELECT * FROM orders o JOIN users u
 
 from enum import IntEnum
 
-from pyspark.sql import DataFrame
-
 from millstream.functions.operator_expressions import (
     OperatorExpression,
     SqlOperand,
@@ -36,6 +34,7 @@ from millstream.functions.operator_sql import spark_sql
 from millstream.spark.aggregates import sorted_bytes
 from millstream.spark.fold import Fold, fold
 from millstream.spark.join_step import PLACE, PLACE_TYPES, ROW, STATE, JoinStep, right_layout
+from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
 
 
@@ -60,11 +59,11 @@ _REST_TYPES = {"rowtime": "bigint", **PLACE_TYPES}
 class ForeignKeyJoin(JoinStep):
     """A table that looks up rows of another table by a foreign key."""
 
-    def run(self, frame: DataFrame) -> DataFrame:
+    def run(self, frame: LazyFrame) -> LazyFrame:
         """The rows after this join."""
         messages = fold(self._left_rows(frame), self._subscribing(), self.live)
         answers = fold(self._all_rows(messages), self._answering(), self.live)
-        return fold(answers.selectExpr("*", *self._left_group(self.spread())), self._latest(), self.live)
+        return fold(answers.select("*", *self._left_group(self.spread())), self._latest(), self.live)
 
     # ------------------------------------------------------------ the subscription of a left row
 
@@ -72,12 +71,12 @@ class ForeignKeyJoin(JoinStep):
         """The inputs whose rows the first fold forwards, including the right table."""
         return {f"right{self.place}": right_layout(self.join), **self.forwarded}
 
-    def _left_rows(self, frame: DataFrame) -> DataFrame:
+    def _left_rows(self, frame: LazyFrame) -> LazyFrame:
         key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
         foreign_key = f"if(input = 0 and value is not null, named_struct('K0', {key}), null) as foreign_key"
         keys = ", ".join(f"{name}.join_key" for name in self._rights())
         group = self._left_group(f"xxhash64({keys})")
-        return frame.selectExpr("input", "key", "value", foreign_key, "rowtime", *PLACE, *self._rights(), *group)
+        return frame.select("input", "key", "value", foreign_key, "rowtime", *PLACE, *self._rights(), *group)
 
     @staticmethod
     def _left_group(spread: str) -> tuple[str, str]:
@@ -133,7 +132,7 @@ class ForeignKeyJoin(JoinStep):
 
     # ------------------------------------------------------------ the right row and its subscriptions
 
-    def _all_rows(self, messages: DataFrame) -> DataFrame:
+    def _all_rows(self, messages: LazyFrame) -> LazyFrame:
         right = f"right{self.place}"
         side = f"case when input = 0 then 0 when input = {self.place} then 1 end as side"
         key = f"if(input = {self.place}, {right}.join_key, foreign_key) as join_key"
@@ -141,9 +140,9 @@ class ForeignKeyJoin(JoinStep):
         order = call("concat", *(sorted_bytes(c.type, column("key").field(f"K{i}")) for i, c in left_key))
         columns = ("input", "subscription", key, "key", "value", f"{right}.value as right", side)
         rest = ("rowtime", *PLACE, *self.forwarded)
-        rows = messages.selectExpr(*columns, f"{spark_sql(order)} as key_order", *rest)
+        rows = messages.select(*columns, f"{spark_sql(order)} as key_order", *rest)
         spread = f"if(input = 0, xxhash64(key), {self.spread()})"
-        return rows.selectExpr("*", f"if(join_key is null, {spread}, 0L) as spread")
+        return rows.select("*", f"if(join_key is null, {spread}, 0L) as spread")
 
     def _answering(self) -> Fold:
         """By the foreign key: the state is the right row, its time, and the subscribed left rows, ordered by key."""

@@ -2,9 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from millstream.functions.operator_expressions import (
     OperatorExpression,
     SqlOperand,
@@ -21,8 +18,9 @@ from millstream.functions.sparktype import spark_type
 from millstream.model.schema import Column
 from millstream.plan.nodes import Join, PlanNode, leaves, windowed
 from millstream.spark.aggregates import HEADERS
-from millstream.spark.codec import EXPRESSION, report
+from millstream.spark.codec import EXPRESSION, error_if, report
 from millstream.spark.fold import Fold
+from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
 
 PLACE = ("headers", "partition", "offset")
@@ -54,11 +52,11 @@ def right_layout(join: Join) -> StructLayout:
     return StructLayout({"join_key": compared_key(join).type, "value": value.type, "clock": "bigint"})
 
 
-def with_key(rows: DataFrame, missing: str, side: PlanNode, query: str) -> DataFrame:
+def with_key(rows: LazyFrame, missing: str, side: PlanNode, query: str) -> LazyFrame:
     """A join's input without the rows whose key is `missing`, which are written to the processing log."""
     why = "the row's join key is null, so it joins no row: it is left out"
-    error = F.when(F.expr(missing), F.lit(why))
-    return rows.where(report(EXPRESSION, error, f"{query}.join", "key", leaves(side)[0].origin.topic, None))
+    topic = leaves(side)[0].origin.topic
+    return rows.where(report(EXPRESSION, error_if(missing, why), f"{query}.join", "key", topic, None))
 
 
 class JoinStep:
@@ -85,11 +83,11 @@ class JoinStep:
         bounds = dict.fromkeys(self.bounds, "bigint")
         return {**types, **PLACE_TYPES, **bounds, **{name: layout.type for name, layout in self.forwarded.items()}}
 
-    def run(self, frame: DataFrame) -> DataFrame:
+    def run(self, frame: LazyFrame) -> LazyFrame:
         """The rows after this join."""
         raise NotImplementedError
 
-    def prepared(self, frame: DataFrame) -> DataFrame:
+    def prepared(self, frame: LazyFrame) -> LazyFrame:
         """The operator's input, as described above, with `clock` and, if rows are forwarded, `spread`."""
         right = f"right{self.place}"
         left_key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
@@ -99,10 +97,10 @@ class JoinStep:
         clock = f"case input when 0 then {own} when {self.place} then {right}.clock end as clock"
         rest = ("rowtime", *PLACE, *self.bounds, *self.forwarded)
         values = (f"{key} as join_key", side, "value", f"{right}.value as right", "key as own_key")
-        rows = frame.selectExpr("input", *values, *rest, clock)
+        rows = frame.select("input", *values, *rest, clock)
         rows = with_key(rows, "side is not null and join_key.K0 is null", self.join.left, self.query)
         spread = f"if(join_key is null, {self.spread()}, 0L) as spread"
-        return rows.selectExpr("*", spread) if self.forwarded else rows
+        return rows.select("*", spread) if self.forwarded else rows
 
     def by(self) -> tuple[str, ...]:
         """The group; forwarded rows are spread over the tasks by the key of their later join."""

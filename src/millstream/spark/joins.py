@@ -19,8 +19,6 @@ in `right<n>` for input n. Join n folds inputs 0 and n into input 0 and forwards
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
-
 from millstream.catalog.catalog import RelationKind
 from millstream.functions.operator_expressions import (
     OperatorExpression,
@@ -36,6 +34,7 @@ from millstream.spark import table_bootstrap
 from millstream.spark.fold import Fold, clock, fold
 from millstream.spark.foreign_key_join import ForeignKeyJoin
 from millstream.spark.join_step import PLACE, ROW, STATE, JoinStep, bounds_of, columns_layout, right_layout, with_key
+from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
 from millstream.spark.stream_stream_join import StreamStreamJoin
 
@@ -43,7 +42,7 @@ _ROWTIME, _LEFT, _RIGHT = ROW.field("rowtime"), ROW.field("value"), ROW.field("r
 _IS_LEFT = ROW.field("side").equals(integer(0))
 
 
-def joined(node: Join, rows: Callable[[PlanNode], DataFrame], query: str, live: bool) -> DataFrame:
+def joined(node: Join, rows: Callable[[PlanNode], LazyFrame], query: str, live: bool) -> LazyFrame:
     """The rows of a chain of joins, of which `node` is the last; `rows` returns those of an input.
 
     The rows of a join that `knows_old` also have `old`: the value that the row replaces.
@@ -78,7 +77,7 @@ def _clock(join: Join, live: bool) -> str:
     return f"{clock(live) if join.window else 'rowtime'} as clock"
 
 
-def _union(chain: Sequence[Join], rows: Callable[[PlanNode], DataFrame], query: str, live: bool) -> DataFrame:
+def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: str, live: bool) -> LazyFrame:
     first, bounds = chain[0].left, bounds_of(chain[0])
     rest = ("rowtime", *PLACE, *bounds)
     key, value = (
@@ -87,7 +86,7 @@ def _union(chain: Sequence[Join], rows: Callable[[PlanNode], DataFrame], query: 
     present = "value is not null" if first.kind is RelationKind.STREAM else "true"
     no_rights = [f"{spark_sql(right_layout(j).null())} as right{i}" for i, j in enumerate(chain, 1)]
     own = f"{_key_of(first)} as key"
-    frame = rows(first).where(present).selectExpr("0 as input", own, "value", *rest, _clock(chain[0], live), *no_rights)
+    frame = rows(first).where(present).select("0 as input", own, "value", *rest, _clock(chain[0], live), *no_rights)
     for place, join in enumerate(chain, 1):
         rights = list(no_rights)
         right_key = guarded(join.right_key, f"{query}.join|{join.text}")
@@ -95,7 +94,7 @@ def _union(chain: Sequence[Join], rows: Callable[[PlanNode], DataFrame], query: 
         rights[place - 1] = f"named_struct({fields}) as right{place}"
         nothing = (f"{place} as input", f"{key} as key", f"{value} as value")
         right = rows(join.right).where("value is not null" if join.right.kind is RelationKind.STREAM else "true")
-        timed = right.selectExpr("*", _clock(join, live)).selectExpr(*nothing, *rest, "clock", *rights)
+        timed = right.select("*", _clock(join, live)).select(*nothing, *rest, "clock", *rights)
         keyed = with_key(timed, f"right{place}.join_key.K0 is null", join.right, query)
         awaited = live and _kind(join) is StreamTableJoin
         frame = frame.union(table_bootstrap.sent(keyed, query, place) if awaited else keyed)
@@ -110,7 +109,7 @@ def _key_of(first: PlanNode) -> str:
 class _FoldJoin(JoinStep):
     """A join that consists of one fold."""
 
-    def run(self, frame: DataFrame) -> DataFrame:
+    def run(self, frame: LazyFrame) -> LazyFrame:
         """The rows after this join."""
         return fold(self.prepared(frame), self.fold(), self.live)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
@@ -122,12 +122,6 @@ def _remember_classes(java: Any) -> None:
             setattr(java_class, method, getattr(java_class, method))
         setattr(java, name, java_class)
         setattr(java, name.rpartition(".")[2], java_class)
-
-
-def call_column(name: str, method: str, column: Column, *rest: object) -> Column:
-    """The column that a method of the module derives from a column; needs an active session."""
-    function = getattr(module(active(), name), method)
-    return Column(function(column._jc, *rest))
 
 
 def active() -> SparkSession:

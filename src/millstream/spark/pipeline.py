@@ -10,9 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
@@ -39,6 +36,7 @@ from millstream.plan.nodes import (
 )
 from millstream.spark import aggregates, joins, table_filter
 from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_written
+from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
 
@@ -52,12 +50,12 @@ _WITH_APPEND_TIME = (
 # The key of a row of an answer that is a tombstone.
 TOMBSTONE = b"\x01"
 # Returns the records of a source's topic, in the columns RECORD.
-Records = Callable[[Read], DataFrame]
+Records = Callable[[Read], LazyFrame]
 
 
 def written(
     plan: Write, records: Records, query: str, live: bool = False, carries_append_time: bool = False
-) -> DataFrame:
+) -> LazyFrame:
     """The records that a query writes, in the columns RECORD; partition and offset are those of the input record.
 
     `live`: the records are streams and the query runs in real time; else an Evaluator runs it. `carries_append_time`:
@@ -69,12 +67,12 @@ def written(
     run = _QueryRun(records, query, live, carries_append_time=carries_append_time)
     rows = _timed(_rows(plan.source, run), sink, _RowTimes(sink.schema, _rest(plan.source)), run)
     encoded = rows.select(
-        encode(F.col("key"), side_spec(sink.key, sink.schema.key, "K")).alias("k"),
-        encode(F.col("value"), side_spec(sink.value, sink.schema.value, "V")).alias("v"),
-        *(F.col(c) for c in ("rowtime", *_rest(plan.source))),
+        f"{encode('key', side_spec(sink.key, sink.schema.key, 'K'))} as k",
+        f"{encode('value', side_spec(sink.value, sink.schema.value, 'V'))} as v",
+        *("rowtime", *_rest(plan.source)),
     )
     fine = keep_written(encoded, query, sink.topic)
-    return fine.selectExpr(f"{_windowed_key(window)} as key", "v.bytes as value", *RECORD[2:])
+    return fine.select(f"{_windowed_key(window)} as key", "v.bytes as value", *RECORD[2:])
 
 
 def _windowed_key(window: Windowed | None) -> str:
@@ -86,32 +84,32 @@ def _windowed_key(window: Windowed | None) -> str:
 
 def answered(
     plan: ClientOutput, records: Records, query: str, live: bool = False, only_changes: bool = False
-) -> DataFrame:
+) -> LazyFrame:
     """The rows of an answer: struct `row` (V0…), `tombstone`, rowtime, partition, offset.
 
     `only_changes`: a filter over a table drops changes that do not pass, whether or not the row that they replace did.
     """
     rows = _rows(plan.source, _QueryRun(records, query, live, remembers=live, only_changes=only_changes))
     row = _struct("V", [guarded(c.expression, f"{query}.answer|{c.name}") for c in plan.columns])
-    return rows.selectExpr(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
+    return rows.select(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
 
 
-def as_records(rows: DataFrame, plan: ClientOutput) -> DataFrame:
+def as_records(rows: LazyFrame, plan: ClientOutput) -> LazyFrame:
     """Answered rows as records for the sink: JSON in the value; the key marks tombstones."""
     columns = [Column(f"C{i}", c.type) for i, c in enumerate(plan.schema)]
     document = spec(Serde("JSON", wrap=True), columns)
     # A null value deletes a row of a table; in a stream it is not a row.
     rows = rows.where("not tombstone") if plan.kind is RelationKind.STREAM else rows
-    encoded = rows.select(encode(F.col("row"), document).alias("v"), "tombstone", "rowtime")
+    encoded = rows.select(f"{encode('row', document)} as v", "tombstone", "rowtime")
     return encoded.select(
-        F.when(F.col("tombstone"), F.lit(TOMBSTONE)).alias("key"),
-        F.col("v.bytes").alias("value"),
-        F.greatest(F.col("rowtime"), F.lit(0)).alias("rowtime"),
-        F.expr("cast(null as array<struct<key: string, value: binary>>)").alias("headers"),
+        f"if(tombstone, X'{TOMBSTONE.hex()}', null) as key",
+        "v.bytes as value",
+        "greatest(rowtime, 0L) as rowtime",
+        "cast(null as array<struct<key: string, value: binary>>) as headers",
     )
 
 
-def table_rows(source: Source, records: Records, query: str) -> DataFrame:
+def table_rows(source: Source, records: Records, query: str) -> LazyFrame:
     """The rows of a table's records in the columns c0, c1 … of relational_nodes.TableRows; see there."""
     rows = _rows(Read(source), _QueryRun(records, query, live=False)).where("value is not null")
     values = len(source.schema.columns) - len(source.schema.key)
@@ -121,7 +119,7 @@ def table_rows(source: Source, records: Records, query: str) -> DataFrame:
         "rowtime",
         *(f"value.V{i}" for i in range(values)),
     ]
-    return rows.selectExpr(*(f"{place} as c{i}" for i, place in enumerate(places)))
+    return rows.select(*(f"{place} as c{i}" for i, place in enumerate(places)))
 
 
 class _QueryRun:
@@ -155,7 +153,7 @@ class _QueryRun:
 
 
 @singledispatch
-def _rows(node: PlanNode, run: _QueryRun) -> DataFrame:
+def _rows(node: PlanNode, run: _QueryRun) -> LazyFrame:
     raise NotImplementedError(f"{type(node).__name__} does not run on Spark")
 
 
@@ -179,24 +177,24 @@ def _rest(node: PlanNode) -> tuple[str, ...]:
 
 
 @_rows.register
-def _(node: Read, run: _QueryRun) -> DataFrame:
+def _(node: Read, run: _QueryRun) -> LazyFrame:
     origin, rest = node.origin, _rest(node)
     decoded = _unwindowed(run.records(node), origin.windowed).select(
-        decode(F.col("key"), side_spec(origin.key, origin.schema.key, "K")).alias("k"),
-        decode(F.col("value"), side_spec(origin.value, origin.schema.value, "V")).alias("v"),
-        *(F.col(side).alias(f"raw_{side}") for side in ("key", "value")),
-        *(F.col(c) for c in ("rowtime", *rest)),
+        f"{decode('key', side_spec(origin.key, origin.schema.key, 'K'))} as k",
+        f"{decode('value', side_spec(origin.value, origin.schema.value, 'V'))} as v",
+        *(f"{side} as raw_{side}" for side in ("key", "value")),
+        *("rowtime", *rest),
     )
     rows = keep_read(decoded, run.query, origin.topic, node.fatal)
     value = f"{_with_headers(origin)} as value"
     carried = [_WITH_APPEND_TIME if c == "headers" and run.carries_append_time else c for c in rest]
-    rows = rows.selectExpr("k.value as key", value, "rowtime", *carried)
+    rows = rows.select("k.value as key", value, "rowtime", *carried)
     if origin.kind is RelationKind.TABLE:
         rows = keep_keyed(rows, run.query, origin.topic)
     return _timed(rows, origin, _RowTimes(node.schema, rest, node.strict), run)
 
 
-def _unwindowed(records: DataFrame, window: Windowed | None) -> DataFrame:
+def _unwindowed(records: LazyFrame, window: Windowed | None) -> LazyFrame:
     """The records with the window removed from their keys."""
     if window is None:
         return records
@@ -209,7 +207,7 @@ def _unwindowed(records: DataFrame, window: Windowed | None) -> DataFrame:
     end = texts["end"] if window.size_ms is None else f"{texts['start']} + {window.size_ms}L"
     rest = [c for c in RECORD if c != "key"]
     key = f"substring(key, 1, length(key) - {size}) as key"
-    return records.selectExpr(key, *rest, f"{texts['start']} as wstart", f"{end} as wend")
+    return records.select(key, *rest, f"{texts['start']} as wstart", f"{end} as wend")
 
 
 def _with_headers(origin: Source) -> str:
@@ -241,7 +239,7 @@ class _RowTimes:
     strict: bool = False
 
 
-def _timed(rows: DataFrame, source: Source, of: _RowTimes, run: _QueryRun) -> DataFrame:
+def _timed(rows: LazyFrame, source: Source, of: _RowTimes, run: _QueryRun) -> LazyFrame:
     """The rows with the TIMESTAMP column as rowtime; a row whose time is null or negative is logged and left out."""
     if source.timestamp is None:
         return rows
@@ -249,7 +247,7 @@ def _timed(rows: DataFrame, source: Source, of: _RowTimes, run: _QueryRun) -> Da
     meaning = _milliseconds(ref, source.timestamp.pattern)
     time = to_sql(meaning) if of.strict else guarded(meaning, run.label("source", f"timestamp column {ref.name}"))
     known = time if ref.where is ColumnPlace.KEY else f"if(value is null, rowtime, {time})"
-    timed = rows.selectExpr("key", "value", f"{known} as rowtime", *of.rest)
+    timed = rows.select("key", "value", f"{known} as rowtime", *of.rest)
     return keep_timed(timed, run.query, source.topic)
 
 
@@ -265,7 +263,7 @@ def _milliseconds(ref: ColumnReference, pattern: str | None) -> TypedExpression:
 
 
 @_rows.register
-def _(node: Filter, run: _QueryRun) -> DataFrame:
+def _(node: Filter, run: _QueryRun) -> LazyFrame:
     condition = f"coalesce({guarded(node.condition, run.label('filter', node.text))}, false)"
     rest = ("rowtime", *_rest(node))
     if isinstance(node.source, Aggregate):
@@ -282,65 +280,63 @@ def _(node: Filter, run: _QueryRun) -> DataFrame:
     return table_filter.filtered(rows, node, condition, run.query, run.live)
 
 
-def _present(node: Filter, run: _QueryRun) -> DataFrame:
+def _present(node: Filter, run: _QueryRun) -> LazyFrame:
     """The rows of a table, with a tombstone for each row that does not pass, if the consumer accepts such
     tombstones."""
     condition = guarded(node.condition, run.label("filter", node.text))
-    return _rows(node.source, run).selectExpr(
+    return _rows(node.source, run).select(
         "key", f"if(value is not null and {condition}, value, null) as value", "rowtime", *_rest(node)
     )
 
 
-def _having(rows: DataFrame, condition: str, rest: Sequence[str]) -> DataFrame:
+def _having(rows: LazyFrame, condition: str, rest: Sequence[str]) -> LazyFrame:
     """The rows for which the condition holds, and a tombstone if it held for the replaced row, `old`, only."""
-    now = rows.selectExpr("*", f"value is not null and {condition} as holds")
-    then = now.selectExpr("key", "old as value", "value as now", "holds", *rest)
-    both = then.selectExpr("*", f"value is not null and {condition} as held").where("holds or held")
-    return both.selectExpr("key", "if(holds, now, null) as value", *rest)
+    now = rows.select("*", f"value is not null and {condition} as holds")
+    then = now.select("key", "old as value", "value as now", "holds", *rest)
+    both = then.select("*", f"value is not null and {condition} as held").where("holds or held")
+    return both.select("key", "if(holds, now, null) as value", *rest)
 
 
 @_rows.register
-def _(node: Aggregate, run: _QueryRun) -> DataFrame:
+def _(node: Aggregate, run: _QueryRun) -> LazyFrame:
     return _grouped(node, run, old=False)
 
 
-def _grouped(node: Aggregate, run: _QueryRun, old: bool) -> DataFrame:
+def _grouped(node: Aggregate, run: _QueryRun, old: bool) -> LazyFrame:
     source = node.source
     rows = _present(source, run) if isinstance(source, Filter) and source.remembers else _rows(source, run)
     return aggregates.grouped(rows, node, run.groups(old))
 
 
 @_rows.register
-def _(node: Join, run: _QueryRun) -> DataFrame:
+def _(node: Join, run: _QueryRun) -> LazyFrame:
     return joins.joined(node, lambda inner: _rows(inner, run), run.query, run.live)
 
 
 @_rows.register
-def _(node: Flatten, run: _QueryRun) -> DataFrame:
+def _(node: Flatten, run: _QueryRun) -> LazyFrame:
     rows = _rows(node.source, run).where("value is not null")
     names = [f"x{i}" for i in range(len(node.functions))]
     texts = [guarded(f.expression, run.label("flatten", f.name)) for f in node.functions]
     arrays = [f"coalesce({text}, array()) as {name}" for text, name in zip(texts, names, strict=True)]
     all_ = ("key", "value", "rowtime", *_rest(node))
-    zipped = rows.selectExpr(*all_, *arrays).selectExpr(*all_, f"explode(arrays_zip({', '.join(names)})) as z")
+    zipped = rows.select(*all_, *arrays).select(*all_, f"explode(arrays_zip({', '.join(names)})) as z")
     before = [f"value.V{i}" for i in range(len(node.source.schema.value))]
     value = _struct("V", [*before, *(f"z.{n}" for n in names)])
-    return zipped.selectExpr("key", f"{value} as value", "rowtime", *_rest(node))
+    return zipped.select("key", f"{value} as value", "rowtime", *_rest(node))
 
 
 @_rows.register
-def _(node: Rekey, run: _QueryRun) -> DataFrame:
+def _(node: Rekey, run: _QueryRun) -> LazyFrame:
     rows, old = _rows(node.source, run), node.source.schema
     # PARTITION BY computes pseudocolumns from the value: for a null value they are null.
     pseudo = [f"if(value is null, null, {c}) as {c}" for c in ("rowtime", "partition", "offset")]
     carried = ("rowtime as t", "headers", "partition as p", "offset as o")
-    seen = rows.selectExpr("key", "value", *carried, *pseudo)
+    seen = rows.select("key", "value", *carried, *pseudo)
     key = _struct("K", [_new_key(k, run) for k in node.keys])
     values = [f"value.V{i}" for i in range(len(old.value))] + [f"key.K{i}" for i in range(len(old.key))]
     value = f"if(value is null, null, {_struct('V', values)})"
-    return seen.selectExpr(
-        f"{key} as key", f"{value} as value", "t as rowtime", "headers", "p as partition", "o as offset"
-    )
+    return seen.select(f"{key} as key", f"{value} as value", "t as rowtime", "headers", "p as partition", "o as offset")
 
 
 def _new_key(key: NamedExpression, run: _QueryRun) -> str:
@@ -351,8 +347,8 @@ def _new_key(key: NamedExpression, run: _QueryRun) -> str:
 
 
 @_rows.register
-def _(node: Select, run: _QueryRun) -> DataFrame:
+def _(node: Select, run: _QueryRun) -> LazyFrame:
     rows = _rows(node.source, run)
     key = f"if(key is null, null, {_struct('K', [to_sql(k.expression) for k in node.keys])})"
     values = _struct("V", [guarded(c.expression, run.label("project", c.name)) for c in node.columns])
-    return rows.selectExpr(f"{key} as key", f"if(value is null, null, {values}) as value", "rowtime", *_rest(node))
+    return rows.select(f"{key} as key", f"if(value is null, null, {values}) as value", "rowtime", *_rest(node))

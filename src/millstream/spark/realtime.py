@@ -12,7 +12,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.model.setting_kinds import milliseconds
@@ -21,6 +21,7 @@ from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm, pipeline, sink, source, table_bootstrap, transactions
+from millstream.spark.lazy_frame import LazyFrame
 
 LOG = logging.getLogger(__name__)
 PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "max.request.size": "max.request.size"}
@@ -171,7 +172,7 @@ class RealTimeQueries:
     def answer(self, plan: ClientOutput, topic: str, job: StreamingJob) -> StartedQuery:
         """Start a query that writes its rows, as engine.rows.RowReader reads them, to a topic. Raises QueryRefused."""
 
-        def rows(run: source.Run) -> DataFrame:
+        def rows(run: source.Run) -> LazyFrame:
             return pipeline.as_records(pipeline.answered(plan, self._stream(plan, job, run), job.id, live=True), plan)
 
         return self._start(plan, rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
@@ -181,7 +182,7 @@ class RealTimeQueries:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         try:
-            rows = pipeline.as_records(pipeline.answered(plan, self._batch(ends, job), job.id), plan)
+            rows = pipeline.as_records(pipeline.answered(plan, self._batch(ends, job), job.id), plan).frame()
             if plan.limit is not None:
                 rows = rows.limit(plan.limit)
             for row in rows.select("value").toLocalIterator():
@@ -202,7 +203,7 @@ class RealTimeQueries:
     def _start(
         self,
         plan: Plan,
-        rows: Callable[[source.Run], DataFrame],
+        rows: Callable[[source.Run], LazyFrame],
         topic: str,
         producer: Mapping[str, str],
         job: StreamingJob,
@@ -217,7 +218,7 @@ class RealTimeQueries:
             checkpoints.mend(self._session, job.checkpoint)
             table_bootstrap.hold(self._session, job.id, plan, job.ends)
             # Concurrently with other queries: planning is most of the work of a start.
-            frame = rows(run)
+            frame = rows(run).frame()
             checkpoints.repartition(self._session, frame, job.checkpoint, job.tasks)
             with self._lock:
                 # A query takes the session's settings at its start.
@@ -240,26 +241,26 @@ class RealTimeQueries:
         with self._lock:
             self._running.discard(started)
 
-    def _stream(self, plan: Plan, job: StreamingJob, run: source.Run) -> Callable[[Read], DataFrame]:
+    def _stream(self, plan: Plan, job: StreamingJob, run: source.Run) -> Callable[[Read], LazyFrame]:
         numbers, waits = count(), bool(lookup_tables(plan))
 
-        def records(read: Read) -> DataFrame:
+        def records(read: Read) -> LazyFrame:
             name, number = read.origin.topic, next(numbers)
             # Spark treats two sources with the same options as one.
             own = {name: job.settings[name] for name in CONSUMER}
             own["client.id"] = f"{job.id}-{number}"
             topic = source.Topic(name, {**self._client, **own}, job.starts.get(name, {}))
-            raw = source.stream(self._session, topic, run.id)
+            raw = LazyFrame.of(source.stream(self._session, topic, run.id))
             return table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw
 
         return records
 
-    def _batch(self, ends: Starts, job: StreamingJob) -> Callable[[Read], DataFrame]:
+    def _batch(self, ends: Starts, job: StreamingJob) -> Callable[[Read], LazyFrame]:
         client = {**self._client, "isolation.level": job.settings["isolation.level"]}
 
-        def records(read: Read) -> DataFrame:
+        def records(read: Read) -> LazyFrame:
             name = read.origin.topic
-            return source.bounded(self._session, source.Topic(name, client), ends[name])
+            return LazyFrame.of(source.bounded(self._session, source.Topic(name, client), ends[name]))
 
         return records
 

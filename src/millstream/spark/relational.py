@@ -11,7 +11,6 @@ from functools import singledispatchmethod
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from millstream.analysis.typed_expressions import TypedExpression
 from millstream.catalog.catalog import Serde, Source
@@ -91,7 +90,7 @@ class RelationalQueries:
     def image(self, source: Source) -> TableImage:
         """A new, empty image of a table. Records that cannot be decoded are reported to the processing log, as PULL."""
         frame = pipeline.table_rows(source, lambda read: record_frame(self._session), PULL)
-        return TableImage(jvm.module(self._session, "TableImage").of(jvm.java_frame(frame)))
+        return TableImage(jvm.module(self._session, "TableImage").of(frame.java_frame()))
 
     def answer(self, node: RelationalNode, snapshots: Sequence[Any], timeout_ms: int, memory: int) -> Iterator[bytes]:
         """Yields the result rows as JSON objects {"C0": …}; `snapshots` correspond to `tables_of(node)`, in that order.
@@ -142,8 +141,7 @@ class _Operators:
         columns = node.schema.columns
         document = spec(Serde("JSON", wrap=True), [Column(f"C{i}", c.type) for i, c in enumerate(columns)])
         fields = ", ".join(f"'V{i}', c{i}" for i in range(len(columns)))
-        row = self._leaf(node).selectExpr(f"named_struct({fields}) as row")
-        lines = row.select(encode(F.col("row"), document).alias("v")).selectExpr("v.bytes as value")
+        lines = self._leaf(node).selectExpr(f"{encode(f'named_struct({fields})', document)}.bytes as value")
         return self._module.rows(self._operator(node), jvm.java_frame(lines))
 
     def _leaf(self, *nodes: PlanNode) -> DataFrame:

@@ -14,8 +14,6 @@ its rows by its own stream time. `l LEFT JOIN r WITHIN 5 SECONDS GRACE PERIOD 1 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
-
 from millstream.functions.operator_expressions import (
     OperatorExpression,
     SparkSql,
@@ -29,6 +27,7 @@ from millstream.plan.nodes import JoinWindow
 from millstream.spark.aggregates import sorted_bytes
 from millstream.spark.fold import Punctuation, stateful
 from millstream.spark.join_step import ROW, JoinStep
+from millstream.spark.lazy_frame import LazyFrame
 
 # The stored part of a row of a side, and its time.
 _ENTRY, _TIME = column("entry"), column("t")
@@ -93,7 +92,7 @@ class StreamStreamOperator:
 class StreamStreamJoin(JoinStep):
     """A join of two streams: its operator keeps the rows of both sides until their window has passed."""
 
-    def run(self, frame: DataFrame) -> DataFrame:
+    def run(self, frame: LazyFrame) -> LazyFrame:
         """The rows after this join."""
         window, outer = self._window, self.join.outer
         waits = not window.eager and (outer.left or outer.right)

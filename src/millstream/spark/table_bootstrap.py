@@ -8,12 +8,13 @@ query, nothing waits.
 
 from collections.abc import Mapping
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from millstream.catalog.catalog import RelationKind
 from millstream.functions.operator_expressions import quoted
 from millstream.plan.nodes import PlanNode, leaves, lookup_tables
 from millstream.spark import jvm
+from millstream.spark.lazy_frame import LazyFrame
 
 
 def hold(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, Mapping[int, int]]) -> None:
@@ -38,13 +39,13 @@ def table_input(query: str, index: int) -> str:
     return f"{index} {query}"
 
 
-def source(records: DataFrame, query: str, kind: RelationKind, index: int) -> DataFrame:
+def source(records: LazyFrame, query: str, kind: RelationKind, index: int) -> LazyFrame:
     """The records of a source, with their column offset: a stream's wait, the reading of a table's is reported."""
     if kind is RelationKind.STREAM:
         return records.where(f"ms_barrier_hold({quoted(query)})")
     return records.where(f"ms_barrier_read({quoted(table_input(query, index))}, offset)")
 
 
-def sent(rows: DataFrame, query: str, index: int) -> DataFrame:
+def sent(rows: LazyFrame, query: str, index: int) -> LazyFrame:
     """A table's rows that go to their operator, counted; they have the columns partition and offset."""
     return rows.where(f"ms_barrier_sent({quoted(table_input(query, index))}, partition, offset)")

@@ -13,18 +13,17 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
-
 from millstream.functions.operator_expressions import StructLayout, array, case, column, if_
 from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import Filter
 from millstream.spark.fold import Fold, fold
 from millstream.spark.join_step import PLACE_TYPES, bounds_of, columns_layout
+from millstream.spark.lazy_frame import LazyFrame
 
 _ROW, _STATE, _PASSES = column("row"), column("state"), "passes"
 
 
-def filtered(rows: DataFrame, node: Filter, condition: str, query: str, live: bool) -> DataFrame:
+def filtered(rows: LazyFrame, node: Filter, condition: str, query: str, live: bool) -> LazyFrame:
     """The rows that pass, and a tombstone for each key whose previous row passed and whose new row does not.
 
     `condition` is Spark SQL over a row, true or false; a tombstone does not pass.
@@ -32,7 +31,7 @@ def filtered(rows: DataFrame, node: Filter, condition: str, query: str, live: bo
     bounds = bounds_of(node)
     key, value = columns_layout("K", node.schema.key), columns_layout("V", node.schema.value)
     rest = {"rowtime": "bigint", **PLACE_TYPES, **dict.fromkeys(bounds, "bigint")}
-    passing = rows.selectExpr("key", "value", *rest, f"value is not null and {condition} as {_PASSES}")
+    passing = rows.select("key", "value", *rest, f"value is not null and {condition} as {_PASSES}")
     return fold(passing, _fold(("key", *bounds), key, value, rest, query), live)
 
 
