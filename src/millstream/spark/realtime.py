@@ -161,7 +161,7 @@ class RealTimeQueries:
         Raises QueryRefused.
         """
 
-        def rows(run: source.Run) -> DataFrame:
+        def rows(run: source.Run) -> LazyFrame:
             carries = job.append_time is AppendTime.CARRIED
             return pipeline.written(plan, self._stream(plan, job, run), job.id, live=True, carries_append_time=carries)
 
