@@ -30,7 +30,7 @@ case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, ou
   override def codec: StateCodec[Array[Byte]] = ByteStates
   override def task(states: StateMap[Array[Byte]], behind: Map[InputPlace, Long]): OperatorTask =
     new FoldTask(this, states, behind)
-  override def alignedInputs: Int = if (sharedClock && tableInput.isEmpty) 1 else 0
+  override def limitedInputs: Int = if (sharedClock && tableInput.isEmpty) 1 else 0
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "offset")
   override protected def bounds: Seq[BoundExpression] =
     Seq(subkey, update, emit) ++ expiration.toSeq.flatMap(e => Seq(e.due, e.update, e.emit))

@@ -149,7 +149,7 @@ object Consumers {
    * For the thread of a task: the end of its partition when the run began; -1 while the task has not returned all
    * records before it; 0 if the task reads no partition.
    */
-  def caughtUpTo(task: Long): Long = {
+  def backlogEnd(task: Long): Long = {
     val consumer = reading.get(task)
     if (consumer == null) 0 else if (consumer.position < consumer.endAtStart) -1 else consumer.endAtStart
   }

@@ -268,7 +268,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // created on the driver
     val reference = TableBootstrapBarriers.inputReference(spec.tableInput)
-    val behind = InputCatchUp.behind(child, spec.alignedInputs)
+    val behind = StreamTimeLimit.behind(child, spec.limitedInputs)
     child.execute().mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
       Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) =>

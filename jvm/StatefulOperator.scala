@@ -66,7 +66,7 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   def label: String
   /** How states are stored. */
   def codec: StateCodec[S]
-  /** The work of one task, over its states; `behind`: see InputCatchUp. */
+  /** The work of one task, over its states; `behind`: see StreamTimeLimit. */
   def task(states: StateMap[S], behind: Map[InputPlace, Long]): OperatorTask
 
   /** The table input (TableBootstrapBarrier.scala) to which rows with `side` 1 belong; empty for none. */
@@ -80,8 +80,8 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   /** True if the row is of the right input (`side` 1). */
   def isRight(in: UnsafeRow): Boolean = !in.isNullAt(side) && in.getInt(side) == 1
 
-  /** How many sources' rows must arrive before stream time passes them (InputCatchUp); 0 if time is by partition. */
-  def alignedInputs: Int
+  /** How many sources' rows must arrive before stream time passes them (StreamTimeLimit); 0 if time is by partition. */
+  def limitedInputs: Int
 
   /** All compiled expressions of the operator. */
   protected def bounds: Seq[BoundExpression]

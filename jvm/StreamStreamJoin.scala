@@ -35,7 +35,7 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
   override def codec: StateCodec[JoinChunk] = JoinChunk
   override def task(states: StateMap[JoinChunk], behind: Map[InputPlace, Long]): OperatorTask =
     new StreamStreamJoinTask(this, states, behind)
-  override def alignedInputs: Int = 2
+  override def limitedInputs: Int = 2
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "offset", "rowtime")
   override protected def bounds: Seq[BoundExpression] =
     forward +: sides.flatMap(s => Seq(s.stored, s.joined, s.unmatched, s.order))
@@ -106,7 +106,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   private val sides = spec.sides.map(new SideRuntime(_)).toArray
   private val forward = StructProjection.one(spec.forward, spec.out.size)
   private val pending = states.derived(pendingOf)
-  private val catchUps = new JavaHashMap[Int, InputCatchUp]
+  private val limits = new JavaHashMap[Int, StreamTimeLimit]
   private val chunksInReach = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
 
   private def evaluate[A](expression: InternalRow => A, entry: UnsafeRow, in: UnsafeRow, time: Long): A = {
@@ -133,7 +133,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
 
   /**
    * A row's partition and side, with stream time there: of both sides (`clock`) and of its own side (`own`); and the
-   * `limit` of stream time while the sides catch up.
+   * `limit` of stream time while the sides read their backlogs.
    */
   private case class Moment(partition: Int, side: Int, clock: Long, own: Long, limit: Long)
 
@@ -141,12 +141,12 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   private def limitAt(partition: Int, side: Int, in: UnsafeRow): Long =
     if (behind.isEmpty) Long.MaxValue
     else {
-      val catchUp = catchUps.computeIfAbsent(partition, _ => new InputCatchUp(
+      val timeLimit = limits.computeIfAbsent(partition, _ => new StreamTimeLimit(
         if (spec.sharedClock) behind else behind.filter(_._1.partition == partition),
         place => states.clock(StreamStreamJoinTask.placeClock(place))))
-      if (!catchUp.isDone)
-        catchUp.arrived(InputPlace(side, in.getInt(spec.partition)), number(in, spec.offset), in.getLong(spec.clock))
-      Math.max(0, catchUp.limit)
+      if (!timeLimit.isOff)
+        timeLimit.arrived(InputPlace(side, in.getInt(spec.partition)), number(in, spec.offset), in.getLong(spec.clock))
+      Math.max(0, timeLimit.limit)
     }
 
   private def advance(clock: Int, in: UnsafeRow): Long = states.clock(clock).advance(in.getLong(spec.clock))

@@ -22,16 +22,16 @@ import org.apache.spark.sql.types._
  *   a, 15                a, 15, null → 0
  *
  * Boundaries are `first`, `first` + `step`, … . The children are the row's partition, clock, side (null if rows have no
- * sides), offset and group. When the records that the partition had at the run's start have been read, a punctuation
- * with the offset behind them goes to every task (InputCatchUp). `tasks` is set by StatefulOperatorRule, because a
+ * sides), offset, whether it is the last row of its record, and group. When the records that the partition had at the run's start have been read, a punctuation
+ * with the offset behind them goes to every task (StreamTimeLimit). `tasks` is set by StatefulOperatorRule, because a
  * checkpoint keeps the number of tasks it began with.
  */
 case class StreamTimePunctuation(children: Seq[Expression], id: String, first: Long, step: Long, tasks: Int = 1)
     extends Generator with CodegenFallback {
   import StreamTimePunctuation._
-  @transient private lazy val ownTask = HashPartitioning(children.drop(4) :+ NoNumber, tasks).partitionIdExpression
+  @transient private lazy val ownTask = HashPartitioning(children.drop(5) :+ NoNumber, tasks).partitionIdExpression
   @transient private lazy val numbers = routes(tasks)
-  @transient private var caughtUp = false
+  @transient private var isBacklogRead = false
   @transient private var end = 0L
   @transient private lazy val clocks = mutable.LinkedHashMap.empty[(Any, Any), PunctuationClock]
 
@@ -43,27 +43,29 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
     val (partition, clock, side) = (children(0).eval(in), children(1).eval(in), children(2).eval(in))
     val offset = children(3).eval(in)
     val row = new GenericInternalRow(Array[Any](partition, clock, side, offset, null))
-    if (tasks == 1 && caughtUp || clock == null) Iterator.single(row)
+    if (tasks == 1 && isBacklogRead || clock == null) Iterator.single(row)
     else {
       val shared = clocks.getOrElseUpdate((partition, side),
         RunScope.shared((id, partition, side))(new PunctuationClock(first, step)))
       val moved = shared.advance(clock.asInstanceOf[Long])
-      if (!caughtUp && catchesUp(shared)) Iterator.single(row) ++ punctuations(partition, shared, side, end)
+      val isLast = children(4).eval(in) == true
+      if (!isBacklogRead && isLast && readsBacklogEnd(shared))
+        Iterator.single(row) ++ punctuations(partition, shared, side, end)
       else if (!moved) Iterator.single(row)
       else Iterator.single(row) ++ punctuations(partition, shared, side, offset, except = ownTask.eval(in))
     }
   }
 
   /** True once a run and partition: when all records that were there at the run's start have been read. */
-  private def catchesUp(shared: PunctuationClock): Boolean = {
-    end = Consumers.caughtUpTo(TaskContext.get().taskAttemptId())
-    caughtUp = end >= 0
-    end > 0 && shared.catchUp()
+  private def readsBacklogEnd(shared: PunctuationClock): Boolean = {
+    end = Consumers.backlogEnd(TaskContext.get().taskAttemptId())
+    isBacklogRead = end >= 0
+    end > 0 && shared.backlogRead()
   }
 
   /** At the end of a batch, send the punctuations that would otherwise wait for a later row. */
   override def terminate(): IterableOnce[InternalRow] = clocks.iterator.flatMap { case ((partition, side), clock) =>
-    if (!caughtUp && catchesUp(clock)) punctuations(partition, clock, side, end)
+    if (!isBacklogRead && readsBacklogEnd(clock)) punctuations(partition, clock, side, end)
     else if (clock.flush()) punctuations(partition, clock, side, null)
     else Iterator.empty
   }
@@ -86,7 +88,7 @@ final class PunctuationClock(first: Long, step: Long) {
   @volatile private[millstream] var time = Long.MinValue
   private var known = -1L
   private var second, sent = 0L
-  private var caughtUp = false
+  private var isBacklogRead = false
 
   /** True if a row of this time makes it necessary to send punctuations. */
   def advance(rowtime: Long): Boolean = synchronized {
@@ -95,9 +97,9 @@ final class PunctuationClock(first: Long, step: Long) {
   }
 
   /** The partition has been read to where it ended at the run's start; true the first time. */
-  def catchUp(): Boolean = synchronized {
-    val first = !caughtUp
-    caughtUp = true
+  def backlogRead(): Boolean = synchronized {
+    val first = !isBacklogRead
+    isBacklogRead = true
     first
   }
 

@@ -36,16 +36,16 @@ CREATE STREAM others (id STRING KEY, ms BIGINT, v INT)
   WITH (kafka_topic='{flights}', value_format='JSON', timestamp='ms');
 CREATE STREAM gates (id STRING KEY, v INT) WITH (kafka_topic='{gates}', value_format='JSON');
 CREATE TABLE names (id STRING PRIMARY KEY, name STRING) WITH (kafka_topic='{names}', value_format='JSON');
-CREATE STREAM big AS SELECT * FROM flights WHERE v >= 0 EMIT CHANGES;
-CREATE TABLE counted AS SELECT id, COUNT(*) AS n FROM flights WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY id
+CREATE STREAM {own}_big AS SELECT * FROM flights WHERE v >= 0 EMIT CHANGES;
+CREATE TABLE {own}_counted AS SELECT id, COUNT(*) AS n FROM flights WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY id
   EMIT CHANGES;
-CREATE STREAM named AS SELECT flights.id AS id, v, name FROM flights LEFT JOIN names ON flights.id = names.id
+CREATE STREAM {own}_named AS SELECT flights.id AS id, v, name FROM flights LEFT JOIN names ON flights.id = names.id
   EMIT CHANGES;
-CREATE STREAM paired AS SELECT a.id AS id, a.v AS v, b.v AS w
+CREATE STREAM {own}_paired AS SELECT a.id AS id, a.v AS v, b.v AS w
   FROM flights a JOIN others b WITHIN 1 HOUR ON a.id = b.id EMIT CHANGES;
-CREATE STREAM keyed AS SELECT * FROM flights PARTITION BY v EMIT CHANGES;
-CREATE STREAM moved WITH (timestamp='ms') AS SELECT id, v, CAST({then} AS BIGINT) AS ms FROM gates EMIT CHANGES;
-CREATE STREAM further AS SELECT * FROM big EMIT CHANGES;
+CREATE STREAM {own}_keyed AS SELECT * FROM flights PARTITION BY v EMIT CHANGES;
+CREATE STREAM {own}_moved WITH (timestamp='ms') AS SELECT id, v, CAST({then} AS BIGINT) AS ms FROM gates EMIT CHANGES;
+CREATE STREAM {own}_further AS SELECT * FROM {own}_big EMIT CHANGES;
 """
 
 
@@ -118,10 +118,10 @@ def test_latency_begins_when_the_record_was_written_whatever_its_timestamp_colum
     server: ServerProcess, kafka: BrokerClient
 ) -> None:
     flights, gates, names = (kafka.create_topic() for _ in range(3))
-    text = TIMED.format(flights=flights, gates=gates, names=names, then=THEN)
+    own = kafka.unique("timed").replace("-", "_").upper()
+    text = TIMED.format(flights=flights, gates=gates, names=names, then=THEN, own=own)
     queries = [a["commandStatus"]["queryId"] for a in server.ksql(text) if "queryId" in a.get("commandStatus", {})]
     *timed, further = [str(id) for id in queries if id]
-    big = server.ksql("DESCRIBE big;")[0]["sourceDescription"]["topic"]
     for n in range(GOOD):
         kafka.send(flights, f"k{n}", {"ms": THEN + n, "v": n}, headers=[("trace", b"x")])
         kafka.send(gates, f"k{n}", {"v": n})
@@ -135,7 +135,7 @@ def test_latency_begins_when_the_record_was_written_whatever_its_timestamp_colum
         assert metrics[f"query_latency_seconds_bucket {query} 600.0"] == GOOD, query
     # Its topic has the times of 2013 and no others: that is no latency.
     assert metrics[f"query_latency_seconds_count {further}"] == 0
-    records = kafka.consume_all(big, GOOD)
+    records = kafka.consume_all(f"{own}_BIG", GOOD)
     assert {(record.timestamp // 1000, record.headers) for record in records} == {(THEN // 1000, (("trace", b"x"),))}
 
 

@@ -9,8 +9,9 @@ from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, TopicRecord
 
 pytestmark = pytest.mark.live
-# The windows of ten seconds that stream time closes at once; the last row of each test closes those before it.
-WINDOW = "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS)"
+# Windows of ten seconds that stream time closes at once.
+WINDOW = "TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS)"
+HOPPING = "HOPPING (SIZE 10 SECONDS, ADVANCE BY 5 SECONDS, RETENTION 1 HOUR, GRACE PERIOD 0 SECONDS)"
 
 
 def declare(server: EngineProcess, kafka: BrokerClient, partitions: int = 2) -> tuple[str, str]:
@@ -21,9 +22,10 @@ def declare(server: EngineProcess, kafka: BrokerClient, partitions: int = 2) -> 
     return name, topic
 
 
-def counting(name: str, emit: str, by: str = "'all'") -> str:
+def counting(name: str, emit: str, by: str = "'all'", window: str = WINDOW) -> str:
     """The statement that counts in windows, over all partitions unless `by` is the source's key."""
-    return f"CREATE TABLE {name}_T AS SELECT {by} AS g, COUNT(*) AS n FROM {name} {WINDOW} GROUP BY {by} EMIT {emit};"
+    selected = f"SELECT {by} AS g, COUNT(*) AS n FROM {name} WINDOW {window} GROUP BY {by} EMIT {emit}"
+    return f"CREATE TABLE {name}_T AS {selected};"
 
 
 def send(kafka: BrokerClient, topic: str, partition: int, times: Iterable[int]) -> None:
@@ -58,7 +60,10 @@ def test_a_window_that_is_closed_is_not_begun_again(server: EngineProcess, kafka
     assert windows(kafka.consume_all(f"{name}_T", 4)) == [(0, 1), (0, 2), (60_000, 1), (60_000, 2)]
 
 
-def test_rows_that_were_there_before_the_query_are_not_late(server: EngineProcess, kafka: BrokerClient) -> None:
+@pytest.mark.parametrize(("window", "step"), [(WINDOW, 10_000), (HOPPING, 5_000)])
+def test_rows_that_were_there_before_the_query_are_not_late(
+    server: EngineProcess, kafka: BrokerClient, window: str, step: int
+) -> None:
     """Whichever partition is read first: none of a backlog's rows is late for the reading of another partition."""
     name, topic = declare(server, kafka)
     first, second = range(1_000, 400_000, 1_000), range(1_500, 380_000, 500)
@@ -66,9 +71,9 @@ def test_rows_that_were_there_before_the_query_are_not_late(server: EngineProces
         for time in times:
             kafka.send(topic, f'"{partition}"', {"v": 1}, time, partition=partition)
     kafka.flush()
-    server.execute(counting(name, "FINAL"))
+    server.execute(counting(name, "FINAL", window=window))
     all_times = (*first, *second)
-    counts = {start: sum(start <= t < start + 10_000 for t in all_times) for start in range(0, 390_000, 10_000)}
+    counts = {start: sum(start <= t < start + 10_000 for t in all_times) for start in range(0, 389_001, step)}
     assert windows(kafka.consume_all(f"{name}_T", len(counts))) == list(counts.items())
 
 

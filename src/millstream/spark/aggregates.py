@@ -86,11 +86,21 @@ def grouped(rows: LazyFrame, node: Aggregate, run: AggregateRun) -> LazyFrame:
 
 def _starts(window: Window) -> str:
     """The starts of the windows that a row is in, one row for each, the earliest first."""
-    last = f"rowtime - rowtime % {window.advance}L"
+    last = _last_start(window)
     if window.advance == window.size:
         return f"({last})"
     first = f"greatest(0L, rowtime - {window.size}L + {window.advance}L)"
     return f"explode(sequence({first} - {first} % {window.advance}L, {last}, {window.advance}L))"
+
+
+def _last_start(window: Window) -> str:
+    """The start of the last window that a row is in."""
+    return f"rowtime - rowtime % {window.advance}L"
+
+
+def _is_last(window: Window) -> str:
+    """True for the last of a record's rows, one for each window."""
+    return f"wstart = {_last_start(window)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +373,7 @@ class _WindowFolds(_GroupFolds):
                 fixed_due=True,
             ),
             shared_clock=self.node.repartitions,
-            punctuation=Punctuation(closing, window.advance) if window.final else None,
+            punctuation=Punctuation(closing, window.advance, _is_last(window)) if window.final else None,
         )
 
     def _closed(self, window: Window) -> OperatorExpression:

@@ -48,11 +48,13 @@ class Expiry:
 class Punctuation:
     """When stream time is sent to the tasks that a row does not go to: at `first`, `first` + `step`, … (in ms).
 
-    No state may be due between these times. The frame has the columns clock, partition (int) and offset.
+    No state may be due between these times. The frame has the columns clock, partition (int) and offset. `last` is a
+    condition over it: whether a row is the last one of its record, which may be in several windows.
     """
 
     first: int
     step: int
+    last: str = "true"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Fold:
     reported to the processing log under `label` (`<query id>.<operator>`, with the frame's partition and offset) and
     changes nothing. `state` and `out` are types as Spark writes them, struct<…>; the fields of `out` are the result's
     columns. `subkey` (over row: binary) divides a group: each subkey has its own state, but they share the group's
-    task, and with it stream time. `shared_clock`: all partitions have one stream time (jvm/InputCatchUp.scala),
+    task, and with it stream time. `shared_clock`: all partitions have one stream time (jvm/StreamTimeLimit.scala),
     because rows of a group come from several. `table_input` names the input (table_bootstrap.table_input) whose rows
     have `side` 1 and which streams wait for at a start, "" for none. `punctuation`: when other tasks get stream time;
     without it, a task only knows the times of the rows it gets.
@@ -120,7 +122,8 @@ def _punctuated(rows: LazyFrame, by: Sequence[str], at: Punctuation) -> LazyFram
     columns = rows.frame().columns
     carried = ("partition", "clock", *(["side"] if "side" in columns else []), "offset")
     side = "side" if "side" in columns else "cast(null as int)"
-    call = f"ms_punctuate('{uuid4().hex}', {at.first}L, {at.step}L, partition, clock, {side}, offset, {', '.join(by)})"
+    row = f"partition, clock, {side}, offset, {at.last}, {', '.join(by)}"
+    call = f"ms_punctuate('{uuid4().hex}', {at.first}L, {at.step}L, {row})"
     rest = [c for c in columns if c not in carried]
     frame = rows.select(*rest, f"{call} as (t_partition, t_clock, t_side, t_offset, punctuation)")
     grouped = [f"if(punctuation is null, {c}, null) as {c}" if c in by else c for c in rest]

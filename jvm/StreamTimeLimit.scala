@@ -20,12 +20,12 @@ import org.apache.spark.sql.execution.SparkPlan
  * `behind` has those end offsets by input and partition. A partition is behind until a row or a punctuation arrives
  * with that offset or a later one. `clockOf` has the stream time of a partition from batch to batch.
  */
-final class InputCatchUp(behind: Map[InputPlace, Long], clockOf: InputPlace => StreamClock) {
+final class StreamTimeLimit(behind: Map[InputPlace, Long], clockOf: InputPlace => StreamClock) {
   private val ends = mutable.HashMap.from(behind)
   private var least = leastOf
 
   /** True if no partition is behind. */
-  def isDone: Boolean = ends.isEmpty
+  def isOff: Boolean = ends.isEmpty
 
   /** The latest stream time that may be used; Long.MaxValue for any, Long.MinValue for none. */
   def limit: Long = least
@@ -50,7 +50,7 @@ final class InputCatchUp(behind: Map[InputPlace, Long], clockOf: InputPlace => S
 /** A partition of an input of an operator: 0, for a join's right side 1. */
 final case class InputPlace(input: Int, partition: Int)
 
-object InputCatchUp {
+object StreamTimeLimit {
   /**
    * The partitions that are behind when a batch begins to read, with the offsets at which they ended when the run
    * began. None for an operator above another one: rows of a partition arrive in their order only at the first.
@@ -77,7 +77,7 @@ final class TaskStreamTime(states: StateMap[_], behind: Map[InputPlace, Long]) {
   import TaskStreamTime._
 
   private val (time, greatest) = (states.clock(Time), states.clock(Greatest))
-  private val catchUp = new InputCatchUp(behind, place => states.clock(ofPartition(place.partition)))
+  private val timeLimit = new StreamTimeLimit(behind, place => states.clock(ofPartition(place.partition)))
   advance()
 
   /** Stream time after a row that has none. */
@@ -85,16 +85,16 @@ final class TaskStreamTime(states: StateMap[_], behind: Map[InputPlace, Long]) {
 
   /** Stream time after a row with the stream time of its own partition; null if there is none yet. */
   def advance(partition: Int, offset: Long, clock: Long): java.lang.Long =
-    if (catchUp.isDone) time.advance(clock)
+    if (timeLimit.isOff) time.advance(clock)
     else {
       greatest.advance(clock)
-      catchUp.arrived(InputPlace(0, partition), offset, clock)
+      timeLimit.arrived(InputPlace(0, partition), offset, clock)
       advance()
       time.time
     }
 
   private def advance(): Unit =
-    if (greatest.time != null && catchUp.limit != Long.MinValue) time.advance(Math.min(greatest.time, catchUp.limit))
+    if (greatest.time != null && timeLimit.limit != Long.MinValue) time.advance(Math.min(greatest.time, timeLimit.limit))
 }
 
 object TaskStreamTime {
