@@ -1,7 +1,5 @@
 package org.apache.spark.sql.millstream
 
-import java.util.concurrent.ConcurrentHashMap
-
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
@@ -46,18 +44,11 @@ object LazyFrames {
   }
 
   // The queries of a server have many texts in common: names of columns, formats, conditions of the processing log.
-  private val Kept = 4096
-  private val known = new ConcurrentHashMap[String, Expression]
+  private val expressions = new Memo[(SparkSession, String), Expression](
+    { case (session, text) => SparkInternals.parsed(session, text) }, most = 4096)
 
   /** A text's expression, not analysed. */
-  def parsed(session: SparkSession, text: String): Expression = {
-    val found = known.get(text)
-    val expression = if (found != null) found else SparkInternals.parsed(session, text)
-    if (found == null) {
-      if (known.size >= Kept) known.clear()
-      known.put(text, expression)
-    }
+  def parsed(session: SparkSession, text: String): Expression =
     // An alias has an identity: two plans, and two places of one plan, must not share it.
-    expression.transform { case alias: Alias => Alias(alias.child, alias.name)() }
-  }
+    expressions((session, text)).transform { case alias: Alias => Alias(alias.child, alias.name)() }
 }

@@ -48,7 +48,8 @@ class RowReader:
     def __init__(self, types: Sequence[SqlType]) -> None:
         self._names = [f"C{i}" for i in range(len(types))]
         self._converted = [(i, type) for i, type in enumerate(types) if type not in _UNCHANGED]
-        self._loads = _exact if any(map(_has_decimals, types)) else _fast
+        has_decimals = any(isinstance(part, Decimal) for type in types for part in type.walk())
+        self._loads = _exact if has_decimals else _fast
 
     def __call__(self, record: bytes, tombstone: bool = False) -> list[Any]:
         """The row in the REST API's JSON."""
@@ -57,15 +58,6 @@ class RowReader:
         for i, type in self._converted:
             row[i] = shown(row[i], type)
         return Tombstone(row) if tombstone else row
-
-
-def _has_decimals(type: SqlType) -> bool:
-    match type:
-        case Array(inner) | Map(_, inner):
-            return _has_decimals(inner)
-        case Struct(fields):
-            return any(_has_decimals(field.type) for field in fields)
-    return isinstance(type, Decimal)
 
 
 def _exact(text: bytes) -> Any:
