@@ -135,6 +135,7 @@ def shared_server(
         "millstream.server.id": "one",
         "millstream.data.dir": str(folder / "data"),
         "millstream.slots": "64",
+        "ksql.server.command.response.timeout.ms": "600000",
         "millstream.batch.duration": "20 seconds",
         "auto.offset.reset": "earliest",
         "ksql.schema.registry.url": proxy.url,

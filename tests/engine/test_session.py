@@ -1,9 +1,12 @@
 """SET, UNSET, DEFINE and UNDEFINE, and which properties a session may set."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from millstream.engine.api import Request, RequestFailed
-from millstream.engine.execute import check_count
+from millstream.engine.execute import check_count, statements
 from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
 from millstream.model.settings import SettingRefused, effective
@@ -97,3 +100,19 @@ def test_a_request_has_a_bound_of_statements() -> None:
     check_count("SELECT '" + ";" * 2000 + "';", SERVER)
     with pytest.raises(StatementError, match="the request has 1001 statements, and may have 1000"):
         check_count("SHOW STREAMS;" * 1001, SERVER)
+
+
+def test_a_statement_waits_for_the_one_before_it_to_be_executed() -> None:
+    """A statement may be answered before it is executed (QUEUED); the next one may depend on it."""
+    executed = 7
+    follower: Any = SimpleNamespace(wait=lambda position, seconds: executed >= position)
+    engine: Any = SimpleNamespace(follower=follower, state=SimpleNamespace(catalog=SimpleNamespace(types={})))
+    request_session = session()
+    parsed = statements("SHOW TOPICS; SHOW QUERIES; SHOW STREAMS;", request_session, engine)
+    assert next(parsed).text == "SHOW TOPICS;"
+    request_session.sequence = 6
+    assert next(parsed).text == "SHOW QUERIES;"
+    request_session.sequence = 7
+    with pytest.raises(RequestFailed) as refused:
+        next(parsed)
+    assert refused.value.code == 50301

@@ -41,6 +41,7 @@ def begin(
             "millstream.server.id": name,
             "millstream.data.dir": str(folder / "data"),
             "millstream.slots": "32",
+            "ksql.server.command.response.timeout.ms": "600000",
             "millstream.batch.duration": "2 seconds",
             "auto.offset.reset": "earliest",
             **properties,

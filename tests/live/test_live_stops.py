@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
+import httpx
 import pytest
 
 from support.engine_process import EngineProcess
@@ -135,3 +136,26 @@ def test_a_query_that_is_replaced_repeats_no_row_of_the_old_sql(
 
 def values(kafka: BrokerClient, topic: str) -> list[int]:
     return [r.json["V"] for r in kafka.consume_all(topic, kafka.ends(topic))]  # type: ignore[index]
+
+
+def test_a_statement_that_takes_longer_than_the_response_timeout_is_queued(
+    server: RestartedServer, kafka: BrokerClient, name: str
+) -> None:
+    """As in ksqlDB: the client is told that it is logged, and /status shows when it is done."""
+    timeout = "ksql.server.command.response.timeout.ms"
+    server.now.execute(DECLARED.format(name=name))
+    (id,) = [q["id"] for q in server.now.execute("SHOW QUERIES;")[0]["queries"] if f"{name}_COPY_" in q["id"]]
+    wait_for(lambda: server.now.state(id) == "RUNNING", "a running query", PATIENCE)
+    server.now.execute(f"ALTER SYSTEM '{timeout}'='1';")
+    try:
+        (paused,) = server.now.execute(f"PAUSE {id};")
+    finally:
+        server.now.execute(f"ALTER SYSTEM '{timeout}'='600000';")
+    assert paused["commandStatus"] == {
+        "status": "QUEUED",
+        "message": "Statement written to command topic",
+        "queryId": None,
+    }
+    url = f"{server.now.rest()}/status/{paused['commandId']}"
+    wait_for(lambda: httpx.get(url).json()["status"] == "SUCCESS", "the end of PAUSE", PATIENCE)
+    assert server.now.state(id) == "PAUSED"

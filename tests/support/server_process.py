@@ -27,6 +27,7 @@ class ServerProcess:
         properties = {
             "millstream.server.id": name,
             "millstream.slots": "64",
+            "ksql.server.command.response.timeout.ms": "600000",
             "auto.offset.reset": "earliest",
             "ksql.query.retry.backoff.initial.ms": "1000",
             **settings,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from millstream.engine import commands, topics
-from millstream.engine.api import Entity, RequestFailed
+from millstream.engine.api import Entity
 from millstream.engine.commands import Command
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import build
@@ -12,6 +12,7 @@ from millstream.engine.kafka import Offsets
 from millstream.engine.slots import check_slots
 from millstream.engine.spark_runtime import SAVEPOINT
 from millstream.engine.state import (
+    QUEUED,
     AppliedCommand,
     EngineState,
     applied,
@@ -25,12 +26,12 @@ from millstream.plan.statements import outcome
 from millstream.plan.steps import Outcome, SetTasks, StartQuery
 from millstream.syntax import tree
 
-PATIENCE = 60.0
-CATCH_UP_TIMEOUT = 50301
+RESPONSE_TIMEOUT = "ksql.server.command.response.timeout.ms"
 
 
 def change(context: StatementContext, engine: EngineContext) -> Entity:
-    """Execute a statement that changes the catalog; returns its entity.
+    """Execute a statement that changes the catalog; returns its entity: its status is QUEUED if it is logged, but not
+    executed within RESPONSE_TIMEOUT.
 
     Raises StatementError if it is not valid, KafkaException if it cannot be appended to the log.
     """
@@ -81,18 +82,19 @@ def _starts(result: Outcome, settings: Mapping[str, str], engine: EngineContext)
 
 
 def _entity(context: StatementContext, command: Command, offset: int, engine: EngineContext) -> Entity:
-    done = _wait(offset, engine)
+    context.session.sequence = offset
+    done = _wait(offset, engine, int(context.settings[RESPONSE_TIMEOUT]) / 1000)
     if done is None:
-        message = "the command is logged but not yet executed; /status shows its progress"
-        raise RequestFailed(CATCH_UP_TIMEOUT, message, context.text)
+        engine.queue(command.path, offset)
+        return build.current_status(context.text, command.path, QUEUED, offset)
     if done.failure is not None:
         raise done.failure
     path = done.outcome.path if done.outcome else command.path
     return build.current_status(context.text, path, done.state.statuses[path], offset)
 
 
-def _wait(offset: int, engine: EngineContext) -> AppliedCommand | None:
-    return engine.follower.result(offset) if engine.follower.wait(offset + 1, PATIENCE) else None
+def _wait(offset: int, engine: EngineContext, seconds: float) -> AppliedCommand | None:
+    return engine.follower.result(offset) if engine.follower.wait(offset + 1, seconds) else None
 
 
 def control(context: StatementContext, engine: EngineContext) -> Entity:

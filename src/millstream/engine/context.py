@@ -13,7 +13,7 @@ from millstream.engine.push_subscriptions import PushSubscriptions
 from millstream.engine.schemas import RegistryAccess
 from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import SparkRuntime
-from millstream.engine.state import EngineState
+from millstream.engine.state import QUEUED, CommandStatus, EngineState
 from millstream.engine.supervisor import Supervisor
 from millstream.services.loop import Loops
 from millstream.syntax import tree
@@ -41,7 +41,8 @@ class EngineContext:
 
     `at_start` are the settings that the server has started with, `configuration` the names of those in its
     configuration, `name` its own name, `host` its address (host:port), `url` that with its scheme, `log_topic` the
-    topic of the processing log, `confinement` what Python functions may not do on this machine. `connect` is None
+    topic of the processing log, `queued` the offsets of commands by path whose statements were answered before they
+    were executed, `confinement` what Python functions may not do on this machine. `connect` is None
     if no Kafka Connect is configured.
     """
 
@@ -66,12 +67,30 @@ class EngineContext:
     subscriptions: PushSubscriptions
     close: Callable[[], None]
     push: dict[str, "ClosableQuery"] = field(default_factory=dict)
+    queued: dict[str, int] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def state(self) -> EngineState:
         """The state that the command log results in so far."""
         return self.follower.state
+
+    @property
+    def statuses(self) -> Mapping[str, CommandStatus]:
+        """The status of the latest command of each path."""
+        state = self.state
+        self._forget_executed(state.position)
+        return {**state.statuses, **dict.fromkeys(list(self.queued), QUEUED)}
+
+    def queue(self, path: str, offset: int) -> None:
+        """The status of a path is QUEUED until the command at `offset` is executed."""
+        self._forget_executed(self.state.position)
+        self.queued[path] = offset
+
+    def _forget_executed(self, position: int) -> None:
+        for path, offset in list(self.queued.items()):
+            if offset < position:
+                self.queued.pop(path, None)
 
     @property
     def server(self) -> Mapping[str, str]:

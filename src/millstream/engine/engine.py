@@ -204,13 +204,13 @@ class MillstreamEngine:
     def status(self, command_id: str) -> Entity | None:
         """The status of a command by its id, type/name/action; None if it is unknown."""
         desired = _plain(command_id)
-        matching = (status for path, status in self._context.state.statuses.items() if _plain(path) == desired)
+        matching = (status for path, status in self._context.statuses.items() if _plain(path) == desired)
         status = next(matching, None)
         return None if status is None else build.status_body(status)
 
     def statuses(self) -> dict[str, str]:
         """The state of every command, by its id."""
-        return {path: status.state for path, status in self._context.state.statuses.items()}
+        return {path: status.state for path, status in self._context.statuses.items()}
 
     def is_valid_property(self, name: str) -> bool:
         """True if a session may set the property. Raises RequestFailed with 40000 and the reason if not."""

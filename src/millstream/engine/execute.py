@@ -48,7 +48,6 @@ CHANGING = (
 def execute(request: Request, engine: EngineContext) -> list[Entity]:
     """Execute the statements of a request; returns the entities of those that have one. Raises RequestFailed."""
     session = RequestSession(request, engine.server)
-    catch_up(request.sequence, engine)
     done: list[Entity] = []
     with refusals(lambda: request.text, done):
         for context in statements(request.text, session, engine):
@@ -63,11 +62,12 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
 def statements(text: str, session: RequestSession, engine: EngineContext) -> Iterator[StatementContext]:
     """The statements of a text, each parsed after the one before it was executed; checks the size of each.
 
-    Raises StatementError.
+    Raises StatementError, RequestFailed 50301 if the one before it is still not executed.
     """
     check_count(text, session.settings)
     replaced = session.variables if is_on(session.settings, "ksql.variable.substitution.enable") else {}
     for parsed in split(text, variables=replaced):
+        catch_up(session.sequence, engine)
         limits.check(parsed.statement, session.settings, engine.state.catalog.types)
         yield StatementContext(parsed.statement, parsed.text, session)
 

@@ -20,6 +20,8 @@ class RequestSession:
     def __init__(self, request: Request, server: Mapping[str, str]) -> None:
         """Raises RequestFailed if a property of the request cannot be set."""
         self.server = server
+        # The number of the command that must be executed before the next statement.
+        self.sequence = request.sequence
         self.variables: dict[str, str] = {}
         self._written: dict[str, str] = {}
         self.properties: dict[str, str] = {}

@@ -68,11 +68,15 @@ class DesiredQuery:
 
 @dataclass(frozen=True, slots=True)
 class CommandStatus:
-    """The outcome of a command: `state` is SUCCESS or ERROR."""
+    """The outcome of a command: `state` is SUCCESS or ERROR; of one that is not executed yet: see QUEUED."""
 
     state: str
     message: str
     query_id: str | None = None
+
+
+# Of a command that is logged and not yet executed, in the words of ksqlDB.
+QUEUED = CommandStatus("QUEUED", "Statement written to command topic")
 
 
 @dataclass(frozen=True, slots=True)

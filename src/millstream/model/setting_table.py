@@ -212,6 +212,13 @@ _KSQL = (
         "whether push queries that share consumers give continuation tokens, after which another goes on",
         _flag,
     ),
+    _server(
+        "ksql.server.command.response.timeout.ms",
+        "60000",
+        "for how long a statement that changes something waits to be executed; then its answer has the status QUEUED",
+        _positive,
+        alterable=True,
+    ),
     _session("ksql.query.retry.backoff.initial.ms", "1000", "the first wait before a failed query starts again", _wait),
     _session("ksql.query.retry.backoff.max.ms", "900000", "the longest such wait", _wait),
     _session("ksql.query.error.max.queue.size", "10", "how many errors of a query are kept", _count),
