@@ -1,5 +1,6 @@
 package org.apache.spark.sql.millstream
 
+import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.util.Arrays
 
 /** A growing byte buffer that is reused from record to record: `clear` empties it. Not thread-safe. */
@@ -9,6 +10,8 @@ class ByteOut {
 
   def clear(): Unit = size = 0
   def toBytes: Array[Byte] = Arrays.copyOf(bytes, size)
+  /** A character for each byte. Python gets it a hundred times faster than an array, which Py4J decodes byte by byte. */
+  def toText: String = new String(bytes, 0, size, ISO_8859_1)
 
   def byte(b: Int): Unit = { room(1); bytes(size) = b.toByte; size += 1 }
 

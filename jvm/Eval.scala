@@ -1,5 +1,6 @@
 package org.apache.spark.sql.millstream
 
+import java.nio.charset.StandardCharsets.ISO_8859_1
 
 import com.fasterxml.jackson.core.JsonToken.{END_ARRAY, START_ARRAY}
 
@@ -95,10 +96,13 @@ class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[Intern
   private var states: Seq[DriverStateMap[_]] = Nil
 
   /** From `[[…], …]` to `[[[…], …], …]`: the output rows of each input row. Throws what the expressions throw. */
-  def run(rows: Array[Byte]): Array[Byte] = run(rows, Array.emptyByteArray)
+  def run(rows: Array[Byte]): String = run(rows, Array.emptyByteArray)
 
-  /** The same, where row i enters at input `entering(i)`; at the first input if `entering` is shorter. */
-  def run(rows: Array[Byte], entering: Array[Byte]): Array[Byte] = synchronized {
+  /**
+   * The same, where row i enters at input `entering(i)`; at the first input if `entering` is shorter. The result is
+   * bytes as text (ByteOut.toText).
+   */
+  def run(rows: Array[Byte], entering: Array[Byte]): String = synchronized {
     val text = new JsonOut
     var number = 0
     val parser = JsonFieldReader.factory.createParser(rows)
@@ -114,7 +118,7 @@ class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[Intern
       number += 1
     }
     text.byte(']')
-    text.toBytes
+    text.toText
   }
 
   def apply(row: InternalRow, input: Int): Iterator[InternalRow] =
@@ -154,22 +158,22 @@ class OneRecord(text: String) {
   private val writer = new JsonObjectWriter(spec.columns)
   private val reader = JsonFieldReader.of(spec.columns)
 
-  /** Decodes bytes to `{"value": {…}, "error": …}` with the user's names. */
-  def decode(bytes: Array[Byte]): Array[Byte] = synchronized {
+  /** Decodes bytes to `{"value": {…}, "error": …}` with the user's names, as text (ByteOut.toText). */
+  def decode(bytes: Array[Byte]): String = synchronized {
     val row = read(bytes)
     val out = new JsonOut
     if (!row.isNullAt(1)) { out.ascii("{\"error\":"); out.text(row.getUTF8String(1)) }
     else if (row.isNullAt(0)) out.ascii("{\"value\":null")
     else { out.ascii("{\"value\":"); writer.fields(row.getStruct(0, spec.columns.shapes.size), out) }
     out.byte('}')
-    out.toBytes
+    out.toText
   }
 
   /**
    * Encodes rows, given as lines of JSON. The result has for each row its length and its bytes. A length of -1 is a
-   * null payload; -2 is followed by the length and the text of an error.
+   * null payload; -2 is followed by the length and the text of an error. All that as text (ByteOut.toText).
    */
-  def encodeAll(lines: Array[Byte]): Array[Byte] = {
+  def encodeAll(lines: Array[Byte]): String = {
     val bytes = new java.io.ByteArrayOutputStream(lines.length)
     val out = new java.io.DataOutputStream(bytes)
     def sized(data: Array[Byte]): Unit = { out.writeInt(data.length); out.write(data) }
@@ -182,7 +186,7 @@ class OneRecord(text: String) {
       } catch { case bad: BadRecord => out.writeInt(-2); sized(bad.getMessage.getBytes("UTF-8")) }
       from = end + 1
     }
-    bytes.toByteArray
+    bytes.toString(ISO_8859_1)
   }
 
   /** Encodes one row, given as JSON with the user's names; throws BadRecord. */

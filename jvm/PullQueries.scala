@@ -1,6 +1,7 @@
 package org.apache.spark.sql.millstream
 
 import java.io.ByteArrayOutputStream
+import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.util.{List => JavaList}
 
 import scala.jdk.CollectionConverters._
@@ -56,8 +57,8 @@ object PullQueries {
 final class PullAnswer(root: PullOperator, run: PullRun) {
   private lazy val rows = root.rows(run)
 
-  /** The next rows, at most `most`, one a line; empty at the end. Throws PullRefused if a limit is exceeded. */
-  def next(most: Int): Array[Byte] = {
+  /** The next rows, at most `most`, one a line, as text (ByteOut.toText); empty at the end. Throws PullRefused. */
+  def next(most: Int): String = {
     val lines = new ByteArrayOutputStream
     var count = 0
     while (count < most && rows.hasNext) {
@@ -65,7 +66,7 @@ final class PullAnswer(root: PullOperator, run: PullRun) {
       lines.write('\n')
       count += 1
     }
-    lines.toByteArray
+    lines.toString(ISO_8859_1)
   }
 
   /** Make the query end at its next check of the deadline; any thread may call it. */

@@ -1,6 +1,5 @@
 """Push queries that share a consumer: who gets which rows, who is ended, and what is freed, over a topic in memory."""
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -157,7 +156,7 @@ class MemoryTopic:
             self.evaluated.append(len(records))
             if prepared == V and any(record.value == FAILING for record in records):
                 raise self.cause
-            return [[(json.dumps({"C0": int(record.value or 0)}).encode(), False)] for record in records]
+            return [[[int(record.value or 0), False]] for record in records]
 
         return evaluate
 

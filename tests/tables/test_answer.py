@@ -14,8 +14,9 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.types import BIGINT, INTEGER, Decimal, SqlType
 from millstream.plan.pull_queries import PullPlan
 from millstream.plan.relational import scanned
-from millstream.spark.bounded import Bounded, record_values
+from millstream.spark.bounded import Bounded
 from millstream.spark.relational import RelationalQueries
+from millstream.spark.types import json_reader
 from millstream.tables.answer import NoSuchKey, TableReader, _as_key
 from millstream.tables.images import wire
 from millstream.tables.keys import keys_of
@@ -135,8 +136,8 @@ def test_an_image_gives_what_the_store_gives(
     assert node is not None
     image.apply(b"".join(wire(change, stored) for change in store.between(None, None)))
     answered = queries.answer(node, [image.snapshot()], 60_000, 2**24)
-    width = len(plan.plan.columns)
-    assert [record_values(row, width) for row in answered] == [*rows(plan, store, spark)]
+    read = json_reader([column.type for column in plan.plan.schema])
+    assert [[*read(row).values()] for row in answered] == [*rows(plan, store, spark)]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,9 @@
 """Conversion of rows between Spark's JSON, the REST API's JSON, and values for columns."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal as Number
 from typing import Any
-
-import orjson
 
 from millstream.analysis import text_conversions
 from millstream.engine.api import Tombstone
@@ -27,6 +24,7 @@ from millstream.model.types import (
     SqlType,
     Struct,
 )
+from millstream.spark.types import json_reader
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_MS = 86_400_000
@@ -47,30 +45,26 @@ class RowReader:
 
     def __init__(self, types: Sequence[SqlType]) -> None:
         self._names = [f"C{i}" for i in range(len(types))]
-        self._converted = [(i, type) for i, type in enumerate(types) if type not in _UNCHANGED]
-        has_decimals = any(isinstance(part, Decimal) for type in types for part in type.walk())
-        self._loads = _exact if has_decimals else _fast
+        self._show, self._read = RowConverter(types), json_reader(types)
 
     def __call__(self, record: bytes, tombstone: bool = False) -> list[Any]:
         """The row in the REST API's JSON."""
-        values = self._loads(record)
-        row = [values.get(name) for name in self._names]
-        for i, type in self._converted:
-            row[i] = shown(row[i], type)
+        values = self._read(record)
+        row = self._show([values.get(name) for name in self._names])
         return Tombstone(row) if tombstone else row
 
 
-def _exact(text: bytes) -> Any:
-    """A JSON document, with all digits of its fractions."""
-    return json.loads(text, parse_float=Number)
+class RowConverter:
+    """Converts rows of some types from the form of types.to_wire to the REST API's JSON. It is thread-safe."""
 
+    def __init__(self, types: Sequence[SqlType]) -> None:
+        self._converted = [(i, type) for i, type in enumerate(types) if type not in _UNCHANGED]
 
-def _fast(text: bytes) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        # Text with half of a surrogate pair.
-        return json.loads(text)
+    def __call__(self, row: list[Any]) -> list[Any]:
+        """The row, converted in place."""
+        for i, type in self._converted:
+            row[i] = shown(row[i], type)
+        return row
 
 
 def shown_row(values: Sequence[Any], types: Sequence[SqlType]) -> list[Any]:

@@ -24,9 +24,9 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from millstream.engine.api import RequestFailed, RowBatch
+from millstream.engine.api import RequestFailed, RowBatch, Tombstone
 from millstream.engine.kafka import ERROR_UNKNOWN, Bounds, Positions
-from millstream.engine.rows import RowReader
+from millstream.engine.rows import RowConverter
 from millstream.plan.nodes import ClientOutput
 from millstream.services.loop import Loop, attempt
 from millstream.spark.bounded import AnswerRow, Record
@@ -254,7 +254,7 @@ class SharedEvaluation:
     def __init__(self, plan: ClientOutput, id: str, access: PushAccess) -> None:
         self.plan, self.id, self._access = plan, id, access
         self.subscriptions: set[PushSubscription] = set()
-        self._read = RowReader([column.type for column in plan.schema])
+        self._show = RowConverter([column.type for column in plan.schema])
         self._preparing = threading.Lock()
         self._evaluate: Evaluate | None = None
         self._released = False
@@ -292,8 +292,13 @@ class SharedEvaluation:
         """The rows of these records alone; may be called by any thread once it is prepared. Raises EvaluationFailed."""
         assert self._evaluate is not None
         answers = self._evaluate(records) if records else ()
-        groups = [[self._read(value or b"{}", gone) for value, gone in answer] for answer in answers]
+        groups = [[self._shown(row) for row in answer] for answer in answers]
         return EvaluatedBatch(records, groups, RowBatch((row for rows in groups for row in rows), after), after)
+
+    def _shown(self, answer: AnswerRow) -> Row:
+        is_tombstone = answer.pop()
+        row = self._show(answer)
+        return Tombstone(row) if is_tombstone else row
 
     def hold(self, records: Sequence[Record]) -> None:
         """Keep records until the plan is prepared."""

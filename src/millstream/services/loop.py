@@ -40,6 +40,9 @@ class LoopHealth:
     fatal: bool = False
 
 
+WELL = LoopHealth()
+
+
 class Loop(Generic[R]):
     """A background loop: `step` is called repeatedly with the resource that `resource` opens, until `stop`.
 
@@ -85,7 +88,7 @@ class Loop(Generic[R]):
         """The loop's current state."""
         now, error, since = self._clock(), self._error, self._failing_since
         if self._closing.is_set():
-            return LoopHealth()
+            return WELL
         if since is not None and error is not None:
             seconds = now - since
             too_long = seconds > HOPELESS_AFTER and not isinstance(error, self._outages)
@@ -93,7 +96,7 @@ class Loop(Generic[R]):
         turn = now - self._step_began
         if turn > STUCK_AFTER:
             return LoopHealth(f"has not finished one step for {turn:.0f} s", turn, True)
-        return LoopHealth()
+        return WELL
 
     def _run(self) -> None:
         pause = FIRST_PAUSE

@@ -1,11 +1,9 @@
 """Bounded runs: the same plans over a list of records, without a broker or a Spark job."""
 
-import json
 import threading
-from binascii import a2b_base64, b2a_base64
+from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal as Number
 from functools import cache
 from typing import Any
 
@@ -23,14 +21,15 @@ from millstream.spark.codec import one_record
 from millstream.spark.evaluate import Evaluator, evaluate, failures, leaf
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import to_sql
+from millstream.spark.types import json_reader
 
 # The name of a pull query on a table in the processing log, and how many prepared plans are cached.
 PULL = "PULL"
 PREPARED = 200
 _TYPES: tuple[SqlType, ...] = (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGINT)
 _PLAIN: dict[SqlType, type] = {BOOLEAN: bool, INTEGER: int, BIGINT: int, STRING: str}
-# A row of an answer as pipeline.as_records writes it, and whether it is a tombstone.
-AnswerRow = tuple[bytes | None, bool]
+# The values of a row of an answer in the form of types.to_wire, and at its end whether it is a tombstone.
+AnswerRow = list[Any]
 # A side of a record by its columns; None for null.
 Row = dict[str, Any] | None
 _NAMED_HEADERS = "transform(headers, h -> named_struct('key', h.F0, 'value', h.F1)) as headers"
@@ -72,7 +71,7 @@ class Bounded:
 
     def __init__(self, session: SparkSession, compiled: bool = True) -> None:
         self._session, self._compiled = session, compiled
-        self._answering: dict[ClientOutput, Evaluator] = {}
+        self._answering: dict[ClientOutput, Answering] = {}
         self._lock = threading.Lock()
 
     def run(self, step: StartQuery, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
@@ -94,15 +93,12 @@ class Bounded:
 
         Records that cannot be read are written to the processing log of PULL. A prepared plan is cached.
         """
-        evaluator, width = self._answering.get(plan) or self._prepared(plan), len(plan.columns)
-        return lambda records: [
-            record_values(row[0], width) for rows in evaluator([_wire(r) for r in records]) for row in rows
-        ]
+        answering = self._answering.get(plan) or self._prepared(plan)
+        return lambda records: [row[:-1] for rows in answering(records) for row in rows]
 
-    def _prepared(self, plan: ClientOutput) -> Evaluator:
+    def _prepared(self, plan: ClientOutput) -> "Answering":
         answered = pipeline.answered(plan, lambda read: record_frame(self._session), PULL).where("not tombstone")
-        records = pipeline.as_records(answered, plan).select("value")
-        prepared = Evaluator(records.frame(), _TYPES, (BYTES,))
+        prepared = Answering(pipeline.in_columns(answered, plan), plan)
         with self._lock:
             while len(self._answering) >= PREPARED:
                 del self._answering[next(iter(self._answering))]
@@ -118,9 +114,7 @@ class Bounded:
         """
         with failures():
             answered = pipeline.answered(plan, lambda read: record_frame(self._session), query, only_changes=True)
-            frame = pipeline.as_records(answered, plan).select("key", "value").frame()
-        evaluator = Evaluator(frame, _TYPES, (BYTES, BYTES), compiled=False)
-        return lambda records: _answer_rows(evaluator.in_json(_records_in_json(records)))
+            return Answering(pipeline.in_columns(answered, plan), plan, compiled=False)
 
     def values(self, meanings: Sequence[TypedExpression]) -> tuple[Any, ...]:
         """The values of expressions without columns. Raises EvaluationFailed."""
@@ -147,6 +141,21 @@ class Bounded:
         return key, one_record(pipeline.side_spec(source.value, values, "V"), values).decode(record.value)
 
 
+class Answering:
+    """From records to the answer rows of each, of a plan; thread-safe. Constructor and calls raise EvaluationFailed."""
+
+    def __init__(self, rows: LazyFrame, plan: ClientOutput, compiled: bool = True) -> None:
+        """`rows`: pipeline.in_columns of the plan over a `record_frame`; `compiled`: see Evaluator."""
+        types = [column.type for column in plan.schema]
+        self._evaluator = Evaluator(rows.frame(), _TYPES, (*types, BOOLEAN), compiled)
+        self._read = json_reader(types)
+
+    def __call__(self, records: Sequence[Record]) -> list[list[AnswerRow]]:
+        """The rows of each record."""
+        answers: list[list[AnswerRow]] = self._read(self._evaluator.in_json(_records_in_json(records)))
+        return answers
+
+
 def _records_in_json(records: Sequence[Record]) -> bytes:
     """Rows of _TYPES, as an Evaluator converts them, at a tenth of the time."""
     return orjson.dumps([_record_in_json(record) for record in records])
@@ -160,20 +169,6 @@ def _record_in_json(record: Record) -> list[Any]:
 
 def _base64(data: bytes | None) -> str | None:
     return None if data is None else b2a_base64(data, newline=False).decode()
-
-
-def _answer_rows(text: bytes) -> list[list[AnswerRow]]:
-    """Answer rows from the key and value in base64 of each row."""
-    return [
-        [(None if value is None else a2b_base64(value), key is not None) for key, value in rows]
-        for rows in orjson.loads(text)
-    ]
-
-
-def record_values(record: bytes, width: int) -> list[Any]:
-    """The values of a row that pipeline.as_records has written, in the form of types.to_wire."""
-    values = json.loads(record, parse_float=Number)
-    return [values.get(f"C{i}") for i in range(width)]
 
 
 def record_frame(session: SparkSession) -> LazyFrame:

@@ -118,7 +118,7 @@ class OneRecord:
 
         Raises UnreadableRecord.
         """
-        answer = json.loads(bytes(self._codec.decode(data)), parse_float=Decimal)
+        answer = json.loads(jvm.bytes_of(self._codec.decode(data)), parse_float=Decimal)
         if "error" in answer:
             raise UnreadableRecord(answer["error"])
         row = answer["value"]
@@ -139,7 +139,7 @@ class OneRecord:
     def encode_all(self, rows: Sequence[Mapping[str, Any]]) -> list[bytes | UnreadableRecord | None]:
         """The bytes of many rows, encoded in one call; for a row that cannot be encoded, the error."""
         wire = ({c.name: to_wire(row.get(c.name), c.type) for c in self._columns} for row in rows)
-        answer = io.BytesIO(bytes(self._codec.encodeAll("\n".join(map(json.dumps, wire)).encode())))
+        answer = io.BytesIO(jvm.bytes_of(self._codec.encodeAll("\n".join(map(json.dumps, wire)).encode())))
         return [_sized(answer) for _ in rows]
 
 

@@ -69,7 +69,7 @@ class Evaluator:
     def in_json(self, rows: bytes, leaves: bytes = b"") -> bytes:
         """The same for an array of rows to an array of arrays of rows, arrays of values in the form of to_wire."""
         with failures():
-            return bytes(self._eval.run(rows, leaves))
+            return jvm.bytes_of(self._eval.run(rows, leaves))
 
     def _row(self, wire: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(from_wire(v, t) for v, t in zip(wire, self._result, strict=True))

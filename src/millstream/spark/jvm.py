@@ -85,6 +85,11 @@ def _java_class(java: Any, name: str) -> Any:
     return reduce(getattr, name.split("."), java)
 
 
+def bytes_of(text: str) -> bytes:
+    """The bytes that the module returns as text (jvm/ByteOut.scala): Py4J decodes an array of bytes one by one."""
+    return text.encode("latin-1")
+
+
 def machine(session: SparkSession) -> Any:
     """The gateway's view of the driver's JVM."""
     return session._jvm

@@ -98,15 +98,23 @@ def as_records(rows: LazyFrame, plan: ClientOutput) -> LazyFrame:
     """Answered rows as records for the sink: JSON in the value; the key marks tombstones."""
     columns = [Column(f"C{i}", c.type) for i, c in enumerate(plan.schema)]
     document = spec(Serde("JSON", wrap=True), columns)
-    # A null value deletes a row of a table; in a stream it is not a row.
-    rows = rows.where("not tombstone") if plan.kind is RelationKind.STREAM else rows
-    encoded = rows.select(f"{encode('row', document)} as v", "tombstone", "rowtime")
+    encoded = _changes(rows, plan).select(f"{encode('row', document)} as v", "tombstone", "rowtime")
     return encoded.select(
         f"if(tombstone, X'{TOMBSTONE.hex()}', null) as key",
         "v.bytes as value",
         "greatest(rowtime, 0L) as rowtime",
         "cast(null as array<struct<key: string, value: binary>>) as headers",
     )
+
+
+def in_columns(rows: LazyFrame, plan: ClientOutput) -> LazyFrame:
+    """Answered rows in the columns C0 …, and whether a row is a `tombstone`."""
+    return _changes(rows, plan).select(*(f"row.V{i} as C{i}" for i in range(len(plan.columns))), "tombstone")
+
+
+def _changes(rows: LazyFrame, plan: ClientOutput) -> LazyFrame:
+    """Answered rows: a null value deletes a row of a table; in a stream it is not a row."""
+    return rows.where("not tombstone") if plan.kind is RelationKind.STREAM else rows
 
 
 def table_rows(source: Source, records: Records, query: str) -> LazyFrame:

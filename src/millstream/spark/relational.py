@@ -109,7 +109,7 @@ class RelationalQueries:
 
     def _next(self, running: Any) -> list[bytes]:
         with failures():
-            return bytes(running.next(BATCH)).splitlines()
+            return jvm.bytes_of(running.next(BATCH)).splitlines()
 
     def _idle_root(self, node: RelationalNode) -> Any | None:
         with self._lock:

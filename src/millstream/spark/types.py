@@ -1,10 +1,12 @@
 """SQL types as Spark's types, and values in the text forms that cross the border to the JVM."""
 
 import base64
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
+import orjson
 from pyspark.sql import types as spark
 
 from millstream.model.types import BYTES, DOUBLE, Array, Decimal, Map, SqlType, Struct, computed
@@ -40,6 +42,25 @@ def spark_type(type: SqlType) -> spark.DataType:
 def spark_struct(prefix: str, types: Sequence[SqlType]) -> spark.StructType:
     """A struct of fields `prefix`0, `prefix`1 … of these types."""
     return spark.StructType([spark.StructField(f"{prefix}{i}", spark_type(t)) for i, t in enumerate(types)])
+
+
+def json_reader(types: Sequence[SqlType]) -> Callable[[bytes], Any]:
+    """A function that parses the module's JSON: values as `to_wire` has them, but DECIMALs as Decimal if of `types`."""
+    has_decimals = any(isinstance(part, Decimal) for type in types for part in type.walk())
+    return _exact if has_decimals else _fast
+
+
+def _exact(text: bytes) -> Any:
+    """A JSON document, with all digits of its fractions."""
+    return json.loads(text, parse_float=PythonDecimal)
+
+
+def _fast(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Text with half of a surrogate pair.
+        return json.loads(text)
 
 
 def to_wire(value: Any, type: SqlType) -> Any:

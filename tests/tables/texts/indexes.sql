@@ -96,13 +96,13 @@ SELECT id, d FROM many WHERE d > 1;
 SELECT id, d FROM many WHERE d <= 0;
 -- → 2, -0.0
 -- → 3, 0.0
--- → 4, -1.0E+300
+-- → 4, -1e+300
 
 SELECT id, d FROM many WHERE d < CAST('Infinity' AS DOUBLE);
 -- → 1, 1.5
 -- → 2, -0.0
 -- → 3, 0.0
--- → 4, -1.0E+300
+-- → 4, -1e+300
 -- → 8, 1.5
 -- → 15, 1.0
 -- → -5, 2.0
@@ -193,10 +193,10 @@ SELECT id, ts FROM many WHERE ts > '1960-01-01T00:00:00' AND ts < '1970-01-01T00
 -- → 11, -1
 
 SELECT id, arr FROM many WHERE arr = ARRAY[1E0, 2E0];
--- → 1, [Decimal('1.0'), Decimal('2.0')]
+-- → 1, [1.0, 2.0]
 
 SELECT id, arr FROM many WHERE arr = ARRAY[0E0];
--- → 14, [Decimal('-0.0')]
+-- → 14, [-0.0]
 
 SELECT id, s FROM many WHERE s = STRUCT(a := 1, b := 'x');
 -- → 1, {'A': 1, 'B': 'x'}
