@@ -43,7 +43,9 @@ class Server(StartedInBlock):
         self.engine, self.host, self.port = engine, host, port
         self._options = options or ServerOptions()
         self._app = app(engine, self._options)
-        self._ready, self._stop = threading.Event(), threading.Event()
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop = asyncio.Event()
         self._thread: threading.Thread | None = None
 
     @property
@@ -70,14 +72,27 @@ class Server(StartedInBlock):
     def stop(self) -> None:
         """End running queries with a message to their clients, let other requests finish for a while, and stop."""
         self.work.feeds.fail_all(RequestFailed(SHUTTING_DOWN, "The server is shutting down"))
-        self._stop.set()
+        if self._loop is not None:
+            # A closed event loop raises RuntimeError: the server has stopped already.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._stop.set)
         if self._thread is not None:
             self._thread.join(GRACE_SECONDS * 2)
         if self._options.audit is not None:
             self._options.audit.close()
 
     def _run(self, descriptor: int) -> None:
-        asyncio.run(_serve(self._app, self._config(descriptor), self._ready, self._stop))
+        asyncio.run(self._serve(self._config(descriptor)))
+
+    async def _serve(self, config: "BoundedConfig") -> None:
+        self._loop = asyncio.get_running_loop()
+
+        async def until_stopped() -> None:
+            self._ready.set()  # hypercorn starts to wait for this once its sockets are open
+            await self._stop.wait()
+
+        with contextlib.suppress(asyncio.CancelledError):
+            await serve_asgi(self._app, config, shutdown_trigger=until_stopped)  # type: ignore[arg-type]
 
     def _config(self, descriptor: int) -> BoundedConfig:
         http1.install()
@@ -116,13 +131,3 @@ def listen(host: str, port: int, title: str = "the REST server", flag: str = "--
         return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
         raise SetupError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
-
-
-async def _serve(application: Starlette, config: BoundedConfig, ready: threading.Event, stop: threading.Event) -> None:
-    async def until_stopped() -> None:
-        ready.set()  # hypercorn starts to wait for this once its sockets are open
-        while not stop.is_set():
-            await asyncio.sleep(0.05)
-
-    with contextlib.suppress(asyncio.CancelledError):
-        await serve_asgi(application, config, shutdown_trigger=until_stopped)  # type: ignore[arg-type]
