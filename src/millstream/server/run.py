@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 
 from hypercorn.asyncio import serve as serve_asgi
-from starlette.applications import Starlette
 
 from millstream.engine.api import Engine, RequestFailed
 from millstream.server import connections, http1, http2, websockets
