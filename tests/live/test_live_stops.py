@@ -47,7 +47,8 @@ def name(kafka: BrokerClient) -> str:
 @pytest.fixture(scope="module")
 def restarted(begin: Begin) -> Iterator[RestartedServer]:
     """A batch lasts a minute, and so does what a stop that is not orderly repeats. At the end it stops in order."""
-    one = RestartedServer(lambda: begin("stops", **{"millstream.batch.duration": "1 minute"}))
+    settings = {"millstream.batch.duration": "1 minute", "millstream.stop.timeout.ms": str(PATIENCE * 1000)}
+    one = RestartedServer(lambda: begin("stops", **settings))
     yield one
     one.now.close()
 
