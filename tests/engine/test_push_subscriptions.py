@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ from millstream.engine.api import BatchedRows, RequestFailed
 from millstream.engine.catch_up import BacklogStart
 from millstream.engine.kafka import ERROR_UNKNOWN
 from millstream.engine.push_subscriptions import PushSubscriptions, can_share
-from millstream.engine.topic_fanout import Evaluate, PushAccess, PushSubscription, pace
+from millstream.engine.topic_fanout import BATCH_SECONDS, Evaluate, PushAccess, PushSubscription, pace
 from millstream.engine.transient import SharedPushQuery
 from millstream.model.settings import effective
 from millstream.plan.nodes import ClientOutput
@@ -102,6 +102,7 @@ class MemoryTopic:
         self.failures: list[Exception] = []
         self.cause: Exception = EvaluationFailed("it cannot be computed")
         self.prepared: list[str] = []
+        self.gathered: list[float] = []
         self.released: list[str] = []
         self.evaluated: list[int] = []
         self.may_prepare = threading.Event()
@@ -110,7 +111,7 @@ class MemoryTopic:
 
     def access(self) -> PushAccess:
         return PushAccess(
-            reader=self._reader,
+            reader=self._gathering_reader,
             backlog_reader=lambda isolation: self._reader(isolation, reports_ends=True),
             ends=self._ends,
             bounds=lambda topic: {p: (self.firsts[p], end) for p, end in self._ends(topic).items()},
@@ -130,6 +131,10 @@ class MemoryTopic:
         with self.changed:
             self.failures.append(failure)
             self.changed.notify_all()
+
+    def _gathering_reader(self, isolation: str, seconds: float) -> AbstractContextManager[Consumer]:
+        self.gathered.append(seconds)
+        return self._reader(isolation)
 
     @contextmanager
     def _reader(self, isolation: str, reports_ends: bool = False) -> Iterator[Consumer]:
@@ -214,8 +219,9 @@ class Fixture:
         capacity: int = 1000,
         start: BacklogStart | None = None,
         progress_every: float | None = None,
+        interval: float = BATCH_SECONDS,
     ) -> PushSubscription:
-        subscription = PushSubscription(capacity, lambda: self.ended.append(subscription), progress_every)
+        subscription = PushSubscription(capacity, lambda: self.ended.append(subscription), progress_every, interval)
         self.subscriptions.subscribe(read, "read_committed", subscription, start)
         return subscription
 
@@ -297,6 +303,20 @@ def test_a_client_whose_buffer_is_full_is_ended_and_the_others_go_on(pushed: Fix
     assert pushed.ended == [slow]
     pushed.leave(slow, fast)
     assert pushed.ended == [slow, fast]
+
+
+def test_the_broker_gathers_records_while_all_clients_ask_for_long_intervals(pushed: Fixture) -> None:
+    patient = pushed.subscribe(interval=0.2)
+    pushed.topic.write(1)
+    assert rows(patient, 1) == [1]
+    assert pushed.topic.gathered == [0.1]
+    urgent = pushed.subscribe()
+    pushed.topic.write(2)
+    assert rows(urgent, 1) == rows(patient, 1) == [2]
+    wait_for(lambda: pushed.topic.gathered == [0.1, 0.0], "another consumer")
+    pushed.topic.write(3)
+    assert rows(urgent, 1) == rows(patient, 1) == [3]
+    pushed.leave(patient, urgent)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from millstream.services.loop import Loop, Loops, attempt, no_resource
+from millstream.services.loop import Loop, Loops, ReopenResource, attempt, no_resource
 from support.kafka import wait_for
 from support.patience import PATIENCE
 
@@ -45,6 +45,25 @@ def test_a_step_that_raises_is_tried_again_with_a_new_resource() -> None:
     loop.stop()
     assert opened == [0, 1, 2]
     assert steps[:3] == [0, 1, 2]
+
+
+def test_a_step_can_have_its_resource_opened_again_without_a_pause() -> None:
+    opened: list[int] = []
+
+    @contextmanager
+    def resource() -> Iterator[int]:
+        opened.append(len(opened))
+        yield opened[-1]
+
+    def step(number: int) -> None:
+        if number < 100:
+            raise ReopenResource
+
+    loop = Loop("test", step, resource)
+    loop.start()
+    wait_for(lambda: len(opened) > 100, "a hundred resources, which pauses would make last minutes")
+    assert loop.health().error == ""
+    loop.stop()
 
 
 def test_a_resource_that_cannot_be_opened_is_opened_later() -> None:

@@ -45,6 +45,8 @@ PYTHON = "millstream.python.functions.enabled"
 PARTITIONS_KNOWN = 1.0
 # The most that a push queries' consumer holds in memory of what its clients have no room for.
 READ_AHEAD_KB = 16 * 1024
+# So many bytes the broker sends at once also if it should gather records for longer.
+GATHERED_BYTES = 256 * 1024
 log = logging.getLogger(__name__)
 
 
@@ -208,8 +210,13 @@ def _push_access(kafka: KafkaClient, spark: SparkRuntime) -> PushAccess:
         limits = {"auto_offset_reset": "error", "queued_max_messages_kbytes": READ_AHEAD_KB}
         return kafka.reader(isolation_level=isolation, **limits, **settings)
 
+    def gathering(isolation: str, seconds: float) -> AbstractContextManager[Consumer]:
+        if not seconds:
+            return reader(isolation)
+        return reader(isolation, fetch_min_bytes=GATHERED_BYTES, fetch_wait_max_ms=round(seconds * 1000))
+
     return PushAccess(
-        reader=reader,
+        reader=gathering,
         backlog_reader=lambda isolation: reader(isolation, enable_partition_eof=True),
         ends=SharedCalls(kafka.ends_now, KafkaException),
         bounds=SharedCalls(kafka.bounds, KafkaException),

@@ -28,7 +28,7 @@ from millstream.engine.api import RequestFailed, RowBatch, Tombstone
 from millstream.engine.kafka import ERROR_UNKNOWN, Bounds, Positions
 from millstream.engine.rows import RowConverter
 from millstream.plan.nodes import ClientOutput
-from millstream.services.loop import Loop, attempt
+from millstream.services.loop import Loop, ReopenResource, attempt
 from millstream.spark.bounded import AnswerRow, Record
 from millstream.spark.evaluate import EvaluationFailed
 
@@ -42,6 +42,9 @@ CLIENT_SECONDS, LONGEST_PACE = 0.0001, 0.2
 # Seconds between two batches, however few the clients: records that come faster are evaluated and sent together.
 # A client may ask for longer ones; after a batch of BATCH records, of which more may wait, the rest is no longer.
 BATCH_SECONDS = 0.02
+# From this least interval on, in seconds, the broker gathers records for half of it: a request for each batch of the
+# producer costs the consumer as much as all that is done with the rows.
+GATHERED_FROM = 0.1
 INTERVAL = "millstream.push.interval.ms"
 BUFFER = "millstream.push.buffer.rows"
 Row = list[Any]
@@ -57,12 +60,13 @@ class TopicGone(Exception):
 class PushAccess:
     """The access of push subscriptions to Kafka and Spark.
 
-    `reader` opens a consumer of an isolation level, `backlog_reader` one that also tells the end of a partition;
+    `reader` opens a consumer of an isolation level, for which the broker gathers records for so many seconds before it
+    sends them; `backlog_reader` opens one that also tells the end of a partition;
     `ends`, `bounds` and `identity` are those of engine.kafka.
     `prepare` compiles the plan of an evaluation by its id, and raises CannotRun; `release` frees what that id has.
     """
 
-    reader: Callable[[str], AbstractContextManager[Consumer]]
+    reader: Callable[[str, float], AbstractContextManager[Consumer]]
     backlog_reader: Callable[[str], AbstractContextManager[Consumer]]
     ends: Callable[[str], Positions]
     bounds: Callable[[str], Bounds]
@@ -335,6 +339,7 @@ class TopicFanout:
         self._checked_at: float | None = None
         self._delivered_at = 0.0
         self._was_full = False
+        self._gathered = 0.0
         self._rows_taken = threading.Event()
         self.loop = Loop(name, self._step, self._consumer, outages=(KafkaException,))
 
@@ -345,7 +350,8 @@ class TopicFanout:
 
     @contextmanager
     def _consumer(self) -> Iterator[Consumer]:
-        with self._access.reader(self._isolation) as consumer:
+        self._gathered = gathered(self._intervals())
+        with self._access.reader(self._isolation, self._gathered) as consumer:
             self._checked_at = None
             places = [TopicPartition(self._topic, p, offset) for p, offset in self._positions.items()]
             consumer.incremental_assign(places)
@@ -356,6 +362,8 @@ class TopicFanout:
         if not self._is_wanted():
             self._rows_taken.wait(PULSE)
             return
+        if gathered(self._intervals()) != self._gathered:
+            raise ReopenResource
         try:
             self._read(consumer)
         except TopicGone as gone:
@@ -392,11 +400,13 @@ class TopicFanout:
 
     def _pace(self) -> None:
         """Let records gather for a batch: its cost is that of its clients, each of which is woken and written to."""
-        with self._lock:
-            intervals = [s.interval for evaluation in self.evaluations.values() for s in evaluation.subscriptions]
-        rest = self._delivered_at + pace(intervals, self._was_full) - time.monotonic()
+        rest = self._delivered_at + pace(self._intervals(), self._was_full) - time.monotonic()
         if rest > 0:
             time.sleep(rest)
+
+    def _intervals(self) -> list[float]:
+        with self._lock:
+            return [s.interval for evaluation in self.evaluations.values() for s in evaluation.subscriptions]
 
     def _deliver(self, records: Sequence[Record]) -> None:
         """Evaluate for all before rows are offered to any: a step that fails is repeated with the same records."""
@@ -470,6 +480,12 @@ def pace(intervals: Sequence[float], was_full: bool) -> float:
     """Seconds between two batches for clients of these intervals; `was_full`: the last one had BATCH records."""
     interval = BATCH_SECONDS if was_full else min(intervals, default=BATCH_SECONDS)
     return max(interval, min(BATCH_SECONDS + len(intervals) * CLIENT_SECONDS, LONGEST_PACE))
+
+
+def gathered(intervals: Sequence[float]) -> float:
+    """For how many seconds the broker gathers records for clients of these intervals."""
+    least = min(intervals, default=0.0)
+    return least / 2 if least >= GATHERED_FROM else 0.0
 
 
 def _answer(

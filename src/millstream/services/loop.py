@@ -28,6 +28,10 @@ HOPELESS_AFTER = 60.0
 STUCK_AFTER = 300.0
 
 
+class ReopenResource(Exception):
+    """A step raises it to have its resource closed and opened again, at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoopHealth:
     """A loop's state: `error` is "" if it works; `seconds` is how long it has failed or its step has not returned.
@@ -107,6 +111,8 @@ class Loop(Generic[R]):
                         self._step_began = self._clock()
                         self._step(resource)
                         self._failing_since, self._error, pause = None, None, FIRST_PAUSE
+            except ReopenResource:
+                continue
             except Exception as error:  # noqa: BLE001  the one place that supervises loops
                 self._failed(error)
                 self._closing.wait(pause)
