@@ -279,6 +279,7 @@ def test_an_index_whose_values_cannot_be_computed_is_built_again(
         return values
 
     monkeypatch.setattr(many, "prepare", failing)
+    monkeypatch.setattr(indexing, "RETRY", 3600.0)
     many.restart()
     many.keep()
     many.put({30: '{"I":77}'})
