@@ -13,6 +13,7 @@ READ_AT_USE = {
     "ksql.pull.queries.enable",
     "ksql.max.push.queries",
     "ksql.query.persistent.active.limit",
+    "ksql.server.command.response.timeout.ms",
     "millstream.push.buffer.rows",
     "millstream.pull.timeout.ms",
     "millstream.pull.memory.mb",
