@@ -56,6 +56,24 @@ def test_the_session_that_is_run_may_fetch_and_compile(cache: Path, monkeypatch:
     assert class_archive.options([Path("a.jar")])
 
 
+def test_what_a_killed_process_left_is_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time 170 MB stayed in the cache for good."""
+    folders: list[Path] = []
+
+    def write(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        folders.append(Path(command[-1]).parent)
+        Path(command[-1]).write_text("classes")
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", write)
+    assert class_archive.options([Path("a.jar")])
+    left = folders[0] / "classes-part.jsa"
+    left.parent.mkdir()
+    left.write_text("half of the classes")
+    assert class_archive.options([Path("b.jar")])
+    assert not left.parent.exists()
+
+
 def test_each_class_path_has_its_own_and_the_least_recently_used_is_removed(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,9 @@ import fcntl
 import hashlib
 import os
 import re
+import shutil
 import ssl
+import tempfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -89,6 +91,18 @@ def one_process(folder: Path) -> Iterator[None]:
     with open(folder / ".lock", "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def work_folder(folder: Path, purpose: str) -> Iterator[Path]:
+    """An empty folder `{purpose}-…` inside `folder` while the block runs; what killed processes left is removed.
+
+    The caller holds a lock, so that no other process has a folder for the same purpose.
+    """
+    for left in folder.glob(f"{purpose}-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{purpose}-", dir=folder) as name:
+        yield Path(name)
 
 
 def _download(missing: Sequence[Artifact], folder: Path, progress: Progress) -> None:

@@ -12,11 +12,10 @@ import logging
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from millstream.services.jars import cache_folder, one_process
+from millstream.services.jars import cache_folder, one_process, work_folder
 from millstream.services.java import java, version
 from millstream.spark import jvm
 
@@ -58,8 +57,8 @@ def _fingerprint(class_path: Iterable[Path]) -> str:
 
 def _make(file: Path) -> None:
     """Create the archive; if that fails, an empty file, so that it is not tried again."""
-    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-        part = Path(folder) / file.name
+    with work_folder(file.parent, "archiving") as folder:
+        part = folder / file.name
         command = [sys.executable, "-m", "millstream.spark.class_archive_run", str(part)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterable, Mapping
 from functools import cache, reduce
 from pathlib import Path
@@ -17,7 +16,7 @@ from pyspark.sql.types import StructType
 from millstream.services import shipped
 from millstream.services.cluster import spark_home
 from millstream.services.errors import SetupError
-from millstream.services.jars import cache_folder, fetch, one_process
+from millstream.services.jars import cache_folder, fetch, one_process, work_folder
 from millstream.services.java import java
 
 PACKAGE = "org.apache.spark.sql.millstream"
@@ -59,8 +58,8 @@ def _fingerprint(sources: Iterable[Path], libraries: Iterable[Path]) -> str:
 
 def _compile(sources: Iterable[Path], libraries: Iterable[Path], jar: Path) -> None:
     """Compile into a temporary file, then rename it: other processes see a complete jar or none."""
-    with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
-        part = Path(folder) / jar.name
+    with work_folder(jar.parent, "compiling") as folder:
+        part = folder / jar.name
         path = ":".join([f"{spark_home()}/jars/*", *map(str, libraries)])
         # The compiler recurses deeply; with one JIT tier a short run is faster.
         command: list[str | Path] = [java(), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", path, "scala.tools.nsc.Main"]
