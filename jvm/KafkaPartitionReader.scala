@@ -3,6 +3,7 @@ package org.apache.spark.sql.millstream
 import org.apache.kafka.clients.consumer.ConsumerRecord
 
 import org.apache.spark.TaskContext
+import org.apache.spark.shuffle.streaming.UnsentRows
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, GenericInternalRow}
 import org.apache.spark.sql.catalyst.util.GenericArrayData
@@ -53,6 +54,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   private def awaited(until: Long): Boolean = {
     var left = until - SteadyClock.getTimeMillis()
     while (!consumer.hasNext && left > 0 && !run.isFinishing) {
+      UnsentRows.send(task)
       consumer.poll(left)
       // It may have passed the marker of a transaction, which is no record.
       if (!consumer.hasNext) progress.begin(consumer.position)

@@ -36,7 +36,10 @@ PYTHON = "spark.millstream.python."
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 MEASURED = {
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "10",
+    # Tasks send rows on before they wait for others (jvm/PromptShuffle.scala). Only if they do not get to it, in a slow
+    # function, do the rows wait so long.
+    "spark.shuffle.manager.incremental": "org.apache.spark.shuffle.streaming.PromptShuffleManager",
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "100",
     "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
     # Commits a Kafka transaction together with the checkpoint.
     "spark.sql.streaming.checkpointFileManagerClass": f"{jvm.PACKAGE}.CheckpointFiles",
