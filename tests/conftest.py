@@ -18,7 +18,7 @@ from millstream.services.broker import BrokerProcess
 from millstream.services.registry import RegistryProcess
 from millstream.spark.session import SessionOptions, create
 from millstream.tester.environment import KEEP_RECORDS
-from support.engine_process import EngineProcess
+from support.engine_process import NO_TIMER, EngineProcess
 from support.kafka import BrokerClient
 from support.registry_proxy import USER, RegistryProxy, registry_proxy
 from support.shared import ABSENT
@@ -159,6 +159,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     conf = {
         **CONF,
         **LOCAL,
+        **NO_TIMER,
         "spark.default.parallelism": "4",
         "spark.millstream.function.pattern.timeout.ms": PATTERNS_MS,
     }

@@ -96,6 +96,14 @@ def test_a_punctuation_knows_how_many_tasks_there_are(plan: Any) -> None:
     assert generator.tasks() == 2, "StatefulOperatorRule did not reach the generator below the exchange"
 
 
+def test_tasks_send_rows_before_they_wait(spark: SparkSession, query: StreamingQuery) -> None:
+    """The session's timer is set to ten minutes: `query` would have no record yet."""
+    manager = jvm.machine(spark).org.apache.spark.SparkEnv.get().pipelinedShuffleManager()
+    assert manager.getClass().getSimpleName() == "PromptShuffleManager"
+    wait = spark.sparkContext.getConf().get("spark.shuffle.streaming.networkBufferMaxWaitTimeMs")
+    assert wait == "600000"
+
+
 def test_a_filter_that_marks_a_source_is_right_over_its_scan(plan: Any) -> None:
     below = names(the(plan, "BarrierHold"))
     assert below[1].startswith("RealTimeStreamScan"), f"there is {below[1]} between a source's scan and its mark"

@@ -28,13 +28,16 @@ from millstream.server.run import Server
 from support.patience import PATIENCE
 
 TESTS = Path(__file__).parents[1]
+# Rows reach the next task since each task sends them before it waits (jvm/PromptShuffle.scala), not since Spark's
+# timer, which is set to ten minutes here, has found them.
+NO_TIMER = {"spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "600000"}
 
 
 class EngineProcess:
     """One run of a server: `properties` as it is started with, `log` where it logs."""
 
     def __init__(self, properties: Mapping[str, str], log: Path) -> None:
-        command = [sys.executable, "-m", "support.engine_process", json.dumps(dict(properties))]
+        command = [sys.executable, "-m", "support.engine_process", json.dumps({**NO_TIMER, **properties})]
         self.processing_log = f"{properties['ksql.service.id']}ksql_processing_log"
         self._log = open(log, "ab")  # noqa: SIM115 - the process writes it as long as it lives
         self._process = subprocess.Popen(
