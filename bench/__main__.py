@@ -13,7 +13,7 @@ from rich.table import Table
 from bench.backlog import Rate, middle, throughput
 from bench.engines import ONCE, STATEMENTS, Engine, Millstream, Peer
 from bench.flink import Flink
-from bench.idle import Idle, idle
+from bench.idle import KINDS, Idle, idle
 from bench.latency import Latency, latency
 from bench.nexmark import run as nexmark
 from bench.page import PageCost, page_cost
@@ -84,7 +84,7 @@ def arguments() -> argparse.Namespace:
         help="of latency, of idleness, of push and of each view of the page (default 60)",
     )
     parser.add_argument("--queries", type=int, default=50, help="that idle, or that the page shows (default 50)")
-    parser.add_argument("--stateful", action="store_true", help="idle queries that count, join and have windows")
+    parser.add_argument("--kind", choices=KINDS, default="stateless", help="of idle queries; mixed: half of each")
     options = parser.parse_args()
     if unknown := set(options.measure) - {*MEASURES, *FURTHER}:
         parser.error(f"no measure {', '.join(unknown)}; there are {', '.join(MEASURES + FURTHER)}")
@@ -105,7 +105,7 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Engine], 
         latencies = [latency(bootstrap, options.workload, options.rate, options.seconds, engine) for engine in prompt]
         rows += latency_rows(latencies)
     if "idle" in options.measure and options.engine in ("all", "millstream"):
-        rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds, options.stateful))
+        rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds, options.kind))
     if "restart" in options.measure and options.engine in ("all", "millstream"):
         rows += restart_rows(restart(bootstrap, Millstream(folder), options.queries))
     if "push" in options.measure:

@@ -26,6 +26,12 @@ STATEFUL = (
     + " L.K, L.A, R.B FROM S{i} L JOIN R{i} R WITHIN 1 HOUR ON L.K = R.K;",
     "CREATE TABLE O{i} " + SINK + " K, COUNT(*) AS N FROM S{i} WINDOW SESSION (1 HOUR) GROUP BY K;",
 )
+# What the queries are, in turn.
+KINDS = {
+    "stateless": STATELESS,
+    "stateful": STATEFUL,
+    "mixed": tuple(kind for stateful in STATEFUL for kind in (*STATELESS, stateful)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +45,12 @@ class Idle:
     answer_worst_ms: float
 
 
-def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int, stateful: bool = False) -> Idle:
-    """Start the queries, of one kind or of several stateful kinds in turn, let them settle, and measure.
+def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int, kind: str = "stateless") -> Idle:
+    """Start the queries, of a kind of KINDS, let them settle, and measure.
 
     RuntimeError when one does not answer.
     """
-    kinds = STATEFUL if stateful else STATELESS
+    kinds = KINDS[kind]
     names = [f"idle-{way}-{i}" for i in range(queries) for way in ("in", "out")]
     create(bootstrap, names, partitions=1)
     with engine.server(bootstrap) as (running, ask):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from bench.engines import Millstream
-from bench.idle import SOURCE, STATEFUL, STATELESS, answers
+from bench.idle import KINDS, SOURCE, answers
 from bench.topics import create, reader
 
 
@@ -26,10 +26,10 @@ def restart(bootstrap: str, engine: Millstream, queries: int) -> Restart:
     Raises RuntimeError if a query does not write within ten minutes.
     """
     create(bootstrap, [f"idle-{way}-{i}" for i in range(queries) for way in ("in", "out")], partitions=1)
+    kinds = KINDS["mixed"]
     with engine.server(bootstrap) as (_, ask):
         for i in range(queries):
-            kinds = STATEFUL if i % 2 else STATELESS
-            ask((SOURCE + kinds[i // 2 % len(kinds)]).format(i=i))
+            ask((SOURCE + kinds[i % len(kinds)]).format(i=i))
         answers(bootstrap, queries, patience=600)
     consumer = reader(bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
     consumer.assign([_end(consumer, f"idle-out-{i}") for i in range(queries)])
