@@ -1,4 +1,4 @@
-"""What jvm/SparkInternals.scala and PromptShuffle.scala assume of Spark beyond its promises: a test each says what broke."""
+"""What SparkInternals.scala and PromptShuffle.scala assume of Spark beyond its promises: each test says what broke."""
 
 from collections.abc import Iterator
 from typing import Any
