@@ -30,12 +30,15 @@ object ByteFunctions extends Family {
     fn("splitBytes", ArrayType(bytes), bytes, bytes),
     fn("uuidOf", text, bytes))
 
+  /** ENCODE: the text's bytes, read in one encoding, written in another. Throws a Fault if both are the same. */
   def encode(value: UTF8String, from: UTF8String, to: UTF8String): UTF8String = {
     insist(!from.equalsIgnoreCase(to), s"ENCODE from $from to $to changes nothing")
     val written = write(read(if (from.equalsIgnoreCase("hex")) bare(value) else value, from), to)
     if (to.equalsIgnoreCase("hex")) written.toLowerCase else written
   }
+  /** TO_BYTES: the bytes that the text stands for: hex, utf8, ascii or base64. */
   def toBytes(value: UTF8String, encoding: UTF8String): Array[Byte] = read(value, encoding)
+  /** FROM_BYTES: the bytes as text: hex (in upper case), utf8, ascii or base64. */
   def fromBytes(value: Array[Byte], encoding: UTF8String): UTF8String = write(value, encoding)
 
   /** The hexadecimal digits without SQL's or C's notation around them; a leading zero that C leaves out is added. */
@@ -61,8 +64,11 @@ object ByteFunctions extends Family {
   private def unknown(encoding: String) =
     new Fault(s"unknown encoding $encoding: use hex, utf8, ascii or base64")
 
+  /** INT_FROM_BYTES of four bytes, BIG_ENDIAN or LITTLE_ENDIAN; any other count throws a Fault. */
   def intFrom(value: Array[Byte], order: UTF8String): Int = number(value, order, 4).getInt
+  /** BIGINT_FROM_BYTES of eight bytes, BIG_ENDIAN or LITTLE_ENDIAN; any other count throws a Fault. */
   def bigintFrom(value: Array[Byte], order: UTF8String): Long = number(value, order, 8).getLong
+  /** DOUBLE_FROM_BYTES of eight bytes, BIG_ENDIAN or LITTLE_ENDIAN; any other count throws a Fault. */
   def doubleFrom(value: Array[Byte], order: UTF8String): Double = number(value, order, 8).getDouble
   private def number(value: Array[Byte], order: String, size: Int): ByteBuffer = {
     insist(value.length == size, s"the number needs $size bytes, not ${value.length}")
@@ -80,16 +86,20 @@ object ByteFunctions extends Family {
     ByteArray.concatWS(separator, present: _*)
   }
 
+  /** LPAD: cut or filled on the left to `length` bytes; null if the length is negative or the padding empty. */
   def lpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] =
     if (length < 0 || padding.isEmpty) null else { RowBudget.reserve(length); ByteArray.lpad(value, length, padding) }
+  /** RPAD: cut or filled on the right to `length` bytes; null if the length is negative or the padding empty. */
   def rpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] =
     if (length < 0 || padding.isEmpty) null else { RowBudget.reserve(length); ByteArray.rpad(value, length, padding) }
 
+  /** SUBSTRING of bytes; position and length as for text. */
   def substringBytes(value: Array[Byte], position: Int, length: Int): Array[Byte] = {
     val (from, to) = TextFunctions.bounds(value.length, position, length)
     value.slice(from, to)
   }
 
+  /** SPLIT: the parts between delimiters as an ARRAY<BYTES>; by an empty delimiter, each byte. */
   def splitBytes(value: Array[Byte], delimiter: Array[Byte]): ArrayData = {
     val parts =
       if (delimiter.isEmpty) (if (value.isEmpty) Seq(value) else value.toSeq.map(Array(_)))
@@ -100,6 +110,7 @@ object ByteFunctions extends Family {
     new GenericArrayData(parts.toArray[Any])
   }
 
+  /** UUID of 16 bytes, the most significant first; null for any other count. */
   def uuidOf(value: Array[Byte]): UTF8String =
     if (value.length != 16) null
     else { val halves = ByteBuffer.wrap(value); new java.util.UUID(halves.getLong, halves.getLong).toString }

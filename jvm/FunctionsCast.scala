@@ -44,7 +44,9 @@ object CastFunctions extends Family {
     begins("true", "yes") || !begins("false", "no") && no(text, "BOOLEAN")
   }
 
+  /** An INTEGER in decimal digits with an optional sign; white space around it is ignored. */
   def asInt(text: UTF8String): Int = number(text, "INTEGER")(Integer.parseInt)
+  /** A BIGINT in decimal digits with an optional sign; white space around it is ignored. */
   def bigint(text: UTF8String): Long = number(text, "BIGINT")(java.lang.Long.parseLong)
 
   /** As Java reads it, except that no type letter may follow, and NaN and Infinity are accepted in any case. */
@@ -56,6 +58,7 @@ object CastFunctions extends Family {
     case _ => number(text, "DOUBLE")(java.lang.Double.parseDouble)
   }
 
+  /** The bytes of base64 text. */
   def base64(text: UTF8String): Array[Byte] =
     try Base64.getDecoder.decode(text.getBytes) catch { case _: IllegalArgumentException => no(text, "BYTES") }
 
@@ -106,7 +109,9 @@ object CastFunctions extends Family {
 
   // ---------------------------------------------------------------- values to text
 
+  /** A DECIMAL as text without an exponent, with all digits of its scale. */
   def plain(value: Decimal): UTF8String = value.toJavaBigDecimal.toPlainString
 
+  /** A TIME, milliseconds of the day, as ISO text: 10:15 or 10:15:30.123. */
   def timeText(milliseconds: Long): UTF8String = LocalTime.ofNanoOfDay(milliseconds * 1000000L).toString
 }

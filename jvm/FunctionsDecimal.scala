@@ -36,14 +36,18 @@ object DecimalFunctions extends Family {
 
   // ---------------------------------------------------------------- arithmetic
 
-  /** a + b as DECIMAL(precision, scale); throws a Fault if it does not fit exactly, as the four below do. */
+  /** a + b as DECIMAL(precision, scale); throws a Fault if it does not fit exactly. */
   def decimalAdd(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal = exact(a, b, precision, scale)(_ add _)
+  /** a - b as DECIMAL(precision, scale); as decimalAdd. */
   def decimalSubtract(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal =
     exact(a, b, precision, scale)(_ subtract _)
+  /** a * b as DECIMAL(precision, scale); as decimalAdd. */
   def decimalMultiply(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal =
     exact(a, b, precision, scale)(_ multiply _)
+  /** a / b as DECIMAL(precision, scale); as decimalAdd. */
   def decimalDivide(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal =
     exact(a, b, precision, scale)(_.divide(_, new MathContext(precision, UNNECESSARY)))
+  /** The remainder of a / b as DECIMAL(precision, scale); as decimalAdd. */
   def decimalRemainder(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal =
     exact(a, b, precision, scale)(_ remainder _)
 
@@ -106,15 +110,19 @@ object DecimalFunctions extends Family {
     sized(new BigDecimal(value, new MathContext(precision)), precision, scale, HALF_UP)
   }
 
+  /** A DECIMAL from an integer; throws a Fault if it does not fit. */
   def decimalOfBigint(value: Long, precision: Int, scale: Int): Decimal =
     sized(BigDecimal.valueOf(value), precision, scale, HALF_UP)
 
+  /** A DECIMAL of another precision and scale, rounded half up; throws a Fault if it does not fit. */
   def decimalOfDecimal(value: Decimal, precision: Int, scale: Int): Decimal =
     sized(value.toJavaBigDecimal, precision, scale, HALF_UP)
 
   // ---------------------------------------------------------------- ROUND and TRUNC
 
+  /** ROUND to a number of decimals (negative: before the point); the result keeps the scale of `x`. */
   def roundDecimal(x: Decimal, decimals: Int): Decimal = inScaleOf(x, rounded(x.toJavaBigDecimal, decimals))
+  /** TRUNC to a number of decimals (negative: before the point); the result keeps the scale of `x`. */
   def truncDecimal(x: Decimal, decimals: Int): Decimal = inScaleOf(x, truncated(x.toJavaBigDecimal, decimals))
 
   /** Ties are rounded up, also for negative numbers. */

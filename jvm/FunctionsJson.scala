@@ -42,6 +42,7 @@ object JsonFunctions extends Family {
     try read(whole.readTree(json))
     catch { case _: com.fasterxml.jackson.core.JsonProcessingException => otherwise }
 
+  /** IS_JSON_STRING: whether the text is exactly one JSON value. */
   def jsonIs(json: UTF8String): Boolean = lenient(json, false)(!_.isMissingNode)
 
   // ------------------------------------------------------------ paths
@@ -59,6 +60,7 @@ object JsonFunctions extends Family {
     }
   }
 
+  /** EXTRACTJSONFIELD: what is at a path such as $.name[0], texts without quotes; null if nothing or null is there. */
   def jsonExtract(json: UTF8String, at: UTF8String): UTF8String = {
     val node = path(at).foldLeft(parse(json))((node, step) => step(node))
     if (node.isMissingNode || node.isNull) null else plain(node)
@@ -88,6 +90,7 @@ object JsonFunctions extends Family {
     if (node.isArray) node.size else null
   }
 
+  /** JSON_ITEMS: each element of a JSON array as JSON text; throws a Fault if the text is not an array. */
   def jsonItems(json: UTF8String): ArrayData = {
     val node = parse(json)
     insist(node.isArray, s"not a JSON array: $json")
@@ -96,11 +99,13 @@ object JsonFunctions extends Family {
 
   // ------------------------------------------------------------ objects
 
+  /** JSON_KEYS: the names of a JSON object's fields; null if the text is not an object. */
   def jsonKeys(json: UTF8String): ArrayData = {
     val node = parse(json)
     if (node.isObject) array(node.fieldNames.asScala.toSeq) else null
   }
 
+  /** JSON_RECORDS: a JSON object's fields, their values as JSON text; null if the text is not an object. */
   def jsonRecords(json: UTF8String): MapData = {
     val node = parse(json)
     if (node.isObject) map(node.properties.asScala.toSeq.map(e => e.getKey -> e.getValue.toString)) else null
@@ -122,5 +127,6 @@ object JsonFunctions extends Family {
     case other => mapper.createArrayNode.add(other)
   }
 
+  /** The text as a JSON string, in quotes and escaped. */
   def jsonQuote(text: UTF8String): UTF8String = mapper.writeValueAsString(text.toString)
 }

@@ -30,12 +30,17 @@ object NumberFunctions extends Family {
     fn("truncTo", real, real, IntegerType),
     fn("geoDistance", real, real, real, real, real, StringType))
 
+  /** Division of DOUBLEs as in Java: by zero it is infinite or NaN. */
   def divide(left: Double, right: Double): Double = left / right
+  /** Remainder of DOUBLEs as in Java: it has the sign of the dividend, and by zero it is NaN. */
   def remainder(left: Double, right: Double): Double = left % right
+  /** LOG to a base; NaN for a base that is 1 or not positive. */
   def log(base: Double, x: Double): Double =
     if (base <= 0 || base == 1) Double.NaN else Math.log(x) / Math.log(base)
 
+  /** ROUND to a number of decimals; ties are rounded up. */
   def roundTo(x: Double, decimals: Int): Double = DecimalFunctions.rounded(BigDecimal.valueOf(x), decimals).doubleValue
+  /** TRUNC to a number of decimals. */
   def truncTo(x: Double, decimals: Int): Double =
     DecimalFunctions.truncated(BigDecimal.valueOf(x), decimals).doubleValue
 

@@ -67,9 +67,11 @@ object TextFunctions extends Family {
 
   private def masked(method: String): SqlFunction = fn(method, text, Seq(text, int) ++ classes: _*)
 
+  /** CHR: the character of a code point; null if there is none. */
   def chr(code: Int): UTF8String = if (Character.isValidCodePoint(code)) Character.toString(code) else null
 
   private val escaped = "(\\\\u[0-9a-fA-F]{4})+".r.pattern
+  /** CHR of escaped UTF-16 units (backslash, u, four hexadecimal digits each); null for any other text. */
   def chrText(code: UTF8String): UTF8String =
     if (!escaped.matcher(code).matches) null
     else code.split("\\\\u").drop(1).map(Integer.parseInt(_, 16).toChar).mkString
@@ -113,6 +115,7 @@ object TextFunctions extends Family {
 
   /** Ignores nulls. */
   def textGreatest(values: ArrayData): UTF8String = present(values).maxOption.orNull
+  /** The least of the texts that are not null. */
   def textLeast(values: ArrayData): UTF8String = present(values).minOption.orNull
 
   /** Sorts nulls last. */
@@ -123,11 +126,15 @@ object TextFunctions extends Family {
 
   // ------------------------------------------------------------ parts
 
+  /** TRIM: without the control characters and spaces at both ends. */
   def trim(text: UTF8String): UTF8String = text.toString.trim
+  /** LEN in UTF-16 units. */
   def len(text: UTF8String): Int = text.toString.length
 
+  /** LPAD: cut or filled on the left to `length`; null if the length is negative or the padding empty. */
   def lpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String =
     padded(text, length, padding, StringUtils.leftPad(_, _, _))
+  /** RPAD: cut or filled on the right to `length`; null if the length is negative or the padding empty. */
   def rpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String =
     padded(text, length, padding, StringUtils.rightPad(_, _, _))
   private def padded(text: String, length: Int, padding: String, pad: (String, Int, String) => String): UTF8String =
@@ -137,6 +144,7 @@ object TextFunctions extends Family {
       pad(text.take(length), length, padding)
     }
 
+  /** SUBSTRING from a position counted from 1 (negative: from the end), cut to what the text has. */
   def substring(text: UTF8String, position: Int, length: Int): UTF8String = {
     val whole = text.toString
     val (from, to) = bounds(whole.length, position, length)
@@ -149,6 +157,7 @@ object TextFunctions extends Family {
     (from, Math.max(Math.min(from.toLong + length, size.toLong), from.toLong).toInt)
   }
 
+  /** REPLACE of each `old`; an empty one stands between all characters. */
   def replace(text: UTF8String, old: UTF8String, by: UTF8String): UTF8String = {
     val (whole, part) = (text.toString, old.toString)
     val times = if (part.isEmpty) whole.length + 1 else if (by.numBytes == 0) 0 else StringUtils.countMatches(whole, part)
@@ -160,6 +169,7 @@ object TextFunctions extends Family {
   private def matcher(regexp: UTF8String, text: UTF8String): Matcher =
     pattern(regexp).matcher(RowBudget.timed(text))
 
+  /** REGEXP_REPLACE of each match; `by` may name groups ($1). */
   def regexpReplace(text: UTF8String, regexp: UTF8String, by: UTF8String): UTF8String = {
     val (matches, out, instead) = (matcher(regexp, text), new java.lang.StringBuilder, by.toString)
     while (matches.find()) {
@@ -170,20 +180,24 @@ object TextFunctions extends Family {
     RowBudget.reserve(replaced.length)
     replaced
   }
+  /** REGEXP_EXTRACT: a group of the first match; null without a match or such a group. */
   def regexpExtract(regexp: UTF8String, text: UTF8String, group: Int): UTF8String = {
     val matches = matcher(regexp, text)
     if (group <= matches.groupCount && matches.find()) matches.group(group) else null
   }
+  /** REGEXP_EXTRACT_ALL: a group of each match; null without such a group. */
   def regexpExtractAll(regexp: UTF8String, text: UTF8String, group: Int): ArrayData = {
     val matches = matcher(regexp, text)
     if (group > matches.groupCount) null
     else array(Iterator.continually(matches).takeWhile(_.find()).map(_.group(group)).toSeq)
   }
+  /** REGEXP_SPLIT_TO_ARRAY: the parts between matches; a pattern that matches empty text gives no empty last parts. */
   def regexpSplit(text: UTF8String, regexp: UTF8String): ArrayData = {
     val by = pattern(regexp)
     array(by.split(RowBudget.timed(text), if (by.matcher("").matches) 0 else -1))
   }
 
+  /** SPLIT: the parts between delimiters; by an empty delimiter, each character. */
   def split(text: UTF8String, delimiter: UTF8String): ArrayData = array(parts(text, delimiter))
   private def parts(text: String, delimiter: String): Seq[String] =
     if (delimiter.isEmpty) text.split("").toSeq else text.split(Pattern.quote(delimiter), -1).toSeq
@@ -209,6 +223,7 @@ object TextFunctions extends Family {
 
   private val compiled = new Memo[(String, String), LikePattern]({ case (pattern, escape) => new LikePattern(pattern, escape) })
 
+  /** Whether the whole text matches a pattern of LIKE that is not constant. */
   def like(text: UTF8String, pattern: UTF8String, escape: UTF8String): Boolean =
     compiled((pattern.toString, escape.toString)).matches(text)
 
@@ -221,14 +236,19 @@ object TextFunctions extends Family {
       Mask.transformInput(asSpark(text), present(upper), present(lower), present(digit), present(other))
   }
 
+  /** MASK: each character replaced by that of its class: upper and lower case letters, digits, others. */
   def mask(text: UTF8String, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
     Classes(u, l, d, o).mask(text)
+  /** MASK_LEFT: the first `n` characters masked. */
   def maskLeft(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
     cut(text, n, (s, count) => count)((left, right) => Classes(u, l, d, o).mask(left) + right)
+  /** MASK_RIGHT: the last `n` characters masked. */
   def maskRight(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
     cut(text, n, (s, count) => s - count)((left, right) => left + Classes(u, l, d, o).mask(right))
+  /** MASK_KEEP_LEFT: all but the first `n` characters masked. */
   def maskKeepLeft(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
     cut(text, n, (s, count) => count)((left, right) => left + Classes(u, l, d, o).mask(right))
+  /** MASK_KEEP_RIGHT: all but the last `n` characters masked. */
   def maskKeepRight(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
     cut(text, n, (s, count) => s - count)((left, right) => Classes(u, l, d, o).mask(left) + right)
 
@@ -239,5 +259,6 @@ object TextFunctions extends Family {
     join(left, right)
   }
 
+  /** UUID: a random one, in its usual text form. */
   def uuid(): UTF8String = java.util.UUID.randomUUID.toString
 }

@@ -51,8 +51,10 @@ object TimeFunctions extends Family {
   private def zoneOfText(name: String): Option[ZoneId] =
     try Option(shortZone.parse(name).query(TemporalQueries.zone)) catch { case _: DateTimeParseException => None }
 
+  /** PARSE_DATE: epoch days; throws a Fault if the format has a field of the time of day. */
   def parseDate(value: UTF8String, format: UTF8String): Int =
     partialDate(without(value, format, "time", _.isTimeBased)).toEpochDay.toInt
+  /** PARSE_TIME: milliseconds of the day; throws a Fault if the format has a field of the date. */
   def parseTime(value: UTF8String, format: UTF8String): Long =
     timeIn(without(value, format, "date", _.isDateBased)).toNanoOfDay / 1000000
 
@@ -64,10 +66,13 @@ object TimeFunctions extends Family {
     read
   }
 
+  /** STRINGTODATE: epoch days; fields of the time of day are ignored. */
   def stringToDate(value: UTF8String, format: UTF8String): Int =
     partialDate(pattern(format).parse(value)).toEpochDay.toInt
 
+  /** PARSE_TIMESTAMP: epoch microseconds, to the millisecond; `in` is the zone of text that names none. */
   def parseTimestamp(value: UTF8String, format: UTF8String, in: UTF8String): Long = 1000 * millis(value, format, in)
+  /** STRINGTOTIMESTAMP: epoch milliseconds; `in` is the zone of text that names none. */
   def stringToTimestamp(value: UTF8String, format: UTF8String, in: UTF8String): Long = millis(value, format, in)
 
   /** Fields that the text leaves out are taken from 1970-01-01T00:00; a zone in the text overrides `in`. */
@@ -102,20 +107,26 @@ object TimeFunctions extends Family {
     field(read, ChronoField.SECOND_OF_MINUTE, 0),
     field(read, ChronoField.NANO_OF_SECOND, 1000000 * field(read, ChronoField.MILLI_OF_SECOND, 0)))
 
+  /** FORMAT_DATE, of epoch days. */
   def formatDate(days: Int, format: UTF8String): UTF8String = LocalDate.ofEpochDay(days).format(pattern(format))
+  /** FORMAT_TIME, of milliseconds of the day. */
   def formatTime(millis: Long, format: UTF8String): UTF8String = time(millis).format(pattern(format))
+  /** FORMAT_TIMESTAMP, of epoch microseconds, as the clock shows them in a zone. */
   def formatTimestamp(micros: Long, format: UTF8String, in: UTF8String): UTF8String =
     instant(micros).atZone(zone(in)).format(pattern(format))
+  /** TIMESTAMPTOSTRING, of epoch milliseconds, as the clock shows them in a zone. */
   def timestampToString(millis: Long, format: UTF8String, in: UTF8String): UTF8String =
     Instant.ofEpochMilli(millis).atZone(zone(in)).format(pattern(format))
 
   private def time(millis: Long): LocalTime = LocalTime.ofNanoOfDay(millis * 1000000)
   private def instant(micros: Long): Instant = Instant.ofEpochMilli(Math.floorDiv(micros, 1000L))
 
+  /** CONVERT_TZ: the timestamp moved by the difference between two zones' offsets at that instant. */
   def convertTz(micros: Long, from: UTF8String, to: UTF8String): Long = {
     def offset(name: String) = zone(name).getRules.getOffset(instant(micros)).getTotalSeconds
     micros + (offset(to) - offset(from)) * 1000000L
   }
 
+  /** Today's epoch day in the server's zone (UNIX_DATE). */
   def today(): Int = LocalDate.now.toEpochDay.toInt
 }

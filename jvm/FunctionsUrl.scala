@@ -22,6 +22,7 @@ object UrlFunctions extends Family {
   private def part(name: String)(read: URI => String): SqlFunction =
     generic(name)(_ => (StringType, strict { case Seq(url) => asSpark(read(new URI(url.toString))) }))
 
+  /** URL_EXTRACT_PORT; null (boxed) if the URL names none. */
   def urlPort(url: UTF8String): java.lang.Integer = new URI(url).getPort match { case -1 => null; case port => port }
 
   /** The query is split before it is decoded, so that an encoded & or = is part of the value. */
