@@ -56,6 +56,24 @@ def test_the_session_that_is_run_may_fetch_and_compile(cache: Path, monkeypatch:
     assert class_archive.options([Path("a.jar")])
 
 
+def test_jars_that_were_installed_again_get_an_archive_of_their_own(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Java takes no archive that was made with a jar of another time; each start was slow for good."""
+
+    def write(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        Path(command[-1]).write_text("classes")
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", write)
+    jar = tmp_path / "a.jar"
+    jar.write_text("a jar")
+    first = class_archive.options([jar])
+    assert class_archive.options([jar]) == first
+    os.utime(jar, (1, 1))
+    assert class_archive.options([jar]) != first
+
+
 def test_what_a_killed_process_left_is_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time 170 MB stayed in the cache for good."""
     folders: list[Path] = []

@@ -1,8 +1,8 @@
 """An archive of the classes that a session loads: loading them takes half of the time of a start.
 
-This is Java's class-data sharing. The archive is created once for a class path and a Java version, at the end of a
-separate session (class_archive_run.py), and mapped into every later JVM. If it does not fit or cannot be created,
-classes are loaded without it. Measured in docs/design/014-start.md.
+This is Java's class-data sharing. The archive is created once for a Java version and a class path, whose jars are
+known by their names and times, at the end of a separate session (class_archive_run.py), and mapped into every later
+JVM. If it does not fit or cannot be created, classes are loaded without it. Measured in docs/design/014-start.md.
 
 `python -m millstream.spark.class_archive` compiles the module and creates the archive in advance.
 """
@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from millstream.services.cluster import spark_home
 from millstream.services.jars import cache_folder, one_process, work_folder
 from millstream.services.java import java, version
 from millstream.spark import jvm
@@ -50,9 +51,19 @@ def writing(file: Path) -> list[str]:
 
 
 def _fingerprint(class_path: Iterable[Path]) -> str:
+    """What Java compares before it takes an archive: itself and each jar, by its time of modification."""
     program = java().resolve()
-    parts = [str(program), str(version(program)), str(program.stat().st_mtime_ns), sys.prefix, *map(str, class_path)]
+    files = [program, *class_path, *sorted((spark_home() / "jars").glob("*.jar"))]
+    parts = [str(version(program)), *(f"{file} {_modified(file)}" for file in files)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _modified(file: Path) -> int:
+    """When the file was modified, in ns; 0 if there is no such file."""
+    try:
+        return file.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _make(file: Path) -> None:
