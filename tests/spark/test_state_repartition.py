@@ -72,6 +72,11 @@ class Count:
             counts.setdefault(record.key, []).append(int(record.value or b""))
         assert counts == {b"k%d" % key: list(range(1, self._rounds + 1)) for key in range(KEYS)}
 
+    def latest(self) -> set[int]:
+        """The last counts of all keys."""
+        records = self._kafka.consume_all(self._out, self._kafka.ends(self._out))
+        return set({record.key: int(record.value or b"") for record in records}.values())
+
     def tasks(self) -> list[str]:
         """The tasks for which the checkpoint has states."""
         return sorted(f.name for f in (self.folder / "state" / "0").iterdir() if f.name.isdigit())
@@ -99,6 +104,17 @@ def test_a_repartition_that_was_killed_is_as_if_it_had_not_begun(spark: SparkSes
     counting.count(2)
     counting.check()
     assert counting.tasks() == ["0", "1"]
+
+
+def test_a_batch_that_is_run_again_replaces_the_states_of_the_killed_run(counting: Count) -> None:
+    """A kill between the states' commit and that of the offsets: the batch is run again, with more records."""
+    counting.count(2)
+    for log in ("offsets", "commits"):
+        (counting.folder / log / "0").unlink()
+    counting.count(2)
+    assert counting.latest() == {2}
+    counting.count(2)
+    assert counting.latest() == {3}
 
 
 def last(folder: Path, log: str) -> int:
