@@ -62,9 +62,12 @@ final class Counts(query: String) {
   /** Count a record with a processing log entry: it was late, or (a part of) it could not be computed. */
   def recordFailed(isLate: Boolean): Unit = (if (isLate) late else failed).increment()
 
+  /** The query's position was saved: in a committed batch, or within one (SavedOffsets.scala). */
+  def saved(): Unit = committed = System.currentTimeMillis
+
   /** Record a committed batch: its time, and the size of the state in rows and bytes. */
   def commit(progress: StreamingQueryProgress): Unit = {
-    committed = System.currentTimeMillis
+    saved()
     stateRows = progress.stateOperators.map(_.numRowsTotal).sum
     stateBytes = progress.stateOperators.map { operator =>
       val files: java.lang.Long = operator.customMetrics.getOrDefault("rocksdbSstFileSize", 0L)

@@ -28,11 +28,17 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   private val consumer = Consumers.take(range.place, task)
   private val wake: Runnable = () => consumer.wakeup()
   private val row = new KafkaRow
+  private val sent = SentRows.of(task)
+  private var saveRequests = run.saveRequests
   private val progress =
     if (range.place.run.isEmpty) new PartitionProgress
     else Counts.of(QueryRuns.query(range.place.run)).partition(range.place.topic.name, range.place.partition)
   TaskContext.get().addTaskCompletionListener[Unit](task => release(!task.isFailed && !task.isInterrupted()))
   SparkInternals.setBatchClock()
+  if (sent != null) {
+    val saves = run.saves
+    sent.onAcknowledged = saves.save(range.place.partition, _)
+  }
   consumer.seek(range.from)
   consumer.endAtStart = range.endAtStart
   progress.begin(range.from)
@@ -42,19 +48,28 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   override def nextWithTimeout(timeoutMs: java.lang.Long): RecordStatus =
     nextWithTimeout(SteadyClock.getTimeMillis(), timeoutMs)
 
-  override def nextWithTimeout(nowMs: java.lang.Long, timeoutMs: java.lang.Long): RecordStatus =
+  override def nextWithTimeout(nowMs: java.lang.Long, timeoutMs: java.lang.Long): RecordStatus = {
+    saveIfRequested()
     if (!run.isFinishing && (consumer.hasNext || awaited(nowMs + timeoutMs))) {
       run.onRecord()
       row.record = consumer.next()
       progress.advance(consumer.position)
       Record
     } else End
+  }
+
+  /** Called between two records: if it is requested, save that all records up to here have been passed on. */
+  private def saveIfRequested(): Unit = if (sent != null && saveRequests != run.saveRequests) {
+    saveRequests = run.saveRequests
+    sent.end(consumer.position)
+  }
 
   /** Waits for a record until a time of the SteadyClock at the latest; true if there is one. */
   private def awaited(until: Long): Boolean = {
     var left = until - SteadyClock.getTimeMillis()
     while (!consumer.hasNext && left > 0 && !run.isFinishing) {
       UnsentRows.send(task)
+      saveIfRequested()
       consumer.poll(left)
       // It may have passed the marker of a transaction, which is no record.
       if (!consumer.hasNext) progress.begin(consumer.position)

@@ -71,6 +71,6 @@ private object KafkaOptions {
 private class KafkaScan(options: KafkaOptions) extends Scan {
   override def readSchema: StructType = KafkaRow.Schema
   override def description: String = s"kafka ${options.topic}"
-  override def toMicroBatchStream(checkpoint: String): MicroBatchStream = new KafkaStream(options)
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream = new KafkaStream(options, checkpoint)
   override def toBatch: Batch = new KafkaBatch(options)
 }

@@ -51,13 +51,17 @@ final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long,
   }
 }
 
-/** The source on the driver, for one run of a query; called by Spark's thread of that query. */
-private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with SupportsRealTimeMode {
+/**
+ * The source on the driver, for one run of a query; called by Spark's thread of that query. `folder` is the source's own
+ * in the query's checkpoint.
+ */
+private class KafkaStream(options: KafkaOptions, folder: String) extends MicroBatchStream with SupportsRealTimeMode {
   private[millstream] val run = QueryRuns.of(options.run)
   private lazy val topics = Topics.of(options.conf)
   private lazy val endsAtStart = topics.ends(watched.topic.name, 0 until watched.partitions)
   /** The topic of the run, with the number of its partitions in the current batch; null before the first batch. */
   private var watched: WatchedTopic = _
+  private lazy val file = new SavedOffsetsFile(folder)
 
   /** Called before each batch: throws if the run is finishing, or if the topic was replaced by another one. */
   override def latestOffset(): Offset = {
@@ -81,10 +85,19 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
     val topic = watched.topic
     val isReplaced = known.topic.id.nonEmpty && known.topic.id != topic.id
     if (isReplaced || known.next.keys.exists(_ >= watched.partitions)) throw Topics.replaced(topic.name)
-    complete(known.next).toArray.sorted.map { case (partition, from) =>
+    val starts = complete(known.next)
+    saveWithin(starts)
+    val saved = if (run.batchNumber == 1) file.after(topic.id, starts) else starts
+    saved.toArray.sorted.map { case (partition, from) =>
       val place = KafkaPlace(run.id, options.conf, topic, partition)
       KafkaInputPartition(place, from, Long.MaxValue, run.batchNumber, endsAtStart.getOrElse(partition, 0))
     }
+  }
+
+  /** Let the tasks of a batch save their offsets, if the run is to. */
+  private def saveWithin(starts: Map[Int, Long]): Unit = {
+    if (run.saves != null) run.saves.close()
+    if (run.isSaving) run.saves = new SavedOffsets(file, QueryRuns.query(run.id), watched.topic, starts)
   }
 
   override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = {
@@ -99,6 +112,7 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
   override def commit(end: Offset): Unit = ()
 
   override def stop(): Unit = {
+    if (run.saves != null) run.saves.close()
     TopicWatch.remove(run)
     QueryRuns.end(run.id)
     Consumers.close(run.id)

@@ -22,7 +22,8 @@ final case class BatchPace(interval: Long, first: Long) {
  *
  * A batch's end, with tasks on the driver or on executors: the first task that has a record reports it → the driver
  * sets a timer (`BatchPace`) → every source task reports the end of its input. On executors tasks know the batch by its
- * number, which comes with what they are to read.
+ * number, which comes with what they are to read. A query without state saves its offsets instead, and its batch ends
+ * when it is an hour old (SavedOffsets.scala).
  *
  * An orderly stop: `finish` → every source task reports the end of its input at its next record, or at once if it waits
  * for one → Spark commits the batch → Spark's thread asks the source what to read next, and is blocked there
@@ -34,6 +35,12 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   @volatile private var order: Order = Continue
   @volatile private var isReading, isBatchOver = false
   private var batch = 0
+  /** How many times the tasks were requested to save their offsets. */
+  @volatile private[millstream] var saveRequests = 0
+  /** True if the run saves its offsets within a batch (SavedOffsets.scala): set before the query starts. */
+  @volatile private[millstream] var isSaving = false
+  /** Writes the offsets of the current batch; null if the run saves them at a batch's end only. */
+  @volatile private[millstream] var saves: SavedOffsets = _
   private val started, batchEnded, stopped = new CountDownLatch(1)
   private val waiting = ConcurrentHashMap.newKeySet[Runnable]
   private val listeners = ConcurrentHashMap.newKeySet[Listener]
@@ -65,6 +72,15 @@ final class QueryRun(val id: String, driver: BatchDriver) {
       isBatchOver = true
       waiting.forEach(_.run())
       callBatchListeners()
+    }
+  }
+
+  /** Request of a batch's tasks that they save their offsets. No effect if it has ended already. */
+  def requestSave(number: Int): Unit = synchronized {
+    if (number == batch && !isBatchOver) {
+      saveRequests += 1
+      isReading = false
+      waiting.forEach(_.run())
     }
   }
 
@@ -168,17 +184,26 @@ sealed trait BatchDriver {
   def begun(run: QueryRun, batch: Int): Unit
 }
 
-/** On the driver: a timer for each batch, from its first record on. */
+/** On the driver: a timer for each batch, from its first record on, and from the first one after offsets were saved. */
 private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver {
-  private var firstAt = -1L
+  private var firstAt, begunAt = -1L
 
   override def firstRecord(run: QueryRun, batch: Int): Unit = if (pace.interval > 0) {
     val now = SteadyClock.getTimeMillis()
     if (firstAt < 0) firstAt = now
-    QueryRuns.timer.schedule((() => run.endBatch(batch)): Runnable, pace.duration(now - firstAt), TimeUnit.MILLISECONDS)
+    QueryRuns.timer.schedule((() => expired(run, batch)): Runnable, pace.duration(now - firstAt), TimeUnit.MILLISECONDS)
   }
 
-  override def begun(run: QueryRun, batch: Int): Unit = ()
+  private def expired(run: QueryRun, batch: Int): Unit =
+    if (run.isSaving && SteadyClock.getTimeMillis() - begunAt < BatchTimer.LongestMs) run.requestSave(batch)
+    else run.endBatch(batch)
+
+  override def begun(run: QueryRun, batch: Int): Unit = begunAt = SteadyClock.getTimeMillis()
+}
+
+private object BatchTimer {
+  /** How long a batch lasts whose offsets are saved while it goes on. */
+  private val LongestMs = TimeUnit.HOURS.toMillis(1)
 }
 
 /** On an executor: first records and batch ends are requested of the driver, whose timer ends the batch. */
@@ -238,6 +263,9 @@ object QueryRuns {
   /** On the driver, before a query starts: create its run, under an id that no other run has; see BatchPace. */
   def begin(id: String, interval: Long, first: Long): Unit =
     all.put(id, new QueryRun(id, new BatchTimer(BatchPace(interval, first))))
+
+  /** On the driver, before the query starts: let a run save its offsets within its batches. */
+  private[millstream] def saveOffsets(id: String): Unit = Option(all.get(id)).foreach(_.isSaving = true)
 
   /** On the driver: let the batch of a run end; `awaitBatchEnd` waits for it. */
   def finish(id: String): Unit = Option(all.get(id)).foreach(_.finish())

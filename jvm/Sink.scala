@@ -85,6 +85,7 @@ object Sink {
     ProcessingLog.tellExecutors(context, query)
     // Transactions need a batch's offsets written before its commit.
     val options = if (Transactions.of(run) == null) Map.empty[String, String] else SparkInternals.LogsInOrder
+    if (context.isLocal && options.isEmpty && SparkInternals.isRowByRow(rows)) QueryRuns.saveOffsets(run)
     val writer = new TopicWriter(query, run, topic, conf, RowAppendTime(appendTime))
     try SparkInternals.start(rows, query, writer, checkpoint, batch, options)
     finally context.setLocalProperty(ProcessingLog.Property, null)
@@ -123,7 +124,10 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
   @transient private var transactions: BatchProducer = _
   @transient private var producer: Producers.Producer = _
   @transient private var firstFailure: AtomicReference[Exception] = _
+  @transient private var failed: Exception => Unit = _
   @transient private var callback: Callback = _
+  @transient private var sent: SentRows = _
+  @transient private var span: SentRows.Span = _
   @transient private var counts: Counts = _
   @transient private var fence: Fence = _
 
@@ -136,13 +140,25 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     firstFailure = new AtomicReference
     val (first, all) = (firstFailure, counts)
     // Within a transaction, a failed send aborts the transaction.
-    val failed = (e: Exception) =>
+    failed = (e: Exception) =>
       if (transactions != null || !skips || !ProductionErrors.logged(query, topic, e)) {
         first.compareAndSet(null, e)
         all.fail(e)
       }
     callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
+    sent = SentRows.begin(QueryRuns.of(run))
+    if (sent != null) next(sent.current)
     true
+  }
+
+  /** Let the rows from now on be acknowledged to another span. */
+  private def next(current: SentRows.Span): Unit = {
+    val (failures, first) = (Producers.onFailure(producer)(failed), firstFailure)
+    span = current
+    callback = (metadata, e) => {
+      failures.onCompletion(metadata, e)
+      if (first.get == null) current.acknowledge()
+    }
   }
 
   override def process(row: InternalRow): Unit = {
@@ -155,7 +171,9 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     if (headers != null) addHeaders(headers, appendTime.ownHeaders(headers), record.headers)
     if (!skips || !ProductionErrors.loggedAsTooLarge(query, record, limit)) {
       if (transactions != null) producer = transactions.begin()
+      if (sent != null && (sent.current ne span)) next(sent.current)
       Producers.send(producer, record, callback)
+      if (span != null) span.add()
       counts.write(size(key) + size(value), appended)
     }
   }

@@ -3,6 +3,7 @@ package org.apache.spark.sql.millstream
 import java.io.BufferedOutputStream
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
+import java.nio.file.StandardCopyOption.{ATOMIC_MOVE, REPLACE_EXISTING}
 import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
@@ -16,13 +17,16 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, SerializeFromObject, TransformWithState}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Generate, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{SerializeFromObject, SubqueryAlias, TransformWithState}
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, ExpressionUtils, SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, LogicalRDD, SerializeFromObjectExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.datasources.v2.{LowLatencyClock, RealTimeStreamScanExec}
+import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileManager, FileContextBasedCheckpointFileManager}
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
@@ -114,6 +118,26 @@ object SparkInternals {
   def scans(plan: SparkPlan): Seq[Seq[InputPartition]] =
     plan.collect { case scan: RealTimeStreamScanExec => scan.inputPartitions }
 
+  /**
+   * True if a plan has one source, and a task of it has passed all rows of a record on before it reads the next record:
+   * projections, filters and generators do so, compiled or not.
+   */
+  def isRowByRow(rows: DataFrame): Boolean = {
+    val plan = analyzed(rows)
+    plan.collect { case source: StreamingRelationV2 => source }.size == 1 && plan.find {
+      case _: Project | _: Filter | _: Generate | _: SubqueryAlias | _: StreamingRelationV2 => false
+      case _ => true
+    }.isEmpty && !plan.exists(_.expressions.exists(_.exists(_.isInstanceOf[BarrierMark])))
+  }
+
+  /** Reads and writes files of a folder of a checkpoint. In HDFS and the like CheckpointFiles does not
+   * replace a file. */
+  def checkpointFiles(folder: String): CheckpointFileManager = {
+    val (path, conf) = (new Path(folder), classic(SparkSession.active).sessionState.newHadoopConf())
+    val plain = new CheckpointFiles(path, conf)
+    if (plain.isLocal) plain else new FileContextBasedCheckpointFileManager(path, conf)
+  }
+
   /** Start a real-time query. DataStreamWriter.foreach would first convert each row into a Row of Scala objects. */
   def start(rows: DataFrame, name: String, writer: ForeachWriter[InternalRow], checkpoint: String, batch: String,
       options: Map[String, String]): StreamingQuery = {
@@ -149,6 +173,8 @@ class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCh
 
   override def renameTempFile(from: Path, to: Path, overwrite: Boolean): Unit =
     Transactions.committing(to) match {
+      // Hadoop's local file system would leave the old file there, without an error.
+      case None if overwrite && isLocal => Files.move(localFile(from), localFile(to), ATOMIC_MOVE, REPLACE_EXISTING)
       case None => super.renameTempFile(from, to, overwrite)
       case Some(transactions) =>
         // The prepared file is not in the directory that Spark cleans after a failure: Kafka may have committed anyway.

@@ -198,7 +198,7 @@ def _gauge(name: str, text: str, value: float) -> Metric:
 
 
 def _checkpoint_ages(running: Iterable[tuple[str, Mapping[str, Any]]], now: float) -> Metric:
-    text = "Seconds since it last committed a batch; there is none before the first."
+    text = "Seconds since its position was last saved; there is none before the first time."
     ages = GaugeMetricFamily("millstream_query_checkpoint_age_seconds", text, labels=["query"])
     for id, figures in running:
         if figures["committed"]:
