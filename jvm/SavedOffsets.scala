@@ -22,8 +22,8 @@ import org.apache.spark.util.ThreadUtils
  *
  *   the batch begins at offset 0
  *   records 0 to 4 are read, their rows are passed to the producer
- *   QueryRun.requestSave: the task ends a span at offset 5, and reads on without waiting
- *   Kafka acknowledges the last row of the span: {"topic id": "…", "partitions": {"0": [0, 5]}} is written
+ *   QueryRun.requestSave: the task ends a range at offset 5, and reads on without waiting
+ *   Kafka acknowledges the last row of the range: {"topic id": "…", "partitions": {"0": [0, 5]}} is written
  *   the server is killed at offset 9: for Spark the batch begins at 0 again, and the source reads from 5
  *
  * Only for tasks that read a record, compute its rows and pass them on before they read the next one
@@ -31,18 +31,18 @@ import org.apache.spark.util.ThreadUtils
  * are committed with their batch; and with the tasks in the driver's JVM.
  */
 
-/** What one task has passed to the producer, in spans. One thread, the task's, calls `sent` and `end`. */
+/** What one task has passed to the producer, in ranges. One thread, the task's, calls `sent` and `end`. */
 final class SentRows {
   import SentRows._
-  private val spans = new ArrayDeque[Span]
+  private val ranges = new ArrayDeque[SentRange]
   private var last = begin()
   /** Called with an offset when all rows of the records before it are acknowledged. */
   private[millstream] var onAcknowledged: Long => Unit = _ => ()
 
-  /** The span of the rows that are passed on now. */
-  def current: Span = last
+  /** The range of the rows that are passed on now. */
+  def current: SentRange = last
 
-  /** All rows of the records before `offset` have been passed on; the next span begins. */
+  /** All rows of the records before `offset` have been passed on; the next range begins. */
   def end(offset: Long): Unit = {
     val ended = last
     last = begin()
@@ -51,17 +51,17 @@ final class SentRows {
     advance()
   }
 
-  private def begin(): Span = synchronized {
-    val span = new Span(this)
-    spans.add(span)
-    span
+  private def begin(): SentRange = synchronized {
+    val range = new SentRange(this)
+    ranges.add(range)
+    range
   }
 
-  /** Reports the end of the last span such that it and all before it are acknowledged. */
+  /** Reports the end of the last range such that it and all before it are acknowledged. */
   private def advance(): Unit = {
     val reached = synchronized {
       var offset = -1L
-      while (!spans.isEmpty && spans.peek.isAcknowledged) offset = spans.poll().offset
+      while (!ranges.isEmpty && ranges.peek.isAcknowledged) offset = ranges.poll().offset
       offset
     }
     if (reached >= 0) onAcknowledged(reached)
@@ -71,11 +71,11 @@ final class SentRows {
 object SentRows {
   private val tasks = new ConcurrentHashMap[Long, SentRows]
 
-  /** Rows between two saves. A row that Kafka has refused is never acknowledged, nor is the span. */
-  final class Span(rows: SentRows) {
+  /** Rows between two saves. A row that Kafka has refused is never acknowledged, nor is the range. */
+  final class SentRange(rows: SentRows) {
     private val acknowledgements = new AtomicLong
     private[SentRows] var sent, offset = 0L
-    /** The number of rows; -1 while the span goes on. */
+    /** The number of rows; -1 while the range goes on. */
     @volatile private[SentRows] var total = -1L
 
     /** A row was passed to the producer: called by the task. */

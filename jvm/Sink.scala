@@ -127,7 +127,7 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
   @transient private var failed: Exception => Unit = _
   @transient private var callback: Callback = _
   @transient private var sent: SentRows = _
-  @transient private var span: SentRows.Span = _
+  @transient private var range: SentRows.SentRange = _
   @transient private var counts: Counts = _
   @transient private var fence: Fence = _
 
@@ -151,10 +151,10 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     true
   }
 
-  /** Let the rows from now on be acknowledged to another span. */
-  private def next(current: SentRows.Span): Unit = {
+  /** Let the rows from now on be acknowledged to another range. */
+  private def next(current: SentRows.SentRange): Unit = {
     val (failures, first) = (Producers.onFailure(producer)(failed), firstFailure)
-    span = current
+    range = current
     callback = (metadata, e) => {
       failures.onCompletion(metadata, e)
       if (first.get == null) current.acknowledge()
@@ -171,9 +171,9 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     if (headers != null) addHeaders(headers, appendTime.ownHeaders(headers), record.headers)
     if (!skips || !ProductionErrors.loggedAsTooLarge(query, record, limit)) {
       if (transactions != null) producer = transactions.begin()
-      if (sent != null && (sent.current ne span)) next(sent.current)
+      if (sent != null && (sent.current ne range)) next(sent.current)
       Producers.send(producer, record, callback)
-      if (span != null) span.add()
+      if (range != null) range.add()
       counts.write(size(key) + size(value), appended)
     }
   }

@@ -330,7 +330,7 @@ _OWN = (
     _session(
         "millstream.batch.duration",
         "1 minute",
-        "how long after its first record a batch ends and is saved; after a start first 3, 3, 6, 12 … seconds",
+        "how long after its first record a query's position is saved; after a start first 3, 3, 6, 12 … seconds",
         duration(1000, 86_400_000),
         SettingScope.OWN,
     ),
