@@ -89,7 +89,7 @@ def test_the_row_limit_ends_a_push_query(run: Run, engine: FakeEngine) -> None:
 
 
 def test_the_timeout_ends_a_push_query(run: Run, engine: FakeEngine) -> None:
-    done = run("-e", "SELECT * FROM orders EMIT CHANGES;", "--query-timeout", "300")
+    done = run("-e", "SELECT * FROM orders EMIT CHANGES;", "--query-timeout", "5000")
     assert (done.code, done.out) == (0, ROWS)
     assert engine.wait_for_queries(1)[0].closed.wait(PATIENCE)
 
