@@ -38,6 +38,8 @@ final class Counts(query: String) {
   private var reported = CountsReport.Empty
   private var silent = 0
   @volatile private var last, committed, stateRows, stateBytes = 0L
+  /** The next offsets that were saved since the last batch, by topic and partition. */
+  @volatile private var saved = Map.empty[String, Map[Int, Long]]
   @volatile private[millstream] var failure: Throwable = _
   private val readRate, writeRate = new MinuteRate
 
@@ -62,17 +64,26 @@ final class Counts(query: String) {
   /** Count a record with a processing log entry: it was late, or (a part of) it could not be computed. */
   def recordFailed(isLate: Boolean): Unit = (if (isLate) late else failed).increment()
 
-  /** The query's position was saved: in a committed batch, or within one (SavedOffsets.scala). */
-  def saved(): Unit = committed = System.currentTimeMillis
+  /** The query was saved within a batch (BatchSaves.scala), at these next offsets by topic and partition. */
+  def save(next: Map[String, Map[Int, Long]]): Unit = {
+    committed = System.currentTimeMillis
+    saved = next
+  }
 
-  /** Record a committed batch: its time, and the size of the state in rows and bytes. */
+  /** The number of the query's saved states, and their size in bytes. */
+  def saveStates(rows: Long, size: Long): Unit = {
+    stateRows = rows
+    stateBytes = size
+  }
+
+  /** Record a committed batch: its time, and the size of the state, in files and in memory. */
   def commit(progress: StreamingQueryProgress): Unit = {
-    saved()
-    stateRows = progress.stateOperators.map(_.numRowsTotal).sum
-    stateBytes = progress.stateOperators.map { operator =>
+    val bytes = progress.stateOperators.map { operator =>
       val files: java.lang.Long = operator.customMetrics.getOrDefault("rocksdbSstFileSize", 0L)
       operator.memoryUsedBytes + files
-    }.sum
+    }
+    save(Map.empty)
+    saveStates(progress.stateOperators.map(_.numRowsTotal).sum, bytes.sum)
   }
 
   /** Record a failed write; only the first one is kept, and an executor reports it to the driver. */
@@ -137,6 +148,11 @@ final class Counts(query: String) {
     val positions = root.putObject("positions")
     partitions.asScala.foreach { case (place, progress) =>
       if (progress.next.get >= 0) positions.put(place, progress.next.get)
+    }
+    val topics = root.putObject("saved")
+    saved.foreach { case (topic, next) =>
+      val offsets = topics.putObject(topic)
+      next.foreach { case (partition, offset) => offsets.put(partition.toString, offset) }
     }
     root
   }

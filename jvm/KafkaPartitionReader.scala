@@ -28,17 +28,14 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   private val consumer = Consumers.take(range.place, task)
   private val wake: Runnable = () => consumer.wakeup()
   private val row = new KafkaRow
-  private val sent = SentRows.of(task)
-  private var saveRequests = run.saveRequests
+  private val saves = run.saves
+  private val place = SourcePlace(range.source, range.place.partition)
+  private var saveRequests = if (saves == null) 0 else saves.lastDone
   private val progress =
     if (range.place.run.isEmpty) new PartitionProgress
     else Counts.of(QueryRuns.query(range.place.run)).partition(range.place.topic.name, range.place.partition)
   TaskContext.get().addTaskCompletionListener[Unit](task => release(!task.isFailed && !task.isInterrupted()))
   SparkInternals.setBatchClock()
-  if (sent != null) {
-    val saves = run.saves
-    sent.onAcknowledged = saves.save(range.place.partition, _)
-  }
   consumer.seek(range.from)
   consumer.endAtStart = range.endAtStart
   progress.begin(range.from)
@@ -58,10 +55,13 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
     } else End
   }
 
-  /** Called between two records: if it is requested, save that all records up to here have been passed on. */
-  private def saveIfRequested(): Unit = if (sent != null && saveRequests != run.saveRequests) {
+  /** Called between two records, when the rows of the first one have been passed on: takes part in a save. */
+  private def saveIfRequested(): Unit = if (saves != null && saveRequests != run.saveRequests) {
     saveRequests = run.saveRequests
-    sent.end(consumer.position)
+    if (Marks.current.canSave) {
+      Marks.passed(task, saveRequests)
+      saves.reached(saveRequests, place, consumer.position)
+    } else saves.refuse()
   }
 
   /** Waits for a record until a time of the SteadyClock at the latest; true if there is one. */

@@ -3,6 +3,7 @@ package org.apache.spark.sql.millstream
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, PartitionOffset, SupportsRealTimeMode}
@@ -40,10 +41,11 @@ private final case class KafkaPartitionOffset(partition: Int, next: Long) extend
 /**
  * What a task reads: the records of a partition from the offset `from` up to the offset `until`, exclusive
  * (Long.MaxValue: no end), in the batch of that number of its run (0: a bounded read, which has no batches).
- * `endAtStart` is the end of the partition when the run began. In a cluster it prefers the same executor in each batch
+ * `endAtStart` is the end of the partition when the run began, `source` the source's name in its query. In a cluster it prefers the same executor in each batch
  * of a run, because that executor has a consumer for it.
  */
-final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int, endAtStart: Long = 0)
+final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int, endAtStart: Long = 0,
+    source: String = "")
     extends InputPartition {
   override def preferredLocations(): Array[String] = SparkInternals.executors match {
     case Seq() => Array.empty
@@ -61,7 +63,8 @@ private class KafkaStream(options: KafkaOptions, folder: String) extends MicroBa
   private lazy val endsAtStart = topics.ends(watched.topic.name, 0 until watched.partitions)
   /** The topic of the run, with the number of its partitions in the current batch; null before the first batch. */
   private var watched: WatchedTopic = _
-  private lazy val file = new SavedOffsetsFile(folder)
+  /** Spark names a query's sources 0, 1, … . */
+  private val source = new Path(folder).getName
 
   /** Called before each batch: throws if the run is finishing, or if the topic was replaced by another one. */
   override def latestOffset(): Offset = {
@@ -86,18 +89,12 @@ private class KafkaStream(options: KafkaOptions, folder: String) extends MicroBa
     val isReplaced = known.topic.id.nonEmpty && known.topic.id != topic.id
     if (isReplaced || known.next.keys.exists(_ >= watched.partitions)) throw Topics.replaced(topic.name)
     val starts = complete(known.next)
-    saveWithin(starts)
-    val saved = if (run.batchNumber == 1) file.after(topic.id, starts) else starts
+    val saved =
+      if (run.saves == null) starts else run.saves.source(SparkInternals.plannedBatch, source, topic, starts)
     saved.toArray.sorted.map { case (partition, from) =>
       val place = KafkaPlace(run.id, options.conf, topic, partition)
-      KafkaInputPartition(place, from, Long.MaxValue, run.batchNumber, endsAtStart.getOrElse(partition, 0))
+      KafkaInputPartition(place, from, Long.MaxValue, run.batchNumber, endsAtStart.getOrElse(partition, 0), source)
     }
-  }
-
-  /** Let the tasks of a batch save their offsets, if the run is to. */
-  private def saveWithin(starts: Map[Int, Long]): Unit = {
-    if (run.saves != null) run.saves.close()
-    if (run.isSaving) run.saves = new SavedOffsets(file, QueryRuns.query(run.id), watched.topic, starts)
   }
 
   override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = {
@@ -112,7 +109,6 @@ private class KafkaStream(options: KafkaOptions, folder: String) extends MicroBa
   override def commit(end: Offset): Unit = ()
 
   override def stop(): Unit = {
-    if (run.saves != null) run.saves.close()
     TopicWatch.remove(run)
     QueryRuns.end(run.id)
     Consumers.close(run.id)

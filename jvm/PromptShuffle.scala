@@ -1,6 +1,6 @@
 package org.apache.spark.shuffle.streaming
 
-import java.util.concurrent.{ConcurrentHashMap, LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, LinkedBlockingQueue}
 
 import org.apache.spark.TaskContext
 import org.apache.spark.network.shuffle.streaming.StreamingShuffleMessage
@@ -17,7 +17,7 @@ import org.apache.spark.shuffle.{ShuffleHandle, ShuffleReader, ShuffleReadMetric
  *   task of a source       reads rows 1 and 2; nothing more is there: sends both, then polls Kafka
  *   task of an operator    reads a message with rows 1 and 2, writes 3 rows; no other message is there: sends 3, waits
  *
- * In this package because `shards` and `messageQueue` are visible in it only.
+ * In this package because `shards` and `messageQueue` are visible in it only. The queue is in ShuffleMarks.scala.
  */
 final class PromptShuffleManager extends StreamingShuffleManager {
   override def getWriter[K, V](handle: ShuffleHandle, mapId: Long, context: TaskContext,
@@ -46,25 +46,12 @@ object UnsentRows {
     val writer = writers.get(task)
     if (writer != null) writer.shards.foreach(_.send())
   }
+
+  /** The writer of a task; none if it does not write to a shuffle. */
+  private[streaming] def writer(task: Long): Option[StreamingShuffleWriter[_, _]] = Option(writers.get(task))
 }
 
 /** A reader with a queue of ours. A `messageQueue` that were a field of the body would be null in Spark's constructor. */
 private final class PromptShuffleReader[K, C](handle: ShuffleHandle, context: TaskContext,
     override private[spark] val messageQueue: LinkedBlockingQueue[StreamingShuffleMessage])
     extends StreamingShuffleReader[K, C](handle, context)
-
-/** The messages for a task, which looks for failures between two calls of `poll`. */
-private final class MessageQueue(task: Long) extends LinkedBlockingQueue[StreamingShuffleMessage] {
-  override def poll(timeout: Long, unit: TimeUnit): StreamingShuffleMessage = {
-    val message = poll()
-    if (message != null) message
-    else {
-      UnsentRows.send(task)
-      super.poll(MessageQueue.WaitMs, TimeUnit.MILLISECONDS)
-    }
-  }
-}
-
-private object MessageQueue {
-  val WaitMs = 100L
-}

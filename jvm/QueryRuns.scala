@@ -22,8 +22,8 @@ final case class BatchPace(interval: Long, first: Long) {
  *
  * A batch's end, with tasks on the driver or on executors: the first task that has a record reports it → the driver
  * sets a timer (`BatchPace`) → every source task reports the end of its input. On executors tasks know the batch by its
- * number, which comes with what they are to read. A query without state saves its offsets instead, and its batch ends
- * when it is an hour old (SavedOffsets.scala).
+ * number, which comes with what they are to read. A query that can is saved within its batch instead, which ends when
+ * it is an hour old (BatchSaves.scala).
  *
  * An orderly stop: `finish` → every source task reports the end of its input at its next record, or at once if it waits
  * for one → Spark commits the batch → Spark's thread asks the source what to read next, and is blocked there
@@ -35,12 +35,10 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   @volatile private var order: Order = Continue
   @volatile private var isReading, isBatchOver = false
   private var batch = 0
-  /** How many times the tasks were requested to save their offsets. */
+  /** The number of the last save that tasks were requested to take part in. */
   @volatile private[millstream] var saveRequests = 0
-  /** True if the run saves its offsets within a batch (SavedOffsets.scala): set before the query starts. */
-  @volatile private[millstream] var isSaving = false
-  /** Writes the offsets of the current batch; null if the run saves them at a batch's end only. */
-  @volatile private[millstream] var saves: SavedOffsets = _
+  /** The saves within batches; null if the run is saved at a batch's end only. Set before the query starts. */
+  @volatile private[millstream] var saves: BatchSaves = _
   private val started, batchEnded, stopped = new CountDownLatch(1)
   private val waiting = ConcurrentHashMap.newKeySet[Runnable]
   private val listeners = ConcurrentHashMap.newKeySet[Listener]
@@ -75,12 +73,15 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     }
   }
 
-  /** Request of a batch's tasks that they save their offsets. No effect if it has ended already. */
-  def requestSave(number: Int): Unit = synchronized {
+  /** Save a batch while it goes on; end it if that cannot be. No effect if it has ended already. */
+  def save(number: Int): Unit = synchronized {
     if (number == batch && !isBatchOver) {
-      saveRequests += 1
       isReading = false
-      waiting.forEach(_.run())
+      val begun = saves.begin(saveRequests + 1)
+      if (begun.contains(true)) {
+        saveRequests += 1
+        waiting.forEach(_.run())
+      } else if (begun.isEmpty) endBatch(number)
     }
   }
 
@@ -165,6 +166,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
 
   /** The query has ended, for whatever reason. */
   private[millstream] def stop(): Unit = {
+    if (saves != null) saves.close()
     if (batchEnded.getCount > 0) obey(Stopped)
     started.countDown()
     batchEnded.countDown()
@@ -184,7 +186,7 @@ sealed trait BatchDriver {
   def begun(run: QueryRun, batch: Int): Unit
 }
 
-/** On the driver: a timer for each batch, from its first record on, and from the first one after offsets were saved. */
+/** On the driver: a timer for each batch, from its first record on, and from the first one after it was saved. */
 private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver {
   private var firstAt, begunAt = -1L
 
@@ -195,14 +197,14 @@ private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver 
   }
 
   private def expired(run: QueryRun, batch: Int): Unit =
-    if (run.isSaving && SteadyClock.getTimeMillis() - begunAt < BatchTimer.LongestMs) run.requestSave(batch)
+    if (run.saves != null && SteadyClock.getTimeMillis() - begunAt < BatchTimer.LongestMs) run.save(batch)
     else run.endBatch(batch)
 
   override def begun(run: QueryRun, batch: Int): Unit = begunAt = SteadyClock.getTimeMillis()
 }
 
 private object BatchTimer {
-  /** How long a batch lasts whose offsets are saved while it goes on. */
+  /** How long a batch lasts that is saved while it goes on. */
   private val LongestMs = TimeUnit.HOURS.toMillis(1)
 }
 
@@ -264,8 +266,11 @@ object QueryRuns {
   def begin(id: String, interval: Long, first: Long): Unit =
     all.put(id, new QueryRun(id, new BatchTimer(BatchPace(interval, first))))
 
-  /** On the driver, before the query starts: let a run save its offsets within its batches. */
-  private[millstream] def saveOffsets(id: String): Unit = Option(all.get(id)).foreach(_.isSaving = true)
+  /** On the driver, before the query starts: let a run be saved within its batches. */
+  private[millstream] def save(id: String, folder: SaveFolder): Unit = Option(all.get(id)).foreach { run =>
+    run.saves = new BatchSaves(run, folder)
+    run.saveRequests = run.saves.lastSave
+  }
 
   /** On the driver: let the batch of a run end; `awaitBatchEnd` waits for it. */
   def finish(id: String): Unit = Option(all.get(id)).foreach(_.finish())

@@ -85,7 +85,7 @@ object Sink {
     ProcessingLog.tellExecutors(context, query)
     // Transactions need a batch's offsets written before its commit.
     val options = if (Transactions.of(run) == null) Map.empty[String, String] else SparkInternals.LogsInOrder
-    if (context.isLocal && options.isEmpty && SparkInternals.isRowByRow(rows)) QueryRuns.saveOffsets(run)
+    if (context.isLocal && options.isEmpty && SparkInternals.canSave(rows)) QueryRuns.save(run, new SaveFolder(checkpoint))
     val writer = new TopicWriter(query, run, topic, conf, RowAppendTime(appendTime))
     try SparkInternals.start(rows, query, writer, checkpoint, batch, options)
     finally context.setLocalProperty(ProcessingLog.Property, null)
@@ -127,7 +127,7 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
   @transient private var failed: Exception => Unit = _
   @transient private var callback: Callback = _
   @transient private var sent: SentRows = _
-  @transient private var range: SentRows.SentRange = _
+  @transient private var range: SentRange = _
   @transient private var counts: Counts = _
   @transient private var fence: Fence = _
 
@@ -146,13 +146,17 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
         all.fail(e)
       }
     callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
-    sent = SentRows.begin(QueryRuns.of(run))
-    if (sent != null) next(sent.current)
+    val saves = QueryRuns.of(run).saves
+    if (saves != null) {
+      sent = new SentRows(saves)
+      Marks.current.add(sent)
+      next(sent.current)
+    }
     true
   }
 
   /** Let the rows from now on be acknowledged to another range. */
-  private def next(current: SentRows.SentRange): Unit = {
+  private def next(current: SentRange): Unit = {
     val (failures, first) = (Producers.onFailure(producer)(failed), firstFailure)
     range = current
     callback = (metadata, e) => {

@@ -10,6 +10,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 
 import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.io.CompressionCodec
 import org.apache.spark.rdd.RDD
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.{Column, DataFrame, Encoders, ForeachWriter, SparkSession, SparkSessionExtensions}
@@ -18,7 +19,7 @@ import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Generate, LocalRelation, LogicalPlan, Project}
-import org.apache.spark.sql.catalyst.plans.logical.{SerializeFromObject, SubqueryAlias, TransformWithState}
+import org.apache.spark.sql.catalyst.plans.logical.{SerializeFromObject, SubqueryAlias, TransformWithState, Union}
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
@@ -30,10 +31,11 @@ import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileMan
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
-import org.apache.spark.sql.execution.streaming.runtime.AsyncProgressTrackingMicroBatchExecution
+import org.apache.spark.sql.execution.streaming.runtime.{AsyncProgressTrackingMicroBatchExecution, MicroBatchExecution}
 import org.apache.spark.sql.execution.streaming.sources.ForeachWriterTable
 import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateSchemaValidationResult}
-import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreId, StateStoreOps}
+import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreChangelogReaderV2, StateStoreId, StateStoreOps}
+import org.apache.spark.sql.execution.streaming.state.StateStoreChangelogWriterV2
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
@@ -119,23 +121,49 @@ object SparkInternals {
     plan.collect { case scan: RealTimeStreamScanExec => scan.inputPartitions }
 
   /**
-   * True if a plan has one source, and a task of it has passed all rows of a record on before it reads the next record:
-   * projections, filters and generators do so, compiled or not.
+   * True if every task of a plan has passed all rows of an input row on before it takes the next one, so that marks can
+   * go with the rows (BatchSaves.scala): projections, filters, generators and the stateful operator do so, compiled or
+   * not; and if tasks exchange rows for stateful operators only.
    */
-  def isRowByRow(rows: DataFrame): Boolean = {
+  def canSave(rows: DataFrame): Boolean = {
     val plan = analyzed(rows)
-    plan.collect { case source: StreamingRelationV2 => source }.size == 1 && plan.find {
+    plan.exists(_.isInstanceOf[StreamingRelationV2]) && !plan.exists {
       case _: Project | _: Filter | _: Generate | _: SubqueryAlias | _: StreamingRelationV2 => false
+      case _: Union | _: SerializeFromObject | _: LocalRelation => false
+      case planned: TransformWithState => !(planned.statefulProcessor: Any).isInstanceOf[StatefulProcessorOf]
       case _ => true
-    }.isEmpty && !plan.exists(_.expressions.exists(_.exists(_.isInstanceOf[BarrierMark])))
+    }
   }
 
-  /** Reads and writes files of a folder of a checkpoint. In HDFS and the like CheckpointFiles does not
-   * replace a file. */
+  /** The number of the batch that Spark plans on this thread. */
+  def plannedBatch: Long =
+    SparkSession.active.sparkContext.getLocalProperty(MicroBatchExecution.BATCH_ID_KEY).toLong
+
+  /**
+   * Reads and writes files of a folder of a checkpoint. In HDFS and the like CheckpointFiles does not replace a file.
+   */
   def checkpointFiles(folder: String): CheckpointFileManager = {
     val (path, conf) = (new Path(folder), classic(SparkSession.active).sessionState.newHadoopConf())
     val plain = new CheckpointFiles(path, conf)
     if (plain.isLocal) plain else new FileContextBasedCheckpointFileManager(path, conf)
+  }
+
+  private def changelogCodec = CompressionCodec.createCodec(SparkEnv.get.conf, CompressionCodec.LZ4)
+
+  /** Write a file of pairs (key, value), where value null means that the key was removed, as Spark writes changelogs. */
+  def writeChanges(files: CheckpointFileManager, file: Path, changes: Iterator[(Array[Byte], Array[Byte])]): Unit = {
+    val writer = new StateStoreChangelogWriterV2(files, file, changelogCodec)
+    try {
+      changes.foreach { case (key, value) => if (value == null) writer.delete(key) else writer.put(key, value) }
+      writer.commit()
+    } finally writer.abort()
+  }
+
+  /** Pass the pairs of a file to `read`. */
+  def readChanges[A](files: CheckpointFileManager, file: Path)(
+      read: Iterator[(Array[Byte], Array[Byte])] => A): A = {
+    val reader = new StateStoreChangelogReaderV2(files, file, changelogCodec)
+    try read(reader.map { case (_, key, value) => (key, value) }) finally reader.closeIfNeeded()
   }
 
   /** Start a real-time query. DataStreamWriter.foreach would first convert each row into a Row of Scala objects. */
@@ -295,17 +323,24 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     metrics // created on the driver
     val reference = TableBootstrapBarriers.inputReference(spec.tableInput)
     val behind = StreamTimeLimit.behind(child, spec.limitedInputs)
-    child.execute().mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
+    val (rows, run, info) = (child.execute(), runId, getStateInfo)
+    Option(QueryRuns.of(run).saves).foreach(_.operator(info.storeVersion, info.operatorId, info.numPartitions))
+    rows.mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
       Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) =>
-        run(spec, store, rows, reference.get, behind)
+        process(spec, store, rows, reference.get, behind, run)
       }
   }
 
-  private def run[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
-      tableInput: TableInput, behind: Map[InputPlace, Long]): Iterator[InternalRow] = {
+  /** The run of the query; "" if its sources have none. */
+  private def runId: String = SparkInternals.scans(child).flatten.collectFirst {
+    case KafkaInputPartition(place, _, _, _, _, _) => place.run
+  }.getOrElse("")
+
+  private def process[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
+      tableInput: TableInput, behind: Map[InputPlace, Long], run: String): Iterator[InternalRow] = {
     val families = new BatchStateFamilies(store, getStateInfo)
-    val cache = StateCaches.take(families, spec.codec)
+    val cache = StateCaches.take(families, spec.codec, QueryRuns.of(run).saves)
     val task = spec.task(cache, behind)
     val key = UnsafeProjection.create(group.filter(_.name != StreamTimePunctuation.Column), child.output)
     val (outRows, began) = (longMetric("numOutputRows"), System.nanoTime)

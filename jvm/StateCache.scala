@@ -5,6 +5,8 @@ import java.nio.ByteBuffer
 import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, LinkedHashMap}
 import java.util.concurrent.atomic.AtomicInteger
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.TaskContext
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
@@ -53,6 +55,8 @@ class StateKey(val key: Array[Byte], hash: Int) {
 final class CachedState[S](at: StateKey, var state: S, var stored: Boolean) extends StateKey(at.key, at.hashCode) {
   /** True if the state store has the state as it is here. */
   var clean = true
+  /** True if the state is saved as it is here, with a batch or within one. */
+  var saved = true
   /** Its approximate bytes of memory. */
   var weight = 0L
 }
@@ -65,7 +69,8 @@ final class CachedState[S](at: StateKey, var state: S, var stored: Boolean) exte
  *   batch 8   open(store 8)   get(a): from memory           …
  *
  * A state is written once a batch, however often it changes. Nothing can be lost by this: Spark commits the store
- * together with the offsets at the batch's end, and a task that fails earlier starts again from the last commit.
+ * together with the offsets at the batch's end, and a task that fails earlier starts again from the last commit, or from
+ * the last save within the batch (BatchSaves.scala), for which `changes` returns what has changed since the one before.
  * `fresh`: the store is empty.
  */
 class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) extends StateMap[S] {
@@ -74,6 +79,9 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   private var store: BatchStateFamilies = _
   private val latest = new LinkedHashMap[StateKey, CachedState[S]](1024, 0.75f, true)
   private val dirty = new ArrayList[CachedState[S]]
+  /** States that have changed since the last save. */
+  private var unsaved = new ArrayList[CachedState[S]]
+  private var isSaving, isOverflowed = false
   private var size = 0L
   /** True while every state of the store is also in memory, so that a key that is not in memory has no state. */
   private var complete = fresh
@@ -87,9 +95,11 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   /** The number of states. */
   def rows: Long = count
 
-  /** Begin a batch with its store. */
-  def open(batch: BatchStateFamilies): Unit = {
+  /** Begin a batch with its store. `saves`: `changes` will be called within the batch. */
+  def open(batch: BatchStateFamilies, saves: Boolean): Unit = {
     store = batch
+    isSaving = saves
+    isOverflowed = false
     lastKey = null
     updates = 0
     removals = 0
@@ -140,6 +150,10 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     weigh(cached)
     if (cached.clean) dirty.add(cached)
     cached.clean = false
+    if (isSaving && cached.saved) {
+      cached.saved = false
+      unsaved.add(cached)
+    }
   }
 
   override def remove(key: Array[Byte]): Unit = put(key, null)
@@ -157,6 +171,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
       while (size > StateCaches.room * 7 / 8 && latest.size > 1) {
         val eldest = eldestFirst.next().getValue
         write(eldest)
+        if (!eldest.saved) isOverflowed = true
         if (eldest.state != null) complete = false
         size -= eldest.weight
         eldestFirst.remove()
@@ -192,6 +207,8 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
       if (cached.state == null) forget(cached)
     }
     dirty.clear()
+    unsaved.forEach(_.saved = true)
+    unsaved.clear()
     clocks.forEach((id, clock) =>
       if (clock.moved) {
         putClock(store, id, clock.time)
@@ -200,6 +217,19 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     putCount(store, count)
     evict()
   }
+
+  /** What has changed since the last call, or since the batch began; null if it is not known, as memory was too small. */
+  def changes(): StateChanges =
+    if (isOverflowed) null
+    else {
+      val changed = unsaved.asScala.map { cached =>
+        cached.saved = true
+        (cached.key, if (cached.state == null) null else codec.encode(cached.state))
+      }.toArray
+      unsaved = new ArrayList[CachedState[S]]
+      val times = clocks.asScala.collect { case (id, clock) if clock.time != null => (bytes(id), bytes(clock.time)) }
+      new StateChanges(changed, times.toArray :+ (CountKey, bytes(count)), count, size)
+    }
 
   /** Remove a key without a state from memory, unless it has got a new entry. */
   private def forget(cached: CachedState[S]): Unit =
@@ -231,8 +261,30 @@ object StateCache {
       .toMap
   }
 
+  /** Make changes that `changes` has returned, in a store. */
+  def change(store: StateFamilies, entries: Iterator[(Array[Byte], Array[Byte])]): Unit =
+    entries.foreach { case (key, value) =>
+      val (family, own) = (Families(key(0)), Arrays.copyOfRange(key, 1, key.length))
+      if (value == null) store.remove(family, own) else store.put(family, own, value)
+    }
+
   private def bytes(value: Int): Array[Byte] = ByteBuffer.allocate(4).putInt(value).array
   private def bytes(value: Long): Array[Byte] = ByteBuffer.allocate(8).putLong(value).array
+}
+
+/**
+ * States and stream times that have changed, as pairs of key and encoded value (null: removed). `rows` and `stateBytes`
+ * are the number of all states and the approximate bytes of those in memory.
+ */
+final class StateChanges(states: Array[(Array[Byte], Array[Byte])], times: Array[(Array[Byte], Array[Byte])],
+    val rows: Long, val stateBytes: Long) {
+  /** The pairs; the first byte of a key is the number of its family in StateCache.Families. */
+  def entries: Iterator[(Array[Byte], Array[Byte])] = in(0, states) ++ in(1, times)
+  /** The bytes of all keys and values. */
+  def size: Long = (states ++ times).map { case (key, value) => key.length + (if (value == null) 0L else value.length) }.sum
+
+  private def in(family: Byte, pairs: Array[(Array[Byte], Array[Byte])]) =
+    pairs.iterator.map { case (key, value) => (family +: key, value) }
 }
 
 /**
@@ -248,14 +300,21 @@ object StateCaches {
   private def share(more: Int): Unit =
     room = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(more))
 
-  /** The cache of the task's partition, opened for its batch. */
-  def take[S >: Null <: AnyRef](store: BatchStateFamilies, codec: StateCodec[S]): StateCache[S] = {
+  /** The cache of the task's partition, opened for its batch; `saves` of the run, null if it has none. */
+  def take[S >: Null <: AnyRef](store: BatchStateFamilies, codec: StateCodec[S], saves: BatchSaves): StateCache[S] = {
     share(1)
     TaskContext.get().addTaskCompletionListener[Unit](_ => share(-1))
     val kept = Option(RunScope.values.remove(store.id)).flatMap(r => Option(r.asInstanceOf[SoftReference[Kept]].get))
     val current = kept.filter(_.commit == store.base).map(_.cache.asInstanceOf[StateCache[S]])
-    val cache = current.getOrElse(new StateCache(store.base.version == 0, codec))
-    cache.open(store)
+    val place = OperatorPlace(store.id.operatorId, store.id.partitionId)
+    val saved = if (saves == null || current.nonEmpty) Nil else saves.changesOf(store.base.version, place)
+    saved.foreach(file => saves.folder.changes(file)(StateCache.change(store, _)))
+    val cache = current.getOrElse(new StateCache(store.base.version == 0 && saved.isEmpty, codec))
+    cache.open(store, saves = saves != null)
+    if (saves != null) Marks.current.add { save =>
+      val changes = cache.changes()
+      if (changes == null) saves.refuse() else saves.changed(save, place, changes)
+    }
     cache
   }
 

@@ -61,7 +61,7 @@ object StreamTimeLimit {
       val scans = SparkInternals.scans(plan).take(inputs)
       if (scans.size < inputs) Map.empty
       else scans.zipWithIndex.flatMap { case (tasks, input) =>
-        tasks.collect { case KafkaInputPartition(place, from, _, _, end) if from < end =>
+        tasks.collect { case KafkaInputPartition(place, from, _, _, end, _) if from < end =>
           InputPlace(input, place.partition) -> end
         }
       }.toMap

@@ -46,7 +46,7 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
     if (tasks == 1 && isBacklogRead || clock == null) Iterator.single(row)
     else {
       val shared = clocks.getOrElseUpdate((partition, side),
-        RunScope.shared((id, partition, side))(new PunctuationClock(first, step)))
+        registered(RunScope.shared((id, partition, side))(new PunctuationClock(first, step))))
       val moved = shared.advance(clock.asInstanceOf[Long])
       val isLast = children(4).eval(in) == true
       if (!isBacklogRead && isLast && readsBacklogEnd(shared))
@@ -54,6 +54,11 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
       else if (!moved) Iterator.single(row)
       else Iterator.single(row) ++ punctuations(partition, shared, side, offset, except = ownTask.eval(in))
     }
+  }
+
+  private def registered(clock: PunctuationClock): PunctuationClock = {
+    Marks.current.add(clock)
+    clock
   }
 
   /** True once a run and partition: when all records that were there at the run's start have been read. */
@@ -111,7 +116,8 @@ final class PunctuationClock(first: Long, step: Long) {
   }
 
   private def reached: Long = Math.floorDiv(time - first, step)
-  private def isBehind: Boolean = reached > known
+  /** True if other tasks do not know stream time. */
+  def isBehind: Boolean = synchronized(reached > known)
 
   private def isAllowed: Boolean = {
     val now = System.nanoTime / 1000000000L

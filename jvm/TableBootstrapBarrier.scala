@@ -224,6 +224,9 @@ object TableBootstrapBarriers {
   /** Lift and remove the barrier of a run that has ended. */
   def remove(query: String): Unit = Option(all.remove(query)).foreach(_.lift())
 
+  /** True while a query's stream waits for its tables. */
+  def isHeld(query: String): Boolean = of(query).nonEmpty
+
   private def of(query: String): Option[TableBootstrapBarrier] = Option(all.get(query)).filter(!_.isLifted)
   private[millstream] def withId(id: String): Option[TableBootstrapBarrier] =
     all.values.asScala.find(_.id == id).filter(!_.isLifted)

@@ -1,139 +1,17 @@
 """The Kafka source against a real broker: what it reads, how a batch is ended on demand, topics that change."""
 
-import json
-from collections.abc import Callable, Iterator
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.catalog.catalog import RelationKind
-from millstream.spark import jvm, sink, source, table_bootstrap
+from millstream.spark import jvm, source
 from support.kafka import BrokerClient, wait_for
-from support.load import SteadyLoad
+from support.realtime import ENOUGH, Copying, numbers, put, steady
 
 pytestmark = pytest.mark.live
-ENOUGH = 30.0
-
-
-class Copy:
-    """A query that copies a topic; a batch lasts a minute unless it is ended. `columns`: what it copies, as SQL."""
-
-    columns = ("key", "value", "rowtime", "headers")
-
-    def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path, topic: str, **client: str) -> None:
-        self._spark, self._kafka, self.folder, self.topic = spark, kafka, folder, topic
-        self.out = kafka.create_topic(partitions=1)
-        self._client = {"bootstrap.servers": kafka.bootstrap, **client}
-        self.query: StreamingQuery | None = None
-        self._starts = 0
-
-    def start(
-        self,
-        starts: source.Offsets | None = None,
-        pace: source.Pace = source.ENDLESS,
-        held: str | None = None,
-        **producer: str,
-    ) -> None:
-        """`held` is another topic that it copies, once the barrier of its name is lifted."""
-        self._starts += 1
-        self.run = source.Run(self._spark, f"{self.out}/{self._starts}", pace)
-        frame = source.stream(self._spark, source.Topic(self.topic, self._client, starts or {}), self.run.id)
-        if held is not None:
-            another = source.Topic(held, {**self._client, "client.id": "held"})
-            stream = source.stream(self._spark, another, self.run.id)
-            frame = frame.union(table_bootstrap.source(stream, self.out, RelationKind.STREAM, 0))
-        servers = {"bootstrap.servers": self._kafka.bootstrap, **producer}
-        frame = frame.selectExpr(*self.columns)
-        self.query = sink.run_realtime(frame, self.out, servers, str(self.folder), self.out, "1 hour", self.run.id)
-
-    def finish(self) -> None:
-        """Stop in an orderly way."""
-        assert self.query is not None
-        self.run.finish()
-        assert self.run.await_batch_end(ENOUGH), self.query.exception()
-        self.query.stop()
-        self.run.end()
-
-    def abort(self) -> None:
-        if self.query is not None:
-            self.query.stop()
-
-    def values(self) -> list[bytes | None]:
-        return [r.value for r in self._kafka.consume_all(self.out, self._kafka.ends(self.out))]
-
-    def batches(self) -> list[int]:
-        """The batches that were committed."""
-        commits = self.folder / "commits"
-        return sorted(int(file.name) for file in commits.iterdir() if file.name.isdigit()) if commits.is_dir() else []
-
-    def committed(self) -> int:
-        """How many records lie before the positions of the last batch that was committed."""
-        return sum(self._committed().values())
-
-    def _committed(self) -> dict[str, int]:
-        offsets = self.folder / "offsets" / str(max(self.batches(), default=-1))
-        if not offsets.exists():
-            return {}
-        # A version, metadata, and a line for each source.
-        sources = map(json.loads, offsets.read_text().splitlines()[2:])
-        return {number: n for positions in sources for number, n in positions.get(self.topic, {}).items()}
-
-    @property
-    def saves(self) -> Path:
-        """The file of the offsets that are saved within a batch."""
-        return self.folder / "sources" / "0" / "saved-offsets.json"
-
-    def saved(self) -> int:
-        """How many records lie before the positions at which the next run begins."""
-        saved = json.loads(self.saves.read_text())["partitions"] if self.saves.exists() else {}
-        ends = self._committed()
-        valid = {number: to for number, (start, to) in saved.items() if start == ends.get(number, 0)}
-        return sum({**ends, **valid}.values())
-
-    def reach(self, count: int) -> None:
-        """Wait until so many records have been copied."""
-        wait_for(lambda: self._kafka.ends(self.out) >= count or self.ended(), f"{count} records in {self.out}")
-        assert not self.ended(), self.failure()
-
-    def ended(self) -> bool:
-        return self.query is not None and not self.query.isActive
-
-    def failure(self) -> str:
-        assert self.query is not None
-        return str(self.query.exception())
-
-
-Copying = Callable[..., Copy]
-
-
-@pytest.fixture
-def copying(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> Iterator[Copying]:
-    """Makes copies that end with the test."""
-    copies: list[Copy] = []
-
-    def make(topic: str, **client: str) -> Copy:
-        copies.append(Copy(spark, kafka, tmp_path / f"{len(copies)}", topic, **client))
-        return copies[-1]
-
-    yield make
-    for one in copies:
-        one.abort()
-
-
-def numbers(count: int, first: int = 0) -> list[bytes]:
-    return [str(n).encode() for n in range(first, first + count)]
-
-
-def put(kafka: BrokerClient, topic: str, values: list[bytes]) -> None:
-    for value in values:
-        kafka.send(topic, value, value)
-    kafka.flush()
 
 
 # ---------------------------------------------------------------- what is read
@@ -220,7 +98,8 @@ def test_a_stream_begins_at_its_start_offsets_or_with_the_first_record(kafka: Br
         for n in range(3):
             kafka.produce(topic, None, f"{partition}/{n}", partition=partition)
     copy = copying(topic)
-    copy.start({0: 2})
+    copy.starts = {0: 2}
+    copy.start()
     copy.reach(4)
     copy.finish()
     assert sorted(copy.values(), key=str) == [b"0/2", b"1/0", b"1/1", b"1/2"]
@@ -270,116 +149,16 @@ def test_a_query_that_crashes_soon_after_each_start_makes_progress(kafka: Broker
 
 def test_a_query_that_reads_nothing_has_one_batch(kafka: BrokerClient, copying: Copying) -> None:
     """Batches end a time after their first record: one without records goes on, however long it lasts."""
-    topic, held = kafka.create_topic(), kafka.create_topic()
+    topic = kafka.create_topic()
     copy = copying(topic)
-    # Of two topics, so that its offsets are saved at a batch's end only.
-    copy.start(pace=source.Pace(interval=100, first=100), held=held)
+    # Its rows are sent on to tasks without an operator, so that it is saved at a batch's end only.
+    copy.tasks = 2
+    copy.start(pace=source.Pace(interval=100, first=100))
     for number in range(3):
         put(kafka, topic, numbers(1, number))
         wait_for(lambda number=number: copy.committed() == number + 1, "the commit of a batch")  # type: ignore[misc]
     assert copy.batches() == [0, 1, 2]
     assert not list(copy.folder.rglob(".*.crc")), "files that CheckpointFiles did not write"
-
-
-# ---------------------------------------------------------------- offsets that are saved within a batch
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-def test_offsets_are_saved_when_all_rows_of_the_records_before_them_are_written(
-    spark: SparkSession, kafka: BrokerClient, copying: Copying, compiled: bool
-) -> None:
-    """Without an end of the batch, and with an idle partition, filtered records and records of three rows."""
-    topic = kafka.create_topic(partitions=2)
-    copy = copying(topic)
-    copy.columns = ("key", "explode(array(value, value, value)) as value", "rowtime", "headers")
-    spark.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
-    try:
-        copy.start(pace=source.Pace(interval=100, first=100))
-        for number in range(5):
-            kafka.produce(topic, None, b"%d" % number, partition=0)
-            wait_for(lambda number=number: copy.saved() == number + 1, "the save")  # type: ignore[misc]
-            assert copy.values() == [b"%d" % each for each in range(number + 1) for _ in range(3)]
-    finally:
-        spark.conf.unset("spark.sql.codegen.wholeStage")
-    copy.abort()
-    assert copy.batches() == []
-    kafka.produce(topic, None, b"5", partition=1)
-    copy.start()
-    copy.reach(18)
-    assert copy.values()[-3:] == [b"5"] * 3, "a record before the saved offset was read again"
-    copy.finish()
-    assert (copy.committed(), copy.saved()) == (6, 6)
-
-
-def test_offsets_of_rows_that_kafka_has_not_acknowledged_are_not_saved(kafka: BrokerClient, copying: Copying) -> None:
-    topic = kafka.create_topic(partitions=2)
-    kafka.produce(topic, None, b"0", partition=0)
-    copy = copying(topic)
-    # The other partition has no rows to wait for: each request of a save writes the file.
-    lazy = {"linger.ms": "60000", "delivery.timeout.ms": "120000"}
-    copy.start(pace=source.Pace(interval=200, first=200), **lazy)
-    wait_for(lambda: copy.saves.exists(), "the save of the other partition")
-    first = copy.saves.stat().st_mtime_ns
-    kafka.produce(topic, None, b"1", partition=0)
-    wait_for(lambda: copy.saves.stat().st_mtime_ns > first, "another save")
-    assert set(json.loads(copy.saves.read_text())["partitions"]) == {"1"}
-    copy.abort()
-    copy.start()
-    copy.reach(2)
-    assert set(copy.values()) == {b"0", b"1"}
-
-
-def test_a_query_that_is_aborted_again_and_again_goes_on_where_it_saved(kafka: BrokerClient, copying: Copying) -> None:
-    """Under load: nothing is lost, and no record before a saved offset is read again."""
-    topic = kafka.create_topic(partitions=1)
-    copy = copying(topic)
-    saved = [0]
-    with steady(kafka, topic) as load:
-        for _ in range(5):
-            copy.start(pace=source.Pace(interval=100, first=100))
-            wait_for(lambda: copy.saved() > saved[-1] + 100, "a save")
-            copy.abort()
-            saved.append(copy.saved())
-        copy.start()
-    copy.reach(kafka.ends(copy.out))
-    wait_for(lambda: set(copy.values()) == set(numbers(load.written)), "each record's copy")
-    copied = [int(value or b"") for value in copy.values()]
-    begins = [n for before, n in pairwise(copied) if n <= before]
-    assert all(n in saved for n in begins), (begins, saved)
-    assert copy.batches() == []
-
-
-@pytest.mark.parametrize("text", ["", "{", '{"topic id": "of another topic", "partitions": {"0": [0, 3]}}'])
-def test_a_file_of_offsets_that_cannot_be_used_lets_records_be_read_again(
-    kafka: BrokerClient, copying: Copying, text: str
-) -> None:
-    topic = kafka.create_topic()
-    put(kafka, topic, numbers(3))
-    copy = copying(topic)
-    copy.start(pace=source.Pace(interval=100, first=100))
-    wait_for(lambda: copy.saved() == 3, "the save")
-    copy.abort()
-    copy.saves.write_text(text)
-    copy.start()
-    copy.reach(6)
-    copy.finish()
-    assert copy.values() == numbers(3) * 2
-
-
-def test_offsets_of_an_earlier_batch_are_not_used(kafka: BrokerClient, copying: Copying) -> None:
-    topic = kafka.create_topic()
-    put(kafka, topic, numbers(3))
-    copy = copying(topic)
-    copy.start(pace=source.Pace(interval=100, first=100))
-    wait_for(lambda: copy.saved() == 3, "the save")
-    put(kafka, topic, numbers(2, 3))
-    copy.reach(5)
-    copy.finish()
-    put(kafka, topic, numbers(2, 5))
-    copy.start()
-    copy.reach(7)
-    copy.finish()
-    assert copy.values() == numbers(7)
 
 
 def test_a_stream_that_waits_for_its_tables_does_not_keep_the_batch_open(
@@ -390,17 +169,13 @@ def test_a_stream_that_waits_for_its_tables_does_not_keep_the_batch_open(
     put(kafka, held, numbers(1))
     barriers = jvm.module(spark, "TableBootstrapBarriers")
     barriers.hold(copy.out, 1, jvm.java_map(spark, {}))
-    copy.start(pace=source.Pace(interval=500, first=500), held=held)
+    copy.held = held
+    copy.start(pace=source.Pace(interval=500, first=500))
     put(kafka, copy.topic, numbers(2))
     wait_for(lambda: copy.committed() == 2, "the commit of a batch in which a stream waits", ENOUGH)
     assert len(copy.values()) == 2
     barriers.remove(copy.out)
     copy.reach(3)
-
-
-def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
-    """Numbered records, 500 a second."""
-    return SteadyLoad(lambda n: kafka.send(topic, str(n), str(n)), kafka.flush, each=5)
 
 
 def test_a_query_that_is_stopped_again_and_again_under_load_repeats_nothing(

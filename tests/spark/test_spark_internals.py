@@ -104,25 +104,26 @@ def test_tasks_send_rows_before_they_wait(spark: SparkSession, query: StreamingQ
     assert wait == "600000"
 
 
-def test_offsets_are_saved_within_a_batch_only_where_rows_are_passed_on_one_by_one(spark: SparkSession) -> None:
-    """Otherwise a task may have read records whose rows it has not passed on (jvm/SavedOffsets.scala)."""
+def test_marks_go_with_rows_only_where_they_are_passed_on_one_by_one(spark: SparkSession) -> None:
+    """Otherwise a task may have read records whose rows it has not passed on (jvm/BatchSaves.scala)."""
     server = {"bootstrap.servers": "nowhere:1"}
     records = source.stream(spark, source.Topic("a", server), "run")
     others = source.stream(spark, source.Topic("b", {**server, "client.id": "b"}), "run")
     held = table_bootstrap.source(records, "query", RelationKind.STREAM, 0)
     rows = records.selectExpr("string(key) as k", "rowtime", "partition", "offset")
-    is_row_by_row = {
+    can_save = {
         records: True,
         records.where("value is not null").selectExpr("explode(array(key, value)) as key").alias("x"): True,
-        records.select("key").union(others.select("key")): False,
-        held: False,
-        fold(rows, counting("saved.count"), live=True): False,
+        records.select("key").union(others.select("key")): True,
+        held: True,
+        fold(rows, counting("saved.count"), live=True): True,
+        fold(rows.repartition(2), counting("saved.count"), live=True): False,
         records.dropDuplicates(["key"]): False,
         records.limit(1): False,
     }
     internals = jvm.module(spark, "SparkInternals")
-    for frame, expected in is_row_by_row.items():
-        assert internals.isRowByRow(jvm.java_frame(frame)) is expected, frame
+    for frame, expected in can_save.items():
+        assert internals.canSave(jvm.java_frame(frame)) is expected, frame
 
 
 def test_a_filter_that_marks_a_source_is_right_over_its_scan(plan: Any) -> None:

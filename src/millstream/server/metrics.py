@@ -36,8 +36,8 @@ QUERY_COUNTERS = (
     ("late", "records_late", "Records that came after the end of their window and its grace period."),
 )
 QUERY_GAUGES = (
-    ("stateRows", "state_rows", "Rows of its state, as of the last batch."),
-    ("stateBytes", "state_bytes", "Bytes of its state in memory and in files, as of the last batch."),
+    ("stateRows", "state_rows", "Rows of its state, as of the last save."),
+    ("stateBytes", "state_bytes", "Approximate bytes of its state, as of the last save."),
 )
 
 

@@ -106,7 +106,7 @@ class LivePlay:
         return self._wire.count(self._script.name + topic)
 
     def _settled(self) -> bool:
-        """True if every query has read all records, by its last batch, provided that nothing is being written.
+        """True if every query has read all records, by its last save, provided that nothing is being written.
 
         Raises LiveFailure if a query has failed.
         """
@@ -121,7 +121,7 @@ class LivePlay:
         return {topic: self._wire.ends(topic) for topic in {*chain.from_iterable(read.values())}}
 
     def _has_read(self, query: str, ends: Mapping[str, Mapping[int, int]]) -> bool:
-        """True if the last batch of a query has ended at these offsets. Raises LiveFailure if the query has failed."""
+        """True if a query was last saved at these offsets. Raises LiveFailure if the query has failed."""
         progress, health = self._engine.progress(query)
         if health is not None and health.failures:
             raise LiveFailure(f"{query}: {health.failures[-1].message}")

@@ -193,12 +193,13 @@ def _variant(signature: Signature, description: str) -> dict[str, Any]:
 
 
 def read_positions(topic: str, progress: Mapping[str, Any]) -> dict[str, int]:
-    """The next offset that a query reads in each partition of a topic, by Spark's report of its last batch."""
+    """The next offset that a query reads in each partition of a topic if it is started again: that of its last batch,
+    by Spark's report, or the one saved since then (jvm/BatchSaves.scala)."""
     positions: dict[str, int] = {}
     for source in progress.get("sources") or ():
         end = source.get("endOffset")
         positions |= (json.loads(end) if isinstance(end, str) else end or {}).get(topic, {})
-    return positions
+    return {**positions, **(progress.get("counts") or {}).get("saved", {}).get(topic, {})}
 
 
 def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
@@ -235,17 +236,9 @@ def statistics(progress: Mapping[str, Any], tasks: int | None = None) -> dict[st
     }
     if counts["last"]:
         figures["last-message"] = moment(counts["last"] / 1000)
-    operators = progress.get("stateOperators") or ()
-    if operators:
-        figures["state-rows"] = sum(int(o.get("numRowsTotal", 0)) for o in operators)
-        figures["state-bytes"] = sum(map(_state_bytes, operators))
+    if progress.get("stateOperators") or counts["stateBytes"]:
+        figures |= {"state-rows": counts["stateRows"], "state-bytes": counts["stateBytes"]}
     return figures
-
-
-def _state_bytes(operator: Mapping[str, Any]) -> int:
-    """The size of a state store in bytes: its files and its memory."""
-    files = (operator.get("customMetrics") or {}).get("rocksdbSstFileSize", 0)
-    return int(operator.get("memoryUsedBytes", 0)) + int(files)
 
 
 def statistics_text(id: str, figures: Mapping[str, Any]) -> str:

@@ -1,0 +1,325 @@
+package org.apache.spark.sql.millstream
+
+import java.io.IOException
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.ArrayDeque
+import java.util.concurrent.atomic.AtomicLong
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.core.JsonProcessingException
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.util.ThreadUtils
+
+/*
+ * Saves how far a query has come while its batch goes on. Between two batches Spark plans anew and no record is read
+ * for some hundred ms; a query that saves its position and its states in between can have long batches.
+ *
+ *   Spark's batch 7 begins at offset 0, with the states of version 7
+ *   QueryRun.requestSave, save 1: the source's task has read the records 0 to 4; it sends a mark after their rows
+ *   the operator's task takes a copy of the states that have changed, when the mark has come from each of its sources
+ *   Kafka acknowledges the rows that the task has written before the mark
+ *   all tasks are done: {"batch": 7, "saves": [1], "sources": {"0": {"topic id": "…", "next": {"0": 5}}}} is written
+ *   the server is killed at offset 9; for Spark, batch 7 begins at offset 0 again
+ *   the source reads from 5, and the operator has the states of version 7 with the changes of save 1
+ *
+ * No task waits for a save: rows behind a mark are kept in the shuffle's queue until the other marks have come, as in
+ * Flink's checkpoints (ShuffleMarks.scala). Only for queries whose tasks pass a row on before they take the next one
+ * (SparkInternals.canSave); without Kafka transactions, which are committed with their batch; and with the tasks in the
+ * driver's JVM.
+ */
+
+/** What is saved of a batch of Spark: the saves whose states count, in order, and the next offsets by source. */
+private[millstream] final case class SavedBatch(batch: Long, saves: Seq[Int], sources: Map[String, SavedSource])
+
+/** The topic of a source, and the next offset of each partition. */
+private[millstream] final case class SavedSource(topicId: String, next: Map[Int, Long])
+
+/** One who takes part in a save: a task of a source, or a task of an operator. */
+private[millstream] sealed trait SavePlace
+private[millstream] final case class SourcePlace(source: String, partition: Int) extends SavePlace
+private[millstream] final case class OperatorPlace(operator: Long, task: Int) extends SavePlace
+
+/** The saves of one run of a query. It is thread-safe. */
+final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder) {
+  import BatchSaves._
+
+  private var batch = -1L
+  private var done = Seq.empty[Int]
+  /** Read after everything that the run before has written. */
+  private var restored = SaveFolder.writer.submit(() => folder.read()).get()
+  private val topics = mutable.HashMap.empty[String, KafkaTopic]
+  private val places = mutable.HashSet.empty[SavePlace]
+  private var current: Save = _
+  private var isRefused, isClosed = false
+  private var bytes = 0L
+
+  /** The number of the last save of the run before. */
+  private[millstream] val lastSave: Int = restored.flatMap(_.saves.lastOption).getOrElse(0)
+
+  /** One save. `left` are those that are not done; `writing` is the number of tasks that Kafka has to acknowledge. */
+  private final class Save(val number: Int) {
+    val left: mutable.HashSet[SavePlace] = places.clone()
+    val offsets = mutable.HashMap.empty[SourcePlace, Long]
+    var writing = 0
+    var (rows, stateBytes) = (0L, 0L)
+  }
+
+  /**
+   * On the driver, when a batch of Spark is planned: a source takes part, with a task for each partition of `starts`.
+   * Returns the offsets to read from. Throws if the saved ones are of another topic of the name.
+   */
+  def source(number: Long, source: String, topic: KafkaTopic, starts: Map[Int, Long]): Map[Int, Long] = synchronized {
+    begin(number)
+    topics.update(source, topic)
+    starts.keys.foreach(partition => places.add(SourcePlace(source, partition)))
+    val saved = restored.flatMap(_.sources.get(source))
+    if (saved.exists(_.topicId != topic.id)) throw Topics.replaced(topic.name)
+    starts ++ saved.fold(Map.empty[Int, Long])(_.next)
+  }
+
+  /** The same for the tasks of an operator, whose states are those of version `number`. */
+  def operator(number: Long, operator: Long, tasks: Int): Unit = synchronized {
+    begin(number)
+    (0 until tasks).foreach(task => places.add(OperatorPlace(operator, task)))
+  }
+
+  private def begin(number: Long): Unit = if (number != batch) {
+    batch = number
+    restored = restored.filter(_.batch == number)
+    done = restored.fold(Seq.empty[Int])(_.saves)
+    bytes = 0
+    places.clear()
+    current = null
+    isRefused = false
+    if (restored.isEmpty) SaveFolder.writer.execute(() => folder.clear())
+  }
+
+  /** The files with the changes of states that a task of an operator is to make before it begins a batch, in order. */
+  def changesOf(number: Long, place: OperatorPlace): Seq[Path] = synchronized {
+    restored.filter(_.batch == number).toSeq.flatMap(_.saves).map(folder.states(_, place))
+  }
+
+  /**
+   * Begin save `number`; false if another one goes on, none if the batch has to end instead: also while a source is held,
+   * whose mark the other sources' rows would wait for.
+   */
+  private[millstream] def begin(number: Int): Option[Boolean] = synchronized {
+    if (isRefused || bytes > MostBytes || TableBootstrapBarriers.isHeld(QueryRuns.query(run.id))) None
+    else if (current != null) Some(false)
+    else {
+      current = new Save(number)
+      Some(true)
+    }
+  }
+
+  /** The number of the last save that is not going on: a task that begins now takes part in all after it. */
+  def lastDone: Int = synchronized(if (current == null) run.saveRequests else current.number - 1)
+
+  /** The rows of all records before `offset` have been passed on by a source's task. */
+  def reached(number: Int, place: SourcePlace, offset: Long): Unit = of(number) { save =>
+    save.offsets.update(place, offset)
+    save.left.remove(place)
+  }
+
+  /** A task has written its rows to Kafka, which will acknowledge them. Called before the task's place is done. */
+  def writing(number: Int): Unit = of(number)(_.writing += 1)
+
+  /** Kafka has acknowledged a task's rows. */
+  def written(number: Int): Unit = of(number)(_.writing -= 1)
+
+  /** The states that have changed in a task since the last save. Their file is written by another thread. */
+  def changed(number: Int, place: OperatorPlace, changes: StateChanges): Unit = SaveFolder.writer.execute { () =>
+    val size = if (synchronized(isClosed)) 0 else folder.write(number, place, changes)
+    if (size < 0) refuse()
+    else of(number) { save =>
+      bytes += size
+      save.rows += changes.rows
+      save.stateBytes += changes.stateBytes
+      save.left.remove(place)
+    }
+  }
+
+  private def of(number: Int)(change: Save => Unit): Unit = synchronized {
+    if (current != null && current.number == number) {
+      change(current)
+      if (current.left.isEmpty && current.writing == 0) {
+        val save = current
+        SaveFolder.writer.execute(() => finish(save))
+      }
+    }
+  }
+
+  private def finish(save: Save): Unit = {
+    val saved = synchronized {
+      if (isClosed || (current ne save)) null
+      else SavedBatch(batch, done :+ save.number, save.offsets.toSeq.groupBy(_._1.source).map { case (source, offsets) =>
+        source -> SavedSource(topics(source).id, offsets.map { case (place, offset) => place.partition -> offset }.toMap)
+      })
+    }
+    if (saved != null) {
+      if (folder.write(saved)) onSaved(save, saved)
+      else refuse()
+    }
+  }
+
+  private def onSaved(save: Save, saved: SavedBatch): Unit = synchronized {
+    done = saved.saves
+    if (current eq save) current = null
+    val counts = Counts.of(QueryRuns.query(run.id))
+    // Two sources may read one topic; what both have read is saved.
+    counts.save(saved.sources.toSeq.groupMapReduce { case (source, _) => topics(source).name }(_._2.next) { (one, other) =>
+      one.map { case (partition, offset) => partition -> Math.min(offset, other.getOrElse(partition, offset)) }
+    })
+    if (places.exists(_.isInstanceOf[OperatorPlace])) counts.saveStates(save.rows, save.stateBytes)
+  }
+
+  /** The run is over: nothing is saved any more. */
+  def close(): Unit = synchronized { isClosed = true }
+
+  /** Nothing can be saved in this batch any more: it ends. */
+  def refuse(): Unit = {
+    synchronized {
+      isRefused = true
+      current = null
+    }
+    run.endBatch()
+  }
+}
+
+private[millstream] object BatchSaves {
+  /** The bytes of states that are saved within one batch; then it ends. */
+  private val MostBytes = 256L << 20
+}
+
+/** What one task has passed to the producer, in ranges that end at marks. One thread, the task's, calls `end`. */
+final class SentRows(saves: BatchSaves) {
+  private val ranges = new ArrayDeque[SentRange]
+  private var last = begin()
+
+  /** The range of the rows that are passed on now. */
+  def current: SentRange = last
+
+  /** All rows before the mark of a save have been passed on; the next range begins. */
+  def end(save: Int): Unit = {
+    saves.writing(save)
+    val ended = last
+    last = begin()
+    ended.save = save
+    ended.total = ended.sent
+    advance()
+  }
+
+  private def begin(): SentRange = synchronized {
+    val range = new SentRange(this)
+    ranges.add(range)
+    range
+  }
+
+  /** Reports the ranges that are acknowledged, as all before them. */
+  private[millstream] def advance(): Unit = {
+    val acknowledged = synchronized {
+      Iterator.continually(()).takeWhile(_ => !ranges.isEmpty && ranges.peek.isAcknowledged).map(_ => ranges.poll()).toSeq
+    }
+    acknowledged.foreach(range => saves.written(range.save))
+  }
+}
+
+/** Rows between two marks. A row that Kafka has refused is never acknowledged, nor is the range. */
+final class SentRange(rows: SentRows) {
+  private val acknowledgements = new AtomicLong
+  private[millstream] var sent = 0L
+  private[millstream] var save = 0
+  /** The number of rows; -1 while the range goes on. */
+  @volatile private[millstream] var total = -1L
+
+  /** A row was passed to the producer: called by the task. */
+  def add(): Unit = sent += 1
+
+  /** A row was acknowledged: called by the producer's thread. */
+  def acknowledge(): Unit = if (acknowledgements.incrementAndGet() == total) rows.advance()
+
+  private[millstream] def isAcknowledged: Boolean = acknowledgements.get == total
+}
+
+/** The folder of a query's checkpoint with what it has saved within a batch. */
+final class SaveFolder(checkpoint: String) extends Logging {
+  import SaveFolder._
+  private val path = new Path(checkpoint, "saved")
+  private lazy val files = SparkInternals.checkpointFiles(path.toString)
+  private val index = new Path(path, "batch.json")
+
+  /** What is saved; none if nothing is, or if the file cannot be read, which is logged. */
+  private[millstream] def read(): Option[SavedBatch] =
+    if (!files.exists(index)) None
+    else
+      try {
+        val in = files.open(index)
+        val root = try mapper.readTree(in.readAllBytes()) finally in.close()
+        val sources = root.path("sources").fields.asScala.map { entry =>
+          val next = entry.getValue.path("next").fields.asScala.map(p => p.getKey.toInt -> p.getValue.asLong).toMap
+          entry.getKey -> SavedSource(entry.getValue.path("topic id").asText, next)
+        }.toMap
+        Some(SavedBatch(root.path("batch").asLong, root.path("saves").elements.asScala.map(_.asInt).toSeq, sources))
+      } catch {
+        case e: JsonProcessingException =>
+          logWarning(s"$index cannot be read, so records since the last batch are read again: ${e.getMessage}")
+          None
+      }
+
+  /** Replace what is saved; false if that fails, which is logged. */
+  private[millstream] def write(saved: SavedBatch): Boolean = {
+    val root = mapper.createObjectNode.put("batch", saved.batch)
+    saved.saves.foreach(root.withArray("saves").add)
+    saved.sources.toSeq.sortBy(_._1).foreach { case (source, SavedSource(topicId, next)) =>
+      val one = root.withObject("/sources").putObject(source).put("topic id", topicId)
+      next.toSeq.sorted.foreach { case (partition, offset) => one.withObject("/next").put(s"$partition", offset) }
+    }
+    logged(index, false) {
+      val out = files.createAtomic(index, overwriteIfPossible = true)
+      try {
+        out.write(mapper.writeValueAsString(root).getBytes(UTF_8))
+        out.close()
+      } finally out.cancel()
+      true
+    }
+  }
+
+  /** The file with the changed states of a task. */
+  private[millstream] def states(save: Int, place: OperatorPlace): Path =
+    new Path(path, s"$save-${place.operator}-${place.task}.changelog")
+
+  /** Write the changed states of a task; returns the bytes of the file, -1 if that fails, which is logged. */
+  private[millstream] def write(save: Int, place: OperatorPlace, changes: StateChanges): Long = {
+    val file = states(save, place)
+    logged(file, -1L) {
+      SparkInternals.writeChanges(files, file, changes.entries)
+      changes.size
+    }
+  }
+
+  /** The changed states in a file, as pairs (key, value), where value null means that it was removed. */
+  private[millstream] def changes[A](file: Path)(read: Iterator[(Array[Byte], Array[Byte])] => A): A =
+    SparkInternals.readChanges(files, file)(read)
+
+  /** Delete all. */
+  private[millstream] def clear(): Unit = logged(path, ())(files.delete(path))
+
+  private def logged[A](file: Path, failed: A)(change: => A): A =
+    try change
+    catch {
+      case e: IOException =>
+        logWarning(s"$file cannot be written", e)
+        failed
+    }
+}
+
+private[millstream] object SaveFolder {
+  private val mapper = new ObjectMapper
+  /** Writes all files of this JVM: tasks and Kafka's threads must not wait for a disk. */
+  lazy val writer = ThreadUtils.newDaemonSingleThreadExecutor("saves")
+}

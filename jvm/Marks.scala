@@ -1,0 +1,54 @@
+package org.apache.spark.sql.millstream
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.spark.TaskContext
+import org.apache.spark.shuffle.streaming.ShuffleMarks
+
+/**
+ * What one task does at the mark of a save (BatchSaves.scala), when the rows before it have been passed on. Its parts
+ * add themselves when the task begins; only the task's own thread uses it.
+ */
+final class MarkedTask {
+  private var sent: SentRows = _
+  private val clocks = ArrayBuffer.empty[PunctuationClock]
+  private val saveStates = ArrayBuffer.empty[Int => Unit]
+
+  /** The task writes rows to Kafka. */
+  def add(rows: SentRows): Unit = sent = rows
+  /** The task sends stream time to other tasks. */
+  def add(clock: PunctuationClock): Unit = clocks += clock
+  /** The task has states, which `save` saves. */
+  def add(save: Int => Unit): Unit = saveStates += save
+
+  /** False while other tasks do not know stream time yet; the end of a batch tells them. */
+  def canSave: Boolean = clocks.forall(!_.isBehind)
+
+  private[millstream] def passed(save: Int): Unit = {
+    if (sent != null) sent.end(save)
+    saveStates.foreach(_(save))
+  }
+}
+
+/** The tasks of this JVM that marks pass. */
+object Marks {
+  private val tasks = new ConcurrentHashMap[Long, MarkedTask]
+
+  /** The current task. */
+  def current: MarkedTask = {
+    val context = TaskContext.get()
+    tasks.computeIfAbsent(context.taskAttemptId(), id => {
+      context.addTaskCompletionListener[Unit](_ => tasks.remove(id))
+      new MarkedTask
+    })
+  }
+
+  /** All rows before the mark of a save have passed the task; the mark follows them. Called between two rows. */
+  def passed(task: Long, save: Int): Unit = {
+    val marked = tasks.get(task)
+    if (marked != null) marked.passed(save)
+    ShuffleMarks.send(task, save)
+  }
+}

@@ -1,0 +1,136 @@
+"""Real-time queries over topics of a real broker, without an engine."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.catalog.catalog import RelationKind
+from millstream.spark import sink, source, table_bootstrap
+from support.kafka import BrokerClient, wait_for
+from support.load import SteadyLoad
+
+ENOUGH = 30.0
+
+
+class RealtimeQuery(ABC):
+    """A query that writes to the topic `out`, of one partition; a batch lasts an hour unless it is ended."""
+
+    def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path) -> None:
+        self.spark, self.kafka, self.folder = spark, kafka, folder
+        self.out = kafka.create_topic(partitions=1)
+        self.query: StreamingQuery | None = None
+        self._starts = 0
+
+    @abstractmethod
+    def frame(self, run: str) -> DataFrame:
+        """The rows to write (columns of sink.COLUMNS), from sources of the run with that id."""
+
+    def start(self, pace: source.Pace = source.ENDLESS, **producer: str) -> None:
+        self._starts += 1
+        self.run = source.Run(self.spark, f"{self.out}/{self._starts}", pace)
+        servers = {"bootstrap.servers": self.kafka.bootstrap, **producer}
+        frame = self.frame(self.run.id)
+        self.query = sink.run_realtime(frame, self.out, servers, str(self.folder), self.out, "1 hour", self.run.id)
+
+    def finish(self) -> None:
+        """Stop in an orderly way."""
+        assert self.query is not None
+        self.run.finish()
+        assert self.run.await_batch_end(ENOUGH), self.query.exception()
+        self.query.stop()
+        self.run.end()
+
+    def abort(self) -> None:
+        if self.query is not None:
+            self.query.stop()
+
+    def values(self) -> list[bytes | None]:
+        return [r.value for r in self.kafka.consume_all(self.out, self.kafka.ends(self.out))]
+
+    def batches(self) -> list[int]:
+        """The batches that were committed."""
+        commits = self.folder / "commits"
+        return sorted(int(file.name) for file in commits.iterdir() if file.name.isdigit()) if commits.is_dir() else []
+
+    @property
+    def saves(self) -> Path:
+        """The file of what is saved within a batch (jvm/BatchSaves.scala)."""
+        return self.folder / "saved" / "batch.json"
+
+    def saved_batch(self) -> dict[str, Any]:
+        """What is saved of the batch after the last one that was committed; {} if nothing is."""
+        saved: dict[str, Any] = json.loads(self.saves.read_text()) if self.saves.exists() else {}
+        return saved if saved.get("batch") == max(self.batches(), default=-1) + 1 else {}
+
+    def committed(self) -> int:
+        """How many records lie before the positions of the last batch that was committed."""
+        offsets = self.folder / "offsets" / str(max(self.batches(), default=-1))
+        if not offsets.exists():
+            return 0
+        # A version, metadata, and a line for each source.
+        sources = map(json.loads, offsets.read_text().splitlines()[2:])
+        topics = (topic for positions in sources for topic in positions.values() if isinstance(topic, dict))
+        return sum(n for topic in topics for n in topic.values())
+
+    def saved(self) -> int:
+        """How many records lie before the positions at which the next run begins."""
+        sources = self.saved_batch().get("sources", {}).values()
+        return sum(n for one in sources for n in one["next"].values()) if sources else self.committed()
+
+    def reach(self, count: int) -> None:
+        """Wait until so many records have been written."""
+        wait_for(lambda: self.kafka.ends(self.out) >= count or self.ended(), f"{count} records in {self.out}")
+        assert not self.ended(), self.failure()
+
+    def ended(self) -> bool:
+        return self.query is not None and not self.query.isActive
+
+    def failure(self) -> str:
+        assert self.query is not None
+        return str(self.query.exception())
+
+
+class Copy(RealtimeQuery):
+    """A query that copies a topic. `columns`: what it copies, as SQL; `starts`: the offsets to begin with; `held`:
+    another topic that it copies, once the barrier of its name is lifted; `tasks`: pass rows on to so many tasks."""
+
+    columns = ("key", "value", "rowtime", "headers")
+    held: str | None = None
+    tasks = 0
+
+    def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path, topic: str, **client: str) -> None:
+        super().__init__(spark, kafka, folder)
+        self.topic, self.starts = topic, dict[int, int]()
+        self._client = {"bootstrap.servers": kafka.bootstrap, **client}
+
+    def frame(self, run: str) -> DataFrame:
+        frame = source.stream(self.spark, source.Topic(self.topic, self._client, self.starts), run)
+        if self.held is not None:
+            another = source.Topic(self.held, {**self._client, "client.id": "held"})
+            stream = source.stream(self.spark, another, run)
+            frame = frame.union(table_bootstrap.source(stream, self.out, RelationKind.STREAM, 0))
+        frame = frame.selectExpr(*self.columns)
+        return frame.repartition(self.tasks) if self.tasks else frame
+
+
+Copying = Callable[..., Copy]
+
+
+def numbers(count: int, first: int = 0) -> list[bytes]:
+    return [str(n).encode() for n in range(first, first + count)]
+
+
+def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
+    """Numbered records, 500 a second."""
+    return SteadyLoad(lambda n: kafka.send(topic, str(n), str(n)), kafka.flush, each=5)
+
+
+def put(kafka: BrokerClient, topic: str, values: list[bytes]) -> None:
+    for value in values:
+        kafka.send(topic, value, value)
+    kafka.flush()
