@@ -73,15 +73,21 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     }
   }
 
-  /** Save a batch while it goes on; end it if that cannot be. No effect if it has ended already. */
-  def save(number: Int): Unit = synchronized {
-    if (number == batch && !isBatchOver) {
-      isReading = false
+  /**
+   * Save a batch while it goes on; end it if that cannot be. No effect if it has ended already. Returns false if the save
+   * before still goes on, so that the caller must try again: what was read since then is not in it.
+   */
+  def save(number: Int): Boolean = synchronized {
+    if (number != batch || isBatchOver) true
+    else {
       val begun = saves.begin(saveRequests + 1)
+      if (!begun.contains(false)) isReading = false
       if (begun.contains(true)) {
         saveRequests += 1
         waiting.forEach(_.run())
-      } else if (begun.isEmpty) endBatch(number)
+      }
+      if (begun.isEmpty) endBatch(number)
+      !begun.contains(false)
     }
   }
 
@@ -193,12 +199,17 @@ private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver 
   override def firstRecord(run: QueryRun, batch: Int): Unit = if (pace.interval > 0) {
     val now = SteadyClock.getTimeMillis()
     if (firstAt < 0) firstAt = now
-    QueryRuns.timer.schedule((() => expired(run, batch)): Runnable, pace.duration(now - firstAt), TimeUnit.MILLISECONDS)
+    schedule(run, batch, now)
   }
 
-  private def expired(run: QueryRun, batch: Int): Unit =
-    if (run.saves != null && SteadyClock.getTimeMillis() - begunAt < BatchTimer.LongestMs) run.save(batch)
-    else run.endBatch(batch)
+  private def schedule(run: QueryRun, batch: Int, now: Long): Unit =
+    QueryRuns.timer.schedule((() => expired(run, batch)): Runnable, pace.duration(now - firstAt), TimeUnit.MILLISECONDS)
+
+  private def expired(run: QueryRun, batch: Int): Unit = {
+    val now = SteadyClock.getTimeMillis()
+    if (run.saves == null || now - begunAt >= BatchTimer.LongestMs) run.endBatch(batch)
+    else if (!run.save(batch)) schedule(run, batch, now)
+  }
 
   override def begun(run: QueryRun, batch: Int): Unit = begunAt = SteadyClock.getTimeMillis()
 }

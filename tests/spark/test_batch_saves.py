@@ -64,6 +64,20 @@ def test_rows_that_kafka_has_not_acknowledged_are_not_saved(kafka: BrokerClient,
     assert copy.values() == [b"0", b"1"]
 
 
+def test_what_is_read_while_a_save_goes_on_is_in_the_next_one(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    """Also if no record follows, and the save lasts longer than the interval."""
+    topic = kafka.create_topic()
+    copy = copying(topic)
+    put(kafka, topic, numbers(1))
+    copy.start(pace=SOON, **{"linger.ms": "3000", "batch.size": "1000000"})
+    run = jvm.module(spark, "QueryRuns").of(copy.run.id)
+    wait_for(lambda: run.saveRequests() == 1, "the first save")
+    put(kafka, topic, numbers(1, 1))
+    wait_for(lambda: copy.saved() == 2, "the second save")
+
+
 def test_a_query_that_is_aborted_again_and_again_goes_on_where_it_saved(kafka: BrokerClient, copying: Copying) -> None:
     """Under load: nothing is lost, and no record before a saved offset is read again."""
     copy = copying(kafka.create_topic())
