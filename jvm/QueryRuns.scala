@@ -79,15 +79,16 @@ final class QueryRun(val id: String, driver: BatchDriver) {
    */
   def save(number: Int): Boolean = synchronized {
     if (number != batch || isBatchOver) true
-    else {
-      val begun = saves.begin(saveRequests + 1)
-      if (!begun.contains(false)) isReading = false
-      if (begun.contains(true)) {
+    else saves.begin(saveRequests + 1) match {
+      case Some(true) =>
+        isReading = false
         saveRequests += 1
         waiting.forEach(_.run())
-      }
-      if (begun.isEmpty) endBatch(number)
-      !begun.contains(false)
+        true
+      case Some(false) => false
+      case None =>
+        endBatch(number)
+        true
     }
   }
 
