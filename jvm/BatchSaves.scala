@@ -27,8 +27,8 @@ import org.apache.spark.util.ThreadUtils
  *   the server is killed at offset 9; for Spark, batch 7 begins at offset 0 again
  *   the source reads from 5, and the operator has the states of version 7 with the changes of save 1
  *
- * No task waits for a save: rows behind a mark are kept in the shuffle's queue until the other marks have come, as in
- * Flink's checkpoints (ShuffleMarks.scala). Only for queries whose tasks pass a row on before they take the next one
+ * No task waits for a save: rows behind a mark stay in their channel until the other marks have come, as in
+ * Flink's checkpoints (LocalShuffle.scala). Only for queries whose tasks pass a row on before they take the next one
  * (SparkInternals.canSave); without Kafka transactions, which are committed with their batch; and with the tasks in the
  * driver's JVM.
  */

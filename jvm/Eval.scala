@@ -2,6 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.nio.charset.StandardCharsets.ISO_8859_1
 
+import com.fasterxml.jackson.core.JsonParser
 import com.fasterxml.jackson.core.JsonToken.{END_ARRAY, START_ARRAY}
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
@@ -91,7 +92,8 @@ object Eval {
 
 /** Rows go in and out as JSON arrays of columns, in the codec's text forms. Thread-safe. */
 class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[InternalRow]]], out: SqlType.Struct) {
-  private val readers = in.shapes.map(JsonFieldReader.of).toArray
+  private val parsers = new JsonParsers
+  private val readers = in.shapes.map(JsonFieldReader.of(_, parsers)).toArray
   private val writers = out.shapes.map(JsonFieldWriter.of).toArray
   private var states: Seq[DriverStateMap[_]] = Nil
 
@@ -104,8 +106,12 @@ class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[Intern
    */
   def run(rows: Array[Byte], entering: Array[Byte]): String = synchronized {
     val text = new JsonOut
+    parsers.parse(rows, 0, rows.length)(run(_, entering, text))
+    text.toText
+  }
+
+  private def run(parser: JsonParser, entering: Array[Byte], text: JsonOut): Unit = {
     var number = 0
-    val parser = JsonFieldReader.factory.createParser(rows)
     parser.nextToken()
     text.byte('[')
     var first = true
@@ -118,13 +124,12 @@ class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[Intern
       number += 1
     }
     text.byte(']')
-    text.toText
   }
 
   def apply(row: InternalRow, input: Int): Iterator[InternalRow] =
     inputs(input).foldLeft(Iterator.single(row))((rows, step) => rows.flatMap(step))
 
-  private def read(parser: com.fasterxml.jackson.core.JsonParser): InternalRow = {
+  private def read(parser: JsonParser): InternalRow = {
     val row = new Array[Any](readers.length)
     var i = 0
     while (parser.nextToken() != END_ARRAY) { row(i) = readers(i).read(parser); i += 1 }
@@ -156,7 +161,8 @@ class OneRecord(text: String) {
   private val read = new DecodeCall(spec)
   private val write = new EncodeCall(spec)
   private val writer = new JsonObjectWriter(spec.columns)
-  private val reader = JsonFieldReader.of(spec.columns)
+  private val parsers = new JsonParsers
+  private val reader = JsonFieldReader.of(spec.columns, parsers)
 
   /** Decodes bytes to `{"value": {…}, "error": …}` with the user's names, as text (ByteOut.toText). */
   def decode(bytes: Array[Byte]): String = synchronized {
@@ -191,9 +197,11 @@ class OneRecord(text: String) {
 
   /** Encodes one row, given as JSON with the user's names; throws BadRecord. */
   def encode(row: Array[Byte]): Array[Byte] = synchronized {
-    val parser = JsonFieldReader.factory.createParser(row)
-    parser.nextToken()
-    val done = write(reader.read(parser))
+    val read = parsers.parse(row, 0, row.length) { parser =>
+      parser.nextToken()
+      reader.read(parser)
+    }
+    val done = write(read)
     if (!done.isNullAt(1)) throw new BadRecord(done.getUTF8String(1).toString)
     if (done.isNullAt(0)) null else done.getBinary(0)
   }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.io.IOException
 import java.math.{BigDecimal => JavaDecimal}
-import java.util.{ArrayList, HashMap => JavaMap, Locale}
+import java.util.{ArrayList, HashMap => JavaMap, HashSet => JavaSet, Locale}
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonFactoryBuilder, JsonParser, JsonProcessingException, JsonToken}
 import com.fasterxml.jackson.core.JsonToken._
@@ -20,27 +20,69 @@ abstract class JsonFieldReader {
   protected def value(in: JsonParser): Any
 }
 
-/** Readers of JSON text by column type; a value of the wrong kind throws BadRecord with the path to it. */
-object JsonFieldReader {
-  val factory: JsonFactory = new JsonFactoryBuilder()
+/**
+ * Parses JSON texts one after the other. A parser that is closed leaves the names of members that it has met to the
+ * following ones, and its buffers: a small record takes a quarter of the time. But names that are data, such as the keys
+ * of maps, would be copied from record to record; after `Most` of them parsers are not closed any more. Not thread-safe.
+ */
+final class JsonParsers {
+  import JsonParsers._
+  private val names = new JavaSet[String]
+  private var objects = 0
+
+  private def namesAreData: Boolean = names.size + objects > Most
+
+  /** A member was met whose name is not that of a field. */
+  def met(name: String): Unit = if (!namesAreData) names.add(name)
+
+  /** An object was read whose members' names are not known. */
+  def metObject(): Unit = if (!namesAreData) objects += 1
+
+  /** Pass over the value at the parser's current token. */
+  def skip(in: JsonParser): Unit =
+    if (namesAreData || !in.currentToken.isStructStart) in.skipChildren()
+    else {
+      var depth = 1
+      while (depth > 0) in.nextToken() match {
+        case START_OBJECT | START_ARRAY => depth += 1
+        case END_OBJECT | END_ARRAY => depth -= 1
+        case FIELD_NAME => met(in.currentName)
+        case null => throw new BadRecord("the record ends within a value")
+        case _ =>
+      }
+    }
+
+  /** The result of `read`, which gets a parser of the bytes before their first token. */
+  def parse[A](bytes: Array[Byte], offset: Int, length: Int)(read: JsonParser => A): A = {
+    val in = Factory.createParser(bytes, offset, length)
+    try read(in) finally if (!namesAreData) in.close()
+  }
+}
+
+object JsonParsers {
+  private val Most = 1000
+  val Factory: JsonFactory = new JsonFactoryBuilder()
     // Keys of maps are data: interning them would fill the JVM's string table.
     .disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build()
+}
 
-  /** The reader of a column type. */
-  def of(shape: SqlType): JsonFieldReader = shape match {
+/** Readers of JSON text by column type; a value of the wrong kind throws BadRecord with the path to it. */
+object JsonFieldReader {
+  /** The reader of a column type, from parsers of `parsers`. */
+  def of(shape: SqlType, parsers: JsonParsers): JsonFieldReader = shape match {
     case SqlType.Bool => bool
     case SqlType.Int => int
     case SqlType.Long => long
     case SqlType.Double => double
-    case SqlType.Text => text
+    case SqlType.Text => text(parsers)
     case SqlType.Bytes => bytes
     case SqlType.Date => date
     case SqlType.Time => time
     case SqlType.Timestamp => timestamp
     case d: SqlType.Decimal => new JsonDecimalReader(d)
-    case SqlType.Array(element) => new JsonArrayReader(of(element))
-    case SqlType.Map(key, element) => new JsonMapReader(key, of(element))
-    case s: SqlType.Struct => new JsonObjectReader(s)
+    case SqlType.Array(element) => new JsonArrayReader(of(element, parsers))
+    case SqlType.Map(key, element) => new JsonMapReader(key, of(element, parsers), parsers)
+    case s: SqlType.Struct => new JsonObjectReader(s, parsers)
   }
 
   /** The error for a value of the wrong kind. */
@@ -89,7 +131,10 @@ object JsonFieldReader {
     if (in.currentToken != VALUE_STRING) throw mismatch(in, "BYTES")
     ScalarConversions.base64(in.getText)
   }
-  private val text = reader("STRING") { in => JsonText.of(in) }
+  private def text(parsers: JsonParsers) = reader("STRING") { in =>
+    if (in.currentToken == START_OBJECT || in.currentToken == START_ARRAY) parsers.metObject()
+    JsonText.of(in)
+  }
 
   private def whole(in: JsonParser, expected: String): Long = in.currentToken match {
     case VALUE_NUMBER_INT =>
@@ -126,7 +171,7 @@ object JsonText {
 
   private def compact(in: JsonParser): String = {
     val text = new java.io.StringWriter
-    val out = JsonFieldReader.factory.createGenerator(text)
+    val out = JsonParsers.Factory.createGenerator(text)
     out.copyCurrentStructureExact(in)
     out.close()
     text.toString
@@ -168,7 +213,7 @@ private class JsonArrayReader(element: JsonFieldReader) extends JsonFieldReader 
   }
 }
 
-private class JsonMapReader(key: SqlType, element: JsonFieldReader) extends JsonFieldReader {
+private class JsonMapReader(key: SqlType, element: JsonFieldReader, parsers: JsonParsers) extends JsonFieldReader {
   override protected def value(in: JsonParser): Any = {
     if (in.currentToken != START_OBJECT) throw JsonFieldReader.mismatch(in, "MAP")
     val entries = new java.util.LinkedHashMap[Any, Any]
@@ -176,6 +221,7 @@ private class JsonMapReader(key: SqlType, element: JsonFieldReader) extends Json
     try {
       name = in.nextFieldName()
       while (name != null) {
+        parsers.met(name)
         in.nextToken()
         entries.put(ScalarConversions.scalar(name, key), element.read(in))
         name = in.nextFieldName()
@@ -186,10 +232,10 @@ private class JsonMapReader(key: SqlType, element: JsonFieldReader) extends Json
 }
 
 /** Reads an object into a row: a member is assigned to the field of exactly its name, else of its upper-cased name. */
-private class JsonObjectReader(shape: SqlType.Struct) extends JsonFieldReader {
+private class JsonObjectReader(shape: SqlType.Struct, parsers: JsonParsers) extends JsonFieldReader {
   private val size = shape.shapes.size
   private val names = shape.names.toArray
-  private val readers = shape.shapes.map(JsonFieldReader.of).toArray
+  private val readers = shape.shapes.map(JsonFieldReader.of(_, parsers)).toArray
   private val spellings = new JavaMap[String, Integer]
   names.indices.foreach(i => spellings.put(names(i), i))
 
@@ -203,10 +249,10 @@ private class JsonObjectReader(shape: SqlType.Struct) extends JsonFieldReader {
     while (name != null) {
       in.nextToken()
       val at = if (next < size && names(next).equals(name)) next else position(name)
-      if (at < 0) in.skipChildren()
+      if (at < 0) parsers.skip(in)
       else {
         val exactly = names(at).equals(name)
-        if (!exactly && settled(at)) in.skipChildren() else row(at) = member(at, in)
+        if (!exactly && settled(at)) parsers.skip(in) else row(at) = member(at, in)
         settled(at) |= exactly
         next = at + 1
       }
@@ -221,6 +267,7 @@ private class JsonObjectReader(shape: SqlType.Struct) extends JsonFieldReader {
   }
 
   private def newSpelling(name: String): Int = {
+    parsers.met(name)
     val at: Integer = names.indexOf(name.toUpperCase(Locale.ROOT))
     // Bounded, since the member names of a topic's objects may be data.
     if (spellings.size < 1000 + size) spellings.put(name, at)
@@ -234,15 +281,15 @@ private class JsonObjectReader(shape: SqlType.Struct) extends JsonFieldReader {
 
 /** Reads a record: one object of all columns where wrapped, else the bare value of the only column. */
 class JsonReader(spec: Spec) extends Reader {
-  private val columns = JsonFieldReader.of(spec.columns)
-  private val single = if (spec.wrapped) null else JsonFieldReader.of(spec.single)
+  private val parsers = new JsonParsers
+  private val columns = JsonFieldReader.of(spec.columns, parsers)
+  private val single = if (spec.wrapped) null else JsonFieldReader.of(spec.single, parsers)
 
   override def read(bytes: Array[Byte]): InternalRow = read(bytes, 0)
 
   /** The record that begins at an offset of the bytes. */
   def read(bytes: Array[Byte], offset: Int): InternalRow =
-    try {
-      val in = JsonFieldReader.factory.createParser(bytes, offset, bytes.length - offset)
+    try parsers.parse(bytes, offset, bytes.length - offset) { in =>
       if (in.nextToken() == null) throw new BadRecord("the record is empty")
       if (spec.wrapped) columns.read(in).asInstanceOf[InternalRow]
       else new GenericInternalRow(Array[Any](single.read(in)))

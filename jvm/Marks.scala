@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.TaskContext
-import org.apache.spark.shuffle.streaming.ShuffleMarks
+import org.apache.spark.shuffle.streaming.UnsentRows
 
 /**
  * What one task does at the mark of a save (BatchSaves.scala), when the rows before it have been passed on. Its parts
@@ -49,6 +49,6 @@ object Marks {
   def passed(task: Long, save: Int): Unit = {
     val marked = tasks.get(task)
     if (marked != null) marked.passed(save)
-    ShuffleMarks.send(task, save)
+    UnsentRows.mark(task, save)
   }
 }

@@ -173,8 +173,9 @@ class PythonWorker(pool: PythonPool) {
   private val plain = writers(pool.parameters)
   private val stated = writers(SqlType.Text +: pool.parameters)
   private val states = writers(Seq(SqlType.Text, SqlType.Text))
-  private val result = JsonFieldReader.of(pool.returns)
-  private val state = JsonFieldReader.of(SqlType.Text)
+  private val parsers = new JsonParsers
+  private val result = JsonFieldReader.of(pool.returns, parsers)
+  private val state = JsonFieldReader.of(SqlType.Text, parsers)
   // The deadline of the current call; 0 if there is none.
   @volatile private var deadline = 0L
   @volatile private var expired = false
@@ -212,9 +213,10 @@ class PythonWorker(pool: PythonPool) {
     frame.byte(what)
     frame.raw(written(arguments, what match { case 'c' => plain; case 'm' => states; case 'r' => states.take(1); case _ => stated }))
     val answer = exchange(clock + 1000)
-    val parser = JsonFieldReader.factory.createParser(answer, 1, answer.length - 1)
-    parser.nextToken()
-    (if (PythonPool.Stateful(what)) state else result).read(parser)
+    parsers.parse(answer, 1, answer.length - 1) { parser =>
+      parser.nextToken()
+      (if (PythonPool.Stateful(what)) state else result).read(parser)
+    }
   }
 
   private def written(arguments: InternalRow, writers: Array[JsonFieldWriter]): Array[Byte] = {

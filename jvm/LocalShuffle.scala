@@ -1,0 +1,230 @@
+package org.apache.spark.shuffle.streaming
+
+import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
+
+import org.apache.spark.{ShuffleDependency, SparkEnv, TaskContext}
+import org.apache.spark.internal.config.STREAMING_SHUFFLE_NETWORK_BUFFER_MAX_WAIT_TIME_MS
+import org.apache.spark.scheduler.MapStatus
+import org.apache.spark.shuffle.{ShuffleReader, ShuffleWriter}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.millstream.Marks
+import org.apache.spark.util.{MutablePair, ThreadUtils}
+
+/*
+ * The exchange of a query whose tasks all run in the driver's JVM: each pair of tasks has a channel (RowChannel.scala).
+ * Spark's streaming shuffle sends rows through sockets also then, from a server in each task that writes to clients in
+ * each task that reads, with five threads for the two of them.
+ *
+ *   source task 0   reads rows 1 and 2 from Kafka: row 1 → channel 0→1, row 2 → channel 0→0; before it polls again it
+ *                   wakes the readers that wait
+ *   reader task 1   channels 0→1 and 1→1, in turns; when both are empty it wakes the readers of its own rows, and waits
+ *
+ * A mark (Marks.scala) is passed when it has come from all writers. A channel whose mark has come is not read until
+ * then:
+ *
+ *   channel 0→0   a b | c      read: a d b e, mark, c f; c waits for the mark (|) of channel 1→0
+ *   channel 1→0   d e | f
+ *
+ * A writer that ends before its mark ends the batch, which is saved as a whole: marks do not count from then on.
+ */
+
+/** A shuffle within this JVM. */
+private final class LocalShuffleHandle[K, V, C](shuffleId: Int, dependency: ShuffleDependency[K, V, C])
+    extends StreamingShuffleHandle[K, V, C](shuffleId, dependency)
+
+/** The channels of a shuffle. */
+private[streaming] final class LocalExchange(id: Int, writers: Int, readers: Int) {
+  private val waiters = Array.fill(readers)(new Waiter)
+  private val channels = Array.tabulate(writers, readers)((_, reader) => new RowChannel(waiters(reader)))
+  private val readersLeft = new AtomicInteger(readers)
+
+  /** The channels of a task that writes, by reader. */
+  def from(writer: Int): Array[RowChannel] = channels(writer)
+
+  /** The channels of a task that reads, by writer, and what wakes it. Once it has ended, it reads no more. */
+  def to(reader: Int, context: TaskContext): (Array[RowChannel], Waiter) = {
+    context.addTaskCompletionListener[Unit](_ => if (readersLeft.decrementAndGet() == 0) LocalExchanges.remove(id))
+    (channels.map(_(reader)), waiters(reader))
+  }
+}
+
+/** The shuffles of this JVM that have readers, or will have. */
+private[streaming] object LocalExchanges {
+  private val all = new ConcurrentHashMap[Int, LocalExchange]
+
+  def create(id: Int, writers: Int, readers: Int): Unit = all.put(id, new LocalExchange(id, writers, readers))
+
+  def of(id: Int): LocalExchange = {
+    val exchange = all.get(id)
+    if (exchange == null) throw new IllegalStateException(s"the tasks that read shuffle $id have ended")
+    exchange
+  }
+
+  def remove(id: Int): Unit = all.remove(id)
+
+  /** The number of shuffles. */
+  def open: Int = all.size
+
+  /** Throws if the task has failed or is to end: called by a task that waits. */
+  def check(context: TaskContext): Unit = {
+    context.killTaskIfInterrupted()
+    context.getTaskFailure.foreach(throw _)
+    if (Thread.interrupted()) throw new InterruptedException("the task was interrupted while it waited for rows")
+  }
+}
+
+/**
+ * Wakes the readers of tasks that are busy with one row for so long that they do not come to announce the rows before
+ * it: at the interval of Spark's own timer for that.
+ */
+private[streaming] object SlowTasks {
+  private val writers = ConcurrentHashMap.newKeySet[LocalShuffleWriter[_, _]]
+  /** The interval in ms. */
+  lazy val interval: Long = SparkEnv.get.conf.get(STREAMING_SHUFFLE_NETWORK_BUFFER_MAX_WAIT_TIME_MS).toLong
+  private lazy val timer = {
+    val started = ThreadUtils.newDaemonSingleThreadScheduledExecutor("rows of slow tasks")
+    started.scheduleWithFixedDelay(() => wake(), interval, interval, TimeUnit.MILLISECONDS)
+    started
+  }
+
+  /** Wake the readers that wait although there are rows for them. */
+  def wake(): Unit = writers.forEach(_.wakeReaders())
+
+  /** Watch a task's writer until the task ends. */
+  def watch(writer: LocalShuffleWriter[_, _], context: TaskContext): Unit = {
+    writers.add(writer)
+    context.addTaskCompletionListener[Unit](_ => writers.remove(writer))
+    timer
+  }
+}
+
+/** Writes a task's rows to the channels of the tasks that they belong to. */
+private final class LocalShuffleWriter[K, V](handle: LocalShuffleHandle[K, V, _], mapId: Long, context: TaskContext)
+    extends ShuffleWriter[K, V] with UnsentRows {
+  private val partitioner = handle.dependency.partitioner
+  private val channels = LocalExchanges.of(handle.shuffleId).from(context.partitionId())
+
+  override def send(): Unit = {
+    var i = 0
+    while (i < channels.length) {
+      channels(i).announce()
+      i += 1
+    }
+  }
+
+  /** Wake the readers that wait although there are rows for them. Any thread may call it. */
+  def wakeReaders(): Unit = channels.foreach(_.wakeReader())
+
+  /** Add a mark behind all rows, for each reader. */
+  def mark(save: Int): Unit = channels.foreach { channel =>
+    channel.mark(save)
+    channel.announce()
+  }
+
+  override def write(records: Iterator[Product2[K, V]]): Unit = {
+    SlowTasks.watch(this, context)
+    while (records.hasNext) {
+      val record = records.next()
+      val channel = channels(partitioner.getPartition(record._1))
+      while (channel.isFull) {
+        send()
+        channel.awaitRoom(LocalShuffleWriter.RoomCheckMs)
+        LocalExchanges.check(context)
+      }
+      channel.write(record._2.asInstanceOf[UnsafeRow])
+    }
+    channels.foreach { channel =>
+      channel.close()
+      channel.announce()
+    }
+  }
+
+  /** Readers find rows by the channels, so the status says nothing. */
+  override def stop(success: Boolean): Option[MapStatus] =
+    Some(MapStatus(SparkEnv.get.blockManager.shuffleServerId, getPartitionLengths(), mapId))
+
+  override def getPartitionLengths(): Array[Long] = new Array(channels.length)
+}
+
+private object LocalShuffleWriter {
+  /** How often a task that waits for room looks whether it is to end. */
+  private val RoomCheckMs = 10L
+}
+
+/** Reads a task's rows from the channels of all writers, and passes marks on. */
+private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C], context: TaskContext)
+    extends ShuffleReader[K, C] {
+  private val (channels, waiter) = LocalExchanges.of(handle.shuffleId).to(context.partitionId(), context)
+  private val task = context.taskAttemptId()
+
+  override def read(): Iterator[Product2[K, C]] = new Iterator[Product2[K, C]] {
+    private val pair = new MutablePair[Integer, UnsafeRow](context.partitionId(), null)
+    private var current = 0
+    private val isMarked = new Array[Boolean](channels.length)
+    private var marked, ended = 0
+    private var isReady = false
+
+    override def hasNext: Boolean = {
+      while (!isReady && ended < channels.length)
+        if (!isMarked(current) && channels(current).hasNext) take(channels(current)) else turn()
+      isReady
+    }
+
+    override def next(): Product2[K, C] = {
+      if (!hasNext) throw new NoSuchElementException
+      val channel = channels(current)
+      pair._2 = channel.pointed(pair._2)
+      channel.skip()
+      isReady = false
+      pair.asInstanceOf[Product2[K, C]]
+    }
+
+    private def take(channel: RowChannel): Unit = channel.next match {
+      case RowChannel.Mark =>
+        val save = channel.number
+        channel.skip()
+        passMark(save)
+      case RowChannel.End =>
+        channel.skip()
+        ended += 1
+        unmark()
+      case _ => isReady = true
+    }
+
+    private def passMark(save: Int): Unit = if (ended == 0) {
+      isMarked(current) = true
+      marked += 1
+      if (marked == channels.length) {
+        unmark()
+        Marks.passed(task, save)
+      }
+    }
+
+    private def unmark(): Unit = {
+      marked = 0
+      java.util.Arrays.fill(isMarked, false)
+    }
+
+    /** Go on to the next channel with something to read; wait if there is none. */
+    private def turn(): Unit = if (!isAnyReadable) {
+      UnsentRows.send(task)
+      channels.foreach(_.acknowledge())
+      waiter.await(10 * SlowTasks.interval)(isAnyReadable)
+      LocalExchanges.check(context)
+    }
+
+    /** True if a channel, the one after the current one first, can be read; it is the current one then. */
+    private def isAnyReadable: Boolean = {
+      var tried = 0
+      var isReadable = false
+      while (!isReadable && tried < channels.length) {
+        tried += 1
+        val next = (current + tried) % channels.length
+        isReadable = !isMarked(next) && channels(next).isReadable
+        if (isReadable) current = next
+      }
+      isReadable
+    }
+  }
+}
