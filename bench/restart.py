@@ -6,18 +6,22 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from bench.engines import Millstream
-from bench.idle import KINDS, SOURCE, answers
+from bench.idle import KINDS, SOURCE, answers, cpu_seconds
 from bench.topics import create, reader
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Seconds from the server's start until it answers requests, and until half and all of `queries` have written."""
+    """Seconds from the server's start until it answers requests, and until half and all of `queries` have written.
+
+    `cpu`: the processor seconds that the server took for it.
+    """
 
     queries: int
     serves: float
     half: float
     all: float
+    cpu: float
 
 
 def restart(bootstrap: str, engine: Millstream, queries: int) -> Restart:
@@ -38,12 +42,13 @@ def restart(bootstrap: str, engine: Millstream, queries: int) -> Restart:
         producer.produce(f"idle-in-{i}", key="k", value='{"A":1,"B":"x"}')
     producer.flush()
     begun = time.monotonic()
-    with engine.server(bootstrap) as (_, ask):
+    with engine.server(bootstrap) as (running, ask):
         serves = time.monotonic() - begun
         moments = _first_rows(consumer, queries, begun)
+        cpu = cpu_seconds(running.process.pid)
         ask("TERMINATE ALL;")
     consumer.close()
-    return Restart(queries, round(serves, 1), round(moments[queries // 2], 1), round(moments[-1], 1))
+    return Restart(queries, round(serves, 1), round(moments[queries // 2], 1), round(moments[-1], 1), round(cpu, 1))
 
 
 def _end(consumer: Consumer, topic: str) -> TopicPartition:
