@@ -150,7 +150,8 @@ def idle_rows(one: Idle) -> list[Row]:
 def restart_rows(one: Restart) -> list[Row]:
     """When the queries write again."""
     say(dataclasses.asdict(one))
-    figures = f"serves after {one.serves} s, half write after {one.half} s, all after {one.all} s, {one.cpu} s of processor time"
+    times = f"serves after {one.serves} s, half write after {one.half} s, all after {one.all} s"
+    figures = f"{times}, {one.cpu} s of processor time"
     return [(f"restart with {one.queries} queries", "millstream", figures)]
 
 

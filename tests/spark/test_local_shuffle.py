@@ -73,9 +73,7 @@ def test_rows_that_are_larger_than_a_chunk_and_more_than_fit_into_a_channel_arri
     sent.finish()
 
 
-def test_a_query_whose_source_waits_for_room_is_stopped_at_once(
-    kafka: BrokerClient, sent: Sent, shuffles: Any
-) -> None:
+def test_a_query_whose_source_waits_for_room_is_stopped_at_once(kafka: BrokerClient, sent: Sent, shuffles: Any) -> None:
     """And its channels are forgotten."""
     put(kafka, sent.topic, [b"%d" % n * 100_000 for n in range(40)])
     sent.after = SLEEP.format(ms=300)
