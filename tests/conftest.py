@@ -6,6 +6,7 @@ starts by `begin` (tests/live/conftest.py), `crash` for whole worlds of a test's
 runs the fast tests.
 """
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -26,6 +27,16 @@ from support.shared import ABSENT
 # Half of the processor time of a JVM that lives for minutes goes into its second compiler. bench/, which measures, has
 # both.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
+
+# The items of five thousand tests live until the end: Python would look through them for garbage time and again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what has been collected to itself, and collect garbage from now on."""
+    gc.freeze()
+    gc.enable()
+
 
 # A submission is judged on examples that are the same each time; developers' runs look for new ones.
 settings.register_profile("ci", derandomize=True, deadline=None)

@@ -10,6 +10,7 @@ import pytest
 from support.engine_process import EngineProcess
 from support.exactly_once import KEYS, CountedQueries, counted
 from support.kafka import BrokerClient
+from support.restarted_server import RestartedServer
 
 pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
@@ -22,66 +23,70 @@ def queries(kafka: BrokerClient) -> Iterator[CountedQueries]:
         yield counted_queries
 
 
+def start(begin: Begin, name: str) -> EngineProcess:
+    """A server with exactly-once; what is not committed when it dies would be written again."""
+    return begin(name, **{"processing.guarantee": "exactly_once_v2", "commit.interval.ms": "1000"})
+
+
+@pytest.fixture(scope="module")
+def restarted(begin: Begin) -> Iterator[RestartedServer]:
+    """The server of all tests, which start it again; at the end it stops in order."""
+    one = RestartedServer(lambda: start(begin, "once"))
+    yield one
+    one.now.close()
+
+
 @pytest.fixture
-def start(begin: Begin) -> Callable[..., EngineProcess]:
-    """Starts a server with exactly-once; what is not committed when it dies would be written again."""
-
-    def one(name: str = "once") -> EngineProcess:
-        return begin(name, **{"processing.guarantee": "exactly_once_v2", "commit.interval.ms": "1000"})
-
-    return one
+def server(restarted: RestartedServer) -> Iterator[RestartedServer]:
+    """The server; queries and sources end with the test."""
+    yield restarted
+    restarted.now.clear()
 
 
-def test_killed_again_and_again(start: Callable[..., EngineProcess], queries: CountedQueries) -> None:
+def test_killed_again_and_again(server: RestartedServer, queries: CountedQueries) -> None:
     """At random times: while records are read, states written, transactions committed."""
     moments = random.Random(12)
-    server = start()
-    server.execute(queries.statements)
+    server.now.execute(queries.statements)
     with queries.load() as load:
         for _ in range(3):
             queries.flow(100)
             time.sleep(moments.uniform(0, 1.5))
-            server.kill()
-            server = start()
+            server.kill_and_start()
         queries.flow(100)
     queries.check(load.written)
-    server.clear()
-    server.close()
 
 
-def test_paused_replaced_and_stopped(start: Callable[..., EngineProcess], queries: CountedQueries) -> None:
-    name, server = queries.name, start()
-    server.execute(queries.statements)
-    ids = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
+def test_paused_replaced_and_stopped(server: RestartedServer, queries: CountedQueries) -> None:
+    name = queries.name
+    server.now.execute(queries.statements)
+    ids = [q["id"] for q in server.now.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
+    replacement = f"CREATE OR REPLACE STREAM {name}_COPY AS SELECT id, v FROM {name} WHERE v >= -1 EMIT CHANGES;"
     with queries.load() as load:
         queries.flow(100)
-        server.execute("".join(f"PAUSE {id};" for id in ids))
-        server.execute("".join(f"RESUME {id};" for id in ids))
+        server.now.execute("".join(f"PAUSE {id};" for id in ids))
+        server.now.execute("".join(f"RESUME {id};" for id in ids))
         queries.flow(100)
-        server.execute(f"CREATE OR REPLACE STREAM {name}_COPY AS SELECT id, v FROM {name} WHERE v >= -1 EMIT CHANGES;")
+        server.now.execute(replacement)
         queries.flow(100)
-        server.close()
-        server = start()
+        server.stop_and_start()
         queries.flow(100)
     queries.check(load.written)
-    assert dict(server.rows(f"SELECT id, n FROM {name}_COPIED;", KEYS)) == counted(load.written)
-    server.clear()
-    server.close()
+    assert dict(server.now.rows(f"SELECT id, n FROM {name}_COPIED;", KEYS)) == counted(load.written)
 
 
-def test_frozen_and_replaced_by_another_server(start: Callable[..., EngineProcess], queries: CountedQueries) -> None:
+def test_frozen_and_replaced_by_another_server(server: RestartedServer, begin: Begin, queries: CountedQueries) -> None:
     """The thawed server finds transactions of its own open, or rows of it in the sink: none may come through."""
-    first = start("first")
+    first = server.now
     first.execute(queries.statements)
     with queries.load() as load:
         queries.flow(100)
-        second = start("second")
+        second = start(begin, "second")
         first.freeze()
-        queries.flow(300)
-        first.thaw()
+        try:
+            queries.flow(300)
+        finally:
+            first.thaw()
         queries.flow(300)
     queries.check(load.written)
-    first.kill()
+    server.kill_for(second)
     assert {len(rows) for rows in queries.outputs().values()} == {load.written}
-    second.clear()
-    second.close()

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from millstream.engine.api import RequestFailed
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
+from support.restarted_server import RestartedServer
 
 pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
@@ -24,97 +25,155 @@ SUM = (
 )
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
-def test_a_rebuild_survives_a_crash_and_takes_over_the_name(
-    begin: Begin, kafka: BrokerClient, tmp_path: Path, guarantee: str
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The server's data folder."""
+    return tmp_path_factory.mktemp("rebuilds")
+
+
+@pytest.fixture(scope="module")
+def restarted(begin: Begin, kafka: BrokerClient, folder: Path) -> Iterator[RestartedServer]:
+    """The server of both tests; at the end it stops in order."""
+    settings = {"millstream.data.dir": str(folder), "ksql.service.id": kafka.unique("rebuilds").replace("-", "_")}
+    one = RestartedServer(lambda: begin("one", **settings))
+    yield one
+    one.now.close()
+
+
+@pytest.fixture
+def server(restarted: RestartedServer) -> Iterator[RestartedServer]:
+    """The server; queries and sources end with the test."""
+    yield restarted
+    restarted.now.clear()
+
+
+class RebuiltTable:
+    """A count that is rebuilt with a sum beside it, by queries of one guarantee: what three servers say of it."""
+
+    def __init__(self, kafka: BrokerClient, guarantee: str) -> None:
+        self._kafka = kafka
+        self.topic = kafka.create_topic(kafka.unique("rebuilt").replace("-", "_").upper(), partitions=2)
+        self.table = f"{self.topic}_N"
+        # The rebuild reads from the beginning, whatever this says; the count begins before the first row.
+        self._settings = {"auto.offset.reset": "latest", "processing.guarantee": guarantee}
+        self.old = self.new = self._beside = ""
+
+    def start_rebuild(self, server: EngineProcess) -> None:
+        """Start the count and its rebuild, which is paused; the table can neither be dropped nor read meanwhile."""
+        table = self.table
+        server.execute(DECLARED.format(self.topic) + COUNT.format(self.topic), **self._settings)
+        self.old = query_of(server, table)
+        write(self._kafka, self.topic, 10)
+        self._wait_for_row(server, "the counts", N=10)
+
+        (answer,) = server.execute(SUM.format(self.topic), **self._settings)
+        self.new = new = answer["commandStatus"]["queryId"]
+        self._beside = f"{table}_{new.split('_')[-1]}"
+        server.execute(f"PAUSE {new};")
+        assert first_line(server, new) == f"{new} rebuilds {table}: PAUSED"
+        extended = server.execute(f"DESCRIBE {table} EXTENDED;")[0]["sourceDescription"]
+        assert f"{new} rebuilds {table}: PAUSED" in extended["statistics"]
+        with pytest.raises(RequestFailed, match=f"{table} is being rebuilt as {self._beside}"):
+            server.execute(f"DROP TABLE {table};")
+        with pytest.raises(RequestFailed, match=f"{table} is being rebuilt as {self._beside}"):
+            server.execute(f"CREATE TABLE {self.topic}_M AS SELECT * FROM {table};")
+
+    def cut_over(self, server: EngineProcess) -> None:
+        """Have the rebuild go on: each answer meanwhile is whole, from one query or from the other."""
+        new, table = self.new, self.table
+        write(self._kafka, self.topic, 1)
+        self._wait_for_row(server, "a count by the old query", N=11)
+        server.execute(f"RESUME {new};")
+        deadline = time.monotonic() + PATIENCE
+        rows = [pulled(server, table)]
+        progress = rf"{new} rebuilds {table}: (\d+ of \d+ records read, \d+ to go|RUNNING)|Write TABLE .*"
+        while "TOTAL" not in rows[-1] and time.monotonic() < deadline:
+            assert re.fullmatch(progress, first_line(server, new))
+            rows.append(pulled(server, table))
+        assert {tuple(row.items()) for row in rows[:-1]} == {(("ID", "a"), ("N", 11))}
+        assert rows[-1] == {"ID": "a", "N": 11, "TOTAL": 45}
+        described = server.execute(f"DESCRIBE {table};")[0]["sourceDescription"]
+        assert (described["topic"], described["writeQueries"][0]["id"]) == (self._beside, new)
+
+    def go_on(self, server: EngineProcess) -> None:
+        """The log says the same after another crash, and a replacement in place keeps the new topic."""
+        write(self._kafka, self.topic, 1)
+        self._wait_for_row(server, "a row of the new query", N=12, TOTAL=45)
+        in_place = SUM.format(self.topic).replace("WITH (rebuild=true) ", "")
+        server.execute(in_place.replace("GROUP BY", "WHERE v < 5 GROUP BY"), **self._settings)
+        write(self._kafka, self.topic, 6)
+        self._wait_for_row(server, "rows of the new filter", N=17, TOTAL=55)
+
+    def _wait_for_row(self, server: EngineProcess, what: str, **values: int) -> None:
+        wait_for(lambda: pulled(server, self.table) == {"ID": "a", **values}, what, PATIENCE)
+
+
+def test_rebuilds_survive_a_crash_and_take_over_the_names(
+    server: RestartedServer, kafka: BrokerClient, folder: Path
 ) -> None:
-    name = kafka.create_topic(kafka.unique("rebuilt").replace("-", "_").upper(), partitions=2)
-    table, settings = f"{name}_N", {"millstream.data.dir": str(tmp_path), "ksql.service.id": name}
-    # The rebuild reads from the beginning, whatever this says; the count begins before the first row.
-    settings |= {"auto.offset.reset": "latest", "processing.guarantee": guarantee}
-    server = begin(guarantee, **settings)
-    server.execute(DECLARED.format(name) + COUNT.format(name))
-    old = query_of(server, table)
-    write(kafka, name, 10)
-    wait_for(lambda: pulled(server, table) == {"ID": "a", "N": 10}, "the counts", PATIENCE)
-
-    (answer,) = server.execute(SUM.format(name))
-    new, beside = answer["commandStatus"]["queryId"], f"{table}_{answer['commandStatus']['queryId'].split('_')[-1]}"
-    server.execute(f"PAUSE {new};")
-    assert server.execute(f"EXPLAIN {new};")[0]["queryDescription"]["executionPlan"].splitlines()[0] == (
-        f"{new} rebuilds {table}: PAUSED"
-    )
-    extended = server.execute(f"DESCRIBE {table} EXTENDED;")[0]["sourceDescription"]
-    assert f"{new} rebuilds {table}: PAUSED" in extended["statistics"]
-    with pytest.raises(RequestFailed, match=f"{table} is being rebuilt as {beside}"):
-        server.execute(f"DROP TABLE {table};")
-    with pytest.raises(RequestFailed, match=f"{table} is being rebuilt as {beside}"):
-        server.execute(f"CREATE TABLE {name}_M AS SELECT * FROM {table};")
-    server.kill()
-    server = begin(guarantee, **settings)
-    assert {q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]} == {old, new}
-    write(kafka, name, 1)
-    wait_for(lambda: pulled(server, table) == {"ID": "a", "N": 11}, "a count by the old query", PATIENCE)
-
-    server.execute(f"RESUME {new};")
-    deadline = time.monotonic() + PATIENCE
-    rows = [pulled(server, table)]
-    while "TOTAL" not in rows[-1] and time.monotonic() < deadline:
-        first = server.execute(f"EXPLAIN {new};")[0]["queryDescription"]["executionPlan"].splitlines()[0]
-        assert re.fullmatch(
-            rf"{new} rebuilds {table}: (\d+ of \d+ records read, \d+ to go|RUNNING)|Write TABLE .*", first
-        )
-        rows.append(pulled(server, table))
-    # Each answer is whole, from one query or from the other.
-    assert {tuple(row.items()) for row in rows[:-1]} == {(("ID", "a"), ("N", 11))}
-    assert rows[-1] == {"ID": "a", "N": 11, "TOTAL": 45}
-    assert [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]] == [new]
-    described = server.execute(f"DESCRIBE {table};")[0]["sourceDescription"]
-    assert (described["topic"], described["writeQueries"][0]["id"]) == (beside, new)
-    assert [t["name"] for t in server.execute("SHOW TABLES;")[0]["tables"]] == [table]
-    folders = [path.name for path in (tmp_path / "checkpoints" / name).iterdir()]
-    assert [folder.startswith(f"{new}-") for folder in folders] == [True]
-
-    # The log says the same after another crash, and a replacement in place keeps the new topic.
-    server.kill()
-    server = begin(guarantee, **settings)
-    write(kafka, name, 1)
-    wait_for(lambda: pulled(server, table) == {"ID": "a", "N": 12, "TOTAL": 45}, "a row of the new query", PATIENCE)
-    replaced = SUM.format(name).replace("WITH (rebuild=true) ", "").replace("GROUP BY", "WHERE v < 5 GROUP BY")
-    server.execute(replaced)
-    write(kafka, name, 6)
-    wait_for(lambda: pulled(server, table) == {"ID": "a", "N": 17, "TOTAL": 55}, "rows of the new filter", PATIENCE)
-    server.close()
+    rebuilt = [RebuiltTable(kafka, guarantee) for guarantee in ("at_least_once", "exactly_once_v2")]
+    for one in rebuilt:
+        one.start_rebuild(server.now)
+    server.kill_and_start()
+    assert queries(server.now) == {id for one in rebuilt for id in (one.old, one.new)}
+    for one in rebuilt:
+        one.cut_over(server.now)
+    assert queries(server.now) == {one.new for one in rebuilt}
+    assert {t["name"] for t in server.now.execute("SHOW TABLES;")[0]["tables"]} == {one.table for one in rebuilt}
+    checkpoints = [path.name for path in next((folder / "checkpoints").iterdir()).iterdir()]
+    assert sorted(name.rpartition("-")[0] for name in checkpoints) == sorted(one.new for one in rebuilt)
+    server.kill_and_start()
+    for one in rebuilt:
+        one.go_on(server.now)
 
 
-def test_a_rebuild_is_dropped(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
+def test_a_rebuild_is_dropped(server: RestartedServer, kafka: BrokerClient) -> None:
     name = kafka.create_topic(kafka.unique("given").replace("-", "_").upper())
+    drop_rebuild(server.now, kafka, name)
+    cut_over_while_pushed(server.now, name)
+
+
+def drop_rebuild(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
+    """What EXPLAIN says of a rebuild; its table is dropped, and the old query goes on."""
     table = f"{name}_N"
-    server = begin("two", **{"millstream.data.dir": str(tmp_path), "ksql.service.id": name})
     server.execute(DECLARED.format(name) + COUNT.format(name))
     old = query_of(server, table)
     write(kafka, name, 2)
     explained = server.execute(f"EXPLAIN {SUM.format(name)}")[0]["queryDescription"]
-    assert (explained["sinks"], explained["replacement"]["inPlace"]) == ([f"{table}_1"], False)
-    assert f"create topic {table}_1 with 1 partition(s)\nstart query CTAS_{table}_1" in explained["executionPlan"]
+    # The number of the next query.
+    beside = f"{table}_{int(old.rpartition('_')[2]) + 1}"
+    assert (explained["sinks"], explained["replacement"]["inPlace"]) == ([beside], False)
+    assert f"create topic {beside} with 1 partition(s)\nstart query CTAS_{beside}" in explained["executionPlan"]
     assert query_of(server, table) == old
     (answer,) = server.execute(SUM.format(name))
     new = answer["commandStatus"]["queryId"]
-    beside = f"{table}_{new.split('_')[-1]}"
+    assert new == f"CTAS_{beside}"
     server.execute(f"PAUSE {new}; DROP TABLE {beside} DELETE TOPIC;")
     assert [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]] == [old]
     wait_for(lambda: beside not in kafka.topics(), "the topic to be deleted", PATIENCE)
     write(kafka, name, 1)
     wait_for(lambda: pulled(server, table) == {"ID": "a", "N": 3}, "a count by the old query", PATIENCE)
 
-    # Another one, cut over to while push queries are open, of which one has a Spark query of its own.
+
+def cut_over_while_pushed(server: EngineProcess, name: str) -> None:
+    """Another one, cut over to while push queries are open, of which one has a Spark query of its own."""
+    table = f"{name}_N"
     for shared in ("true", "false"):
         (answer,) = server.execute(SUM.format(name).replace("SUM(v)", "SUM(v)" if shared == "true" else "MAX(v)"))
         server.execute(f"PAUSE {answer['commandStatus']['queryId']};")
         select, cut_over = f"SELECT * FROM {table} EMIT CHANGES;", f"ALTER TABLE {table} CUT OVER;"
         with pytest.raises(RequestFailed, match=rf"{table} was moved from topic {table}\S* to topic {table}_\d+"):
             server.rows(select, 1000, cut_over, **{"millstream.push.shared": shared})
-    server.close()
+
+
+def queries(server: EngineProcess) -> set[str]:
+    """The ids of all queries."""
+    return {q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]}
+
+
+def first_line(server: EngineProcess, query: str) -> str:
+    """The first line of a query's plan, which says what becomes of a rebuild."""
+    return str(server.execute(f"EXPLAIN {query};")[0]["queryDescription"]["executionPlan"].splitlines()[0])
 
 
 def query_of(server: EngineProcess, sink: str) -> str:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 from io import BytesIO
 from itertools import product
 from typing import Any
@@ -145,6 +146,7 @@ def _listed(letter: str, count: int, end: str) -> str:
     return "".join(f"{letter}{i} INT{end}, " for i in range(count))
 
 
+@cache
 def _created(kind: str, format: str, counts: tuple[int, int]) -> tree.CreateSource:
     mark = " PRIMARY KEY" if kind == "TABLE" else " KEY"
     columns = _listed("k", counts[0], mark) + _listed("v", counts[1], "")
@@ -153,6 +155,7 @@ def _created(kind: str, format: str, counts: tuple[int, int]) -> tree.CreateSour
     return statement
 
 
+@cache
 def _queried(kind: str, format: str, counts: tuple[int, int]) -> tuple[tree.CreateAs, Catalog]:
     """A query whose key and value have so many columns, over a source of many formats' and wrappings' making."""
     mark = " PRIMARY KEY" if kind == "TABLE" else " KEY"

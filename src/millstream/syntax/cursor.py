@@ -69,7 +69,8 @@ class Cursor:
 
     def ahead(self, distance: int) -> Token:
         """The token `distance` after the current one; the last token (of kind END) beyond the end."""
-        return self._tokens[min(self._index + distance, len(self._tokens) - 1)]
+        at = self._index + distance
+        return self._tokens[at] if at < len(self._tokens) else self._tokens[-1]
 
     def take(self) -> Token:
         """Return the current token, and move to the next one."""
@@ -81,7 +82,9 @@ class Cursor:
 
     def at(self, *keys: str) -> bool:
         """True if these words or symbols come next."""
-        return all(self.ahead(i).key == key for i, key in enumerate(keys))
+        if self.ahead(0).key != keys[0]:
+            return False
+        return len(keys) == 1 or all(self.ahead(i).key == key for i, key in enumerate(keys))
 
     def at_any(self, keys: Container[str]) -> bool:
         """True if one of `keys` comes next."""
