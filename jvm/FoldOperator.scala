@@ -94,7 +94,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], behind: Map[InputP
   }
 
   override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
-    val outs = new mutable.ArrayBuffer[UnsafeRow]
+    val outs = new mutable.ArrayBuffer[UnsafeRow](2)
     val partition = if (sharedClock || spec.partition < 0) 0 else in.getInt(spec.partition)
     val now = if (sharedClock) advanceTask(in) else advance(in, partition)
     if (!spec.isPunctuation(in)) {

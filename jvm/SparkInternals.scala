@@ -6,6 +6,8 @@ import java.nio.file.Files
 import java.nio.file.StandardCopyOption.{ATOMIC_MOVE, REPLACE_EXISTING}
 import java.util.UUID
 
+import scala.collection.mutable
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 
@@ -345,7 +347,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     val key = UnsafeProjection.create(group.filter(_.name != StreamTimePunctuation.Column), child.output)
     val (outRows, began) = (longMetric("numOutputRows"), System.nanoTime)
     val ordered = inOrder
-    val all = rows.flatMap { row =>
+    val all = new OutputRows(rows, { row =>
       val in = ordered(row)
       // A copy: if the projected row fills its buffer exactly, getBytes returns the buffer itself, which the cache
       // would keep.
@@ -353,8 +355,8 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
       if (tableInput != null && spec.isRight(in))
         tableInput.arrived(in.getInt(spec.partition), in.getLong(spec.offset))
       outRows += outs.size
-      outs.iterator
-    }
+      outs
+    })
     val places = output.map(column => spec.out.fieldIndex(column.name))
     val outs = if (places == spec.out.indices) all else all.map(only(places))
     CompletionIterator[InternalRow, Iterator[InternalRow]](outs, {
@@ -380,6 +382,27 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     UnsafeProjection.create(places.map(i => BoundReference(i, spec.out(i).dataType, spec.out(i).nullable)))
 
   override protected def withNewChildInternal(child: SparkPlan): StatefulExec = copy(child = child)
+}
+
+/** The outputs of each row of `rows` in turn: `flatMap` without an iterator for each row. */
+private final class OutputRows(rows: Iterator[InternalRow], process: InternalRow => mutable.ArrayBuffer[UnsafeRow])
+    extends Iterator[InternalRow] {
+  private var outs = mutable.ArrayBuffer.empty[UnsafeRow]
+  private var passed = 0
+
+  override def hasNext: Boolean = {
+    while (passed == outs.size && rows.hasNext) {
+      outs = process(rows.next())
+      passed = 0
+    }
+    passed < outs.size
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException
+    passed += 1
+    outs(passed - 1)
+  }
 }
 
 // ---------------------------------------------------------------- the state store

@@ -57,6 +57,8 @@ final class CachedState[S](at: StateKey, var state: S, var stored: Boolean) exte
   var clean = true
   /** True if the state is saved as it is here, with a batch or within one. */
   var saved = true
+  /** True if it was looked up since it was last passed over by an eviction. */
+  var used = true
   /** Its approximate bytes of memory. */
   var weight = 0L
 }
@@ -77,7 +79,9 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   import StateCache._
 
   private var store: BatchStateFamilies = _
-  private val latest = new LinkedHashMap[StateKey, CachedState[S]](1024, 0.75f, true)
+  // In the order in which they came. An order of access would be written into the neighbours of each state that is
+  // looked up, all of which the collector of young objects would then have to visit.
+  private val latest = new LinkedHashMap[StateKey, CachedState[S]](1024, 0.75f, false)
   private val dirty = new ArrayList[CachedState[S]]
   /** States that have changed since the last save. */
   private var unsaved = new ArrayList[CachedState[S]]
@@ -123,6 +127,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     if (lastKey == null || !(lastKey.key eq key)) {
       lastKey = new StateKey(key)
       lastState = latest.get(lastKey)
+      if (lastState != null) lastState.used = true
     }
     lastState
   }
@@ -154,6 +159,8 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
       cached.saved = false
       unsaved.add(cached)
     }
+    // Of a state that the store never had nothing is left to remember: a batch may see millions come and go.
+    if (state == null && !cached.stored) forget(cached)
   }
 
   override def remove(key: Array[Byte]): Unit = put(key, null)
@@ -164,21 +171,27 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     cached.weight = now
   }
 
-  /** Evict the least recently used states until the memory limit is met; the newest one, which is in use, is kept. */
+  /** Evict states that have not been used for long until the memory limit is met; the newest one, in use, is kept. */
   private def evict(): Unit =
     if (size > StateCaches.room) {
-      val eldestFirst = latest.entrySet.iterator
       while (size > StateCaches.room * 7 / 8 && latest.size > 1) {
-        val eldest = eldestFirst.next().getValue
-        write(eldest)
-        if (!eldest.saved) isOverflowed = true
-        if (eldest.state != null) complete = false
-        size -= eldest.weight
-        eldestFirst.remove()
+        val eldest = latest.entrySet.iterator.next().getValue
+        latest.remove(eldest)
+        if (eldest.used) {
+          eldest.used = false
+          latest.put(eldest, eldest)
+        } else evict(eldest)
       }
       dirty.removeIf(_.clean)
       lastKey = null
     }
+
+  private def evict(cached: CachedState[S]): Unit = {
+    write(cached)
+    if (!cached.saved) isOverflowed = true
+    if (cached.state != null) complete = false
+    size -= cached.weight
+  }
 
   private def write(cached: CachedState[S]): Unit =
     if (!cached.clean) {
@@ -195,10 +208,17 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     derivation.asInstanceOf[A]
   }
 
-  override def clock(id: Int): StreamClock = clocks.computeIfAbsent(id, _ => {
+  override def clock(id: Int): StreamClock = {
+    val known = clocks.get(id)
+    if (known != null) known else loadClock(id)
+  }
+
+  private def loadClock(id: Int): StreamClock = {
     val saved = store.get(Clocks, bytes(id))
-    new StreamClock(if (saved == null) null else Long.box(ByteBuffer.wrap(saved).getLong))
-  })
+    val clock = new StreamClock(if (saved == null) null else Long.box(ByteBuffer.wrap(saved).getLong))
+    clocks.put(id, clock)
+    clock
+  }
 
   /** Write all changed states to the store. */
   def flush(): Unit = {

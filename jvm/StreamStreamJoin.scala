@@ -117,7 +117,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   }
 
   override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
-    val outs = new mutable.ArrayBuffer[UnsafeRow]
+    val outs = new mutable.ArrayBuffer[UnsafeRow](2)
     if (in.isNullAt(spec.side)) guarded(in, outs) { outs += evaluate(forward, null, in, 0).copy() }
     else {
       val (side, partition) = (in.getInt(spec.side), if (spec.sharedClock) 0 else in.getInt(spec.partition))

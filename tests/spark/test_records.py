@@ -89,3 +89,13 @@ def test_record(line: Line, spark: SparkSession) -> None:
     )
     if line.written:
         assert codec.encode(row) == data(line.written)
+
+
+def test_names_of_members_that_are_data_are_read_like_any(spark: SparkSession) -> None:
+    """Parsers keep the names that they have met, until there are too many of them (JsonParsers in jvm/JsonReader.scala)."""
+    columns = parse_columns("A INT, M MAP<STRING, INT>, T STRING")
+    codec = OneRecord(spark, spec(Serde("JSON"), columns), columns)
+    for n in range(1_500):
+        record = {f"x{n}": {f"y{n}": [{f"z{n}": n}]}, "a": n, "M": {f"k{n}": n, "k": 1}, "T": {f"t{n}": n}}
+        text = f'{{"t{n}":{n}}}'
+        assert codec.decode(json.dumps(record).encode()) == {"A": n, "M": {f"k{n}": n, "k": 1}, "T": text}
