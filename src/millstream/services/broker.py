@@ -4,7 +4,7 @@ import base64
 import os
 import subprocess
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -56,7 +56,7 @@ rootLogger.appenderRef.out.ref = OUT
 
 
 class BrokerProcess(Service):
-    """A broker; see Service for `data`, `port`, `host` and `heap`. `settings` are Kafka's own and override ours."""
+    """A broker; see Service for the arguments. `settings` are Kafka's own and override ours."""
 
     name = "broker"
     title = "the Kafka broker"
@@ -69,8 +69,9 @@ class BrokerProcess(Service):
         host: str = "127.0.0.1",
         settings: Mapping[str, object] | None = None,
         heap: str = "1g",
+        archive: Path | None = None,
     ) -> None:
-        super().__init__(data, port, host, heap)
+        super().__init__(data, port, host, heap, archive)
         self._settings = dict(settings or {})
 
     @property
@@ -80,13 +81,14 @@ class BrokerProcess(Service):
 
     def command(self, progress: Progress | None) -> list[str | Path]:
         """The broker's command line; the first time, formats its storage folder. Raises SetupError."""
-        program, files = java(), jars.fetch("broker", progress)
-        classpath = os.pathsep.join(map(str, files))
+        files = jars.fetch("broker", progress)
+        program: list[str | Path] = [java(), "-cp", os.pathsep.join(map(str, files)), *self.class_options(files)]
         self._write_settings()
-        self._format(program, classpath)
+        # The second JVM is the one whose classes are worth an archive.
+        self._format(program if self._archive is None else program[:3])
         logging = f"-Dlog4j2.configurationFile={self.home / 'log4j2.properties'}"
         limits = [f"-Xmx{self.heap}", "-Xms128m", "-XX:+UseG1GC", "-Djava.awt.headless=true"]
-        return [program, *limits, logging, "-cp", classpath, "kafka.Kafka", self._properties]
+        return [*program, *limits, logging, "kafka.Kafka", self._properties]
 
     @property
     def _properties(self) -> Path:
@@ -104,14 +106,14 @@ class BrokerProcess(Service):
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         (self.home / "log4j2.properties").write_text(LOGGING.replace("{level}", "INFO"))
 
-    def _format(self, command: Path, classpath: str) -> None:
+    def _format(self, program: Sequence[str | Path]) -> None:
         if (self.home / "storage" / "meta.properties").exists():
             return
         name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # As one argument, because an id may begin with a minus.
         tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={name}", "-c", str(self._properties)]
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        done = subprocess.run([command, *quick, "-cp", classpath, *tool], capture_output=True, text=True)
+        done = subprocess.run([*program, *quick, *tool], capture_output=True, text=True)
         if done.returncode:
             output = "\n    ".join(error_lines((done.stdout + done.stderr).splitlines()))
             raise SetupError(f"Kafka could not format {self.home / 'storage'}; its output:\n    {output}")

@@ -81,13 +81,13 @@ class Child:
                 time.sleep(0.05)
             on_failure.pop_all()
 
-    def stop(self) -> None:
-        """Terminate the child and wait for it; if that takes too long, it is killed with everything it has started."""
+    def stop(self, patience: float = GRACE) -> None:
+        """Terminate the child and wait for it; after `patience` s it is killed with everything it has started."""
         if self._process is None or self._process.stdin is None:
             return
         self._process.stdin.close()
         try:
-            self._process.wait(GRACE)
+            self._process.wait(patience)
         except subprocess.TimeoutExpired:
             self.kill()
         self._process = None

@@ -16,14 +16,21 @@ API = "/apis/ccompat/v7"
 
 
 class RegistryProcess(Service):
-    """A schema registry; see Service for `data`, `port`, `host` and `heap`."""
+    """A schema registry; see Service for the arguments."""
 
     name = "registry"
     title = "the schema registry"
     port_setting = "--registry-port"
 
-    def __init__(self, data: Path, port: int = 8081, host: str = "127.0.0.1", heap: str = "512m") -> None:
-        super().__init__(data, port, host, heap)
+    def __init__(
+        self,
+        data: Path,
+        port: int = 8081,
+        host: str = "127.0.0.1",
+        heap: str = "512m",
+        archive: Path | None = None,
+    ) -> None:
+        super().__init__(data, port, host, heap, archive)
 
     @property
     def url(self) -> str:
@@ -45,6 +52,7 @@ class RegistryProcess(Service):
         }
         (runner,) = program.glob("*-runner.jar")
         limits = [f"-Xmx{self.heap}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        limits += self.class_options([runner, *sorted((program / "lib").glob("*.jar"))])
         return [java(), *limits, *(f"-D{name}={value}" for name, value in settings.items()), "-jar", runner]
 
     def answers(self) -> bool:

@@ -1,14 +1,16 @@
 """The common part of broker and registry: a child process with a port and a data folder."""
 
 import fcntl
+import sys
 import time
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from signal import Signals
 
-from millstream.services.child import Child
+from millstream.services import class_data
+from millstream.services.child import GRACE, Child
 from millstream.services.errors import SetupError
 from millstream.services.ports import check_free, free_port
 from millstream.services.progress import Progress
@@ -21,15 +23,17 @@ LEAVING = 5.0
 class Service(StartedInBlock):
     """A service with data under `data`/`name`, a log under `data`/logs, and an address; also a context manager.
 
-    `port` 0 means any free one; `heap` is Java's -Xmx.
+    `port` 0 means any free one; `heap` is Java's -Xmx; `archive`: its JVM writes an archive of its classes there when
+    it ends, and uses none itself (class_data.py).
     """
 
     name: str
     title: str
     port_setting: str
 
-    def __init__(self, data: Path, port: int, host: str = "127.0.0.1", heap: str = "1g") -> None:
+    def __init__(self, data: Path, port: int, host: str, heap: str, archive: Path | None = None) -> None:
         self.data, self.port, self.host, self.heap = data.resolve(), port or free_port(), host, heap
+        self._archive = archive
         self._child: Child | None = None
 
     def start(self, progress: Progress | None = None) -> None:
@@ -52,6 +56,13 @@ class Service(StartedInBlock):
     def answers(self) -> bool:
         """True if the service answers a client."""
 
+    def class_options(self, files: Sequence[Path]) -> list[str]:
+        """Java's options for the archive of the classes of this program, whose jars are `files`."""
+        if self._archive is not None:
+            return class_data.writing(self._archive)
+        run = [sys.executable, "-m", "millstream.services.class_data_run", self.name]
+        return class_data.options(self.name, files, lambda archive: [*run, str(archive)])
+
     @property
     def address(self) -> str:
         """host:port."""
@@ -72,10 +83,10 @@ class Service(StartedInBlock):
         """True if the process is running."""
         return self._child is not None and self._child.running
 
-    def stop(self) -> None:
-        """Stop the process cleanly; no effect if it is not running."""
+    def stop(self, patience: float = GRACE) -> None:
+        """Stop the process cleanly, or kill it after `patience` seconds; no effect if it is not running."""
         if self._child:
-            self._child.stop()
+            self._child.stop(patience)
 
     def kill(self) -> None:
         """End the process as a crash would."""

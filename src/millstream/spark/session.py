@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from millstream.model.secrets import shown
 from millstream.model.settings import effective, words
-from millstream.services import shipped
+from millstream.services import class_data, shipped
 from millstream.spark import class_archive, jvm
 from millstream.udf.bundle import program
 from millstream.udf.confinement import ConfinementOptions
@@ -101,7 +101,7 @@ class SessionOptions:
     `master` is a Spark master, local with `slots` slots if empty; `memory` is the driver's heap; `folder` is for
     Spark's own files; `brief`: it lives for minutes, and should start quickly rather than reach the highest speed;
     `conf` are Spark settings that override millstream's; `archive`: the JVM writes its loaded classes into this file
-    when it ends, and uses no archive itself (class_archive.py); `json_log`: it logs JSON objects.
+    when it ends, and uses no archive itself (class_data.py); `json_log`: it logs JSON objects.
     """
 
     folder: Path
@@ -152,7 +152,7 @@ def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
     # The space for old objects begins large enough: growing it means to move all states, twice before a million of them.
     collector = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC", *ROOM_FOR_STATES]
     lasting = [*collector, *LATE_COMPILER]
-    archive = class_archive.options(class_path) if options.archive is None else class_archive.writing(options.archive)
+    archive = class_archive.options(class_path) if options.archive is None else class_data.writing(options.archive)
     return [UTC, ROOM_FOR_CLASSES, *(brief if options.brief else lasting), *archive]
 
 

@@ -1,0 +1,80 @@
+"""Archives of the classes that a JVM loads: loading them takes half of the processor time of a start.
+
+This is Java's class-data sharing. An archive is created once for a Java version and a program's jars, which are known
+by their names and times, at the end of a separate run of the program, and mapped into every later JVM. If it does not
+fit or cannot be created, classes are loaded without it. Measured in docs/design/014-start.md.
+"""
+
+import hashlib
+import logging
+import os
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from millstream.services.jars import cache_folder, one_process, work_folder
+from millstream.services.java import java, version
+
+LOG = logging.getLogger(__name__)
+# Each checkout or release has its own class path; keep some, for users who switch between a few.
+KEPT = 6
+PATIENCE = 300.0
+# Java should not warn on the user's terminal that an archive does not fit.
+QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
+
+
+def options(program: str, files: Iterable[Path], command: Callable[[Path], Sequence[str]]) -> list[str]:
+    """Java's options for a JVM of `program`, whose jars are `files`, to use its archive.
+
+    If it does not exist, `command` is run, which must write it into the path that it gets.
+    """
+    file = cache_folder() / "module" / f"{program}-{_fingerprint(files)}.jsa"
+    if not file.exists():
+        # Not the lock of the cache: the program that is run may have to fetch and compile, which takes that one.
+        with one_process(file.parent):
+            if not file.exists():
+                _make(file, program, command)
+    try:
+        # Archives that were not used for the longest time are removed first.
+        os.utime(file)
+        size = file.stat().st_size
+    except FileNotFoundError:  # another process has removed it
+        size = 0
+    return [f"-XX:SharedArchiveFile={file}", *QUIET] if size else []
+
+
+def writing(file: Path) -> list[str]:
+    """Java's options by which a JVM writes an archive of its classes when it ends."""
+    return [f"-XX:ArchiveClassesAtExit={file}", *QUIET]
+
+
+def _fingerprint(files: Iterable[Path]) -> str:
+    """What Java compares before it takes an archive: itself and each jar, by its time of modification."""
+    program = java().resolve()
+    parts = [str(version(program)), *(f"{file} {_modified(file)}" for file in [program, *files])]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _modified(file: Path) -> int:
+    """When the file was modified, in ns; 0 if there is no such file."""
+    try:
+        return file.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def _make(file: Path, program: str, command: Callable[[Path], Sequence[str]]) -> None:
+    """Create the archive; if that fails, an empty file, so that it is not tried again."""
+    with work_folder(file.parent, "archiving") as folder:
+        part = folder / file.name
+        try:
+            done = subprocess.run(command(part), capture_output=True, text=True, timeout=PATIENCE, check=False)
+            if done.returncode or not part.exists():
+                LOG.warning("no class archive was created, so JVMs start without one: %s", done.stderr[-1000:])
+        except subprocess.TimeoutExpired:
+            LOG.warning("no class archive was created in %d s, so JVMs start without one", PATIENCE)
+        part.touch()
+        os.replace(part, file)
+    archives = sorted(file.parent.glob(f"{program}-*.jsa"), key=lambda path: path.stat().st_mtime)
+    for old in archives[:-KEPT]:
+        old.unlink(missing_ok=True)
