@@ -81,8 +81,10 @@ def rows(draw: st.DrawFn, types: st.SearchStrategy[SqlType]) -> Row:
     return columns, {c.name: draw(values(c.type)) for c in columns}
 
 
-def serde_of(format: str, columns: tuple[Column, ...], nulls: str = "", wrap: bool | None = None) -> Serde:
-    empty = PhysicalSchema(KNOWN.url, "t-value", SchemaText(TRANSLATORS[format].kind, ""))
+def serde_of(
+    format: str, columns: tuple[Column, ...], nulls: str = "", wrap: bool | None = None, known: CaseSchemas = KNOWN
+) -> Serde:
+    empty = PhysicalSchema(known.url, "t-value", SchemaText(TRANSLATORS[format].kind, ""))
     properties = ((NULLABLE, nulls),) if nulls else ()
     return with_changed_schema(Serde(format, wrap, properties, empty), columns, "S", "VALUE")
 
@@ -191,6 +193,8 @@ COLUMNS = (
 )
 GOOD = {"A": Number("1.50"), "S": {"X": "x", "Y": b"y"}, "M": {"k": 3}, "L": ["p", None, "q"]}
 FORMATS = ["AVRO", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"]
+# The codec remembers for a while that an id is unknown: random ids must not be those that a later test is given.
+APART = {format: registry.schemas() for format in FORMATS}
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -199,7 +203,7 @@ FORMATS = ["AVRO", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"]
 def test_any_bytes_are_a_row_or_a_reason(
     spark: SparkSession, format: str, at: int, put: bytes, cut: int, ends: bool
 ) -> None:
-    one = OneRecord(spark, spec(serde_of(format, COLUMNS), COLUMNS), COLUMNS)
+    one = OneRecord(spark, spec(serde_of(format, COLUMNS, known=APART[format]), COLUMNS), COLUMNS)
     good = one.encode(GOOD)
     assert good is not None
     where = at % (len(good) + 1)
