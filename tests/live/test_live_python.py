@@ -1,10 +1,15 @@
-"""Functions in Python on a running server: the log, the processing log, limits, a restart, files of the server's."""
+"""Functions in Python on a running server: the log, the processing log, limits, a restart, files of the server's.
+
+The server's settings have passwords, which none of the processes that it starts may show.
+"""
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from millstream.engine.api import RequestFailed
@@ -17,6 +22,14 @@ pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
 
 LOG = "py-log"
+SECRETS = {
+    "ksql.schema.registry.url": "http://bob:hush-url@127.0.0.1:1",
+    "ksql.schema.registry.basic.auth.user.info": "ann:hush-registry",
+    "ksql.schema.registry.ssl.key.password": "hush-key",
+    "spark.hadoop.fs.s3a.secret.key": "hush-spark",
+    "ssl.key.password": "hush-kafka",
+    "sasl.password": "hush-sasl",
+}
 STATEMENTS = """
 CREATE FUNCTION share(part INT, whole INT) RETURNS DOUBLE LANGUAGE PYTHON AS $$
   import os
@@ -72,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def settings(folder: Path) -> dict[str, str]:
-    return {"ksql.extension.dir": str(folder), "ksql.logging.processing.topic.name": LOG}
+    return {**SECRETS, "ksql.extension.dir": str(folder), "ksql.logging.processing.topic.name": LOG}
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +187,20 @@ def test_a_function_in_use_or_in_a_file_is_not_dropped(running: EngineProcess) -
 
 def test_a_pull_query_calls_a_function(running: EngineProcess) -> None:
     assert running.rows("SELECT share(part, whole) FROM words LIMIT 1;", 1) == [[0.5]]
+
+
+def arguments_and_environments(pid: int) -> Iterator[str]:
+    """Those of a process's descendants as text; one that ends while it is looked at is left out: it shows nothing."""
+    for process in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            yield " ".join([*process.cmdline(), *map("=".join, process.environ().items())])
+
+
+def test_no_process_shows_a_password(running: EngineProcess) -> None:
+    shown = list(arguments_and_environments(running.pid))
+    for name in ("org.apache.spark.deploy.SparkSubmit", "millstream.udf"):
+        assert any(name in text and "PATH=" in text for text in shown)
+    assert not [text for text in shown if "hush-" in text]
 
 
 def test_a_server_that_was_killed_knows_its_functions_again(

@@ -1,7 +1,5 @@
 """A query that starts from the savepoint of another one, with another number of tasks."""
 
-from collections.abc import Callable, Iterator
-
 import pytest
 
 from millstream.engine.api import RequestFailed
@@ -9,17 +7,9 @@ from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
-Begin = Callable[..., EngineProcess]
 # Seconds; a machine may have other things to do.
 PATIENCE = 300
 COUNT = "CREATE TABLE {sink} AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id EMIT CHANGES;"
-
-
-@pytest.fixture(scope="module")
-def server(begin: Begin) -> Iterator[EngineProcess]:
-    process = begin("savepoints")
-    yield process
-    process.close()
 
 
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
@@ -46,7 +36,6 @@ def test_a_count_goes_on_from_a_savepoint(server: EngineProcess, kafka: BrokerCl
     write(kafka, name, f"{name}_1", 10)
     wait_for(lambda: len(kafka.committed(f"{name}_2")) >= 10, "the counts", PATIENCE)
     assert [counts(kafka, f"{name}_{n}") for n in (1, 2)] == [list(range(1, 21)), list(range(11, 21))]
-    server.clear()
 
 
 def write(kafka: BrokerClient, topic: str, sink: str, count: int) -> None:

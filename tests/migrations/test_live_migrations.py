@@ -1,16 +1,15 @@
 """Migrations against a real server in front of a real broker, by the command line."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from millstream.cli.main import main
 from millstream.migrations.project import CONFIG_FILE
-from millstream.services.broker import BrokerProcess
-from support.server_process import ServerProcess
+from support.engine_process import EngineProcess
 
-pytestmark = pytest.mark.crash
+pytestmark = pytest.mark.live
 FLIGHTS = """\
 DEFINE topic = 'migrated_flights';
 SET 'auto.offset.reset' = 'earliest';
@@ -23,19 +22,11 @@ WRONG = "CREATE STREAM fine AS SELECT * FROM flights;\nCREATE STREAM bad AS\n  S
 Migrate = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture(scope="module")
-def server(broker: BrokerProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    folder = tmp_path_factory.mktemp("migrations")
-    service = {"ksql.service.id": "migrations_", "millstream.batch.duration": "1 second"}
-    with ServerProcess(broker.bootstrap, folder, **service) as running:
-        yield running
-
-
 @pytest.fixture
-def project(server: ServerProcess, tmp_path: Path) -> Path:
+def project(server: EngineProcess, tmp_path: Path) -> Path:
     """A project for the server, with two migrations."""
     folder = tmp_path / "shop"
-    assert main(["migrations", "new-project", str(folder), server.url]) == 0
+    assert main(["migrations", "new-project", str(folder), server.rest()]) == 0
     for version, name, text in ((1, "flights", FLIGHTS), (2, "late", LATE)):
         (folder / "migrations" / f"V{version:06}__{name}.sql").write_text(text, encoding="utf-8")
     return folder
@@ -59,7 +50,7 @@ def states(migrate: Migrate) -> list[list[str]]:
     return [line.split()[:3] for line in out.splitlines()[2:] if line.split()[:1] and line.split()[0].isdigit()]
 
 
-def test_migrations_from_the_first_to_the_last(server: ServerProcess, project: Path, migrate: Migrate) -> None:
+def test_migrations_from_the_first_to_the_last(server: EngineProcess, project: Path, migrate: Migrate) -> None:
     code, _, err = migrate("apply", "--all")
     assert (code, "is not initialized\n  hint: millstream migrations initialize-metadata" in err) == (1, True)
     code, out, err = migrate("initialize-metadata")
@@ -80,7 +71,7 @@ def test_migrations_from_the_first_to_the_last(server: ServerProcess, project: P
     code, out, err = migrate("apply", "--all")
     assert (code, f"{wrong}:2: " in err, "NOTHING" in err) == (1, True, True)
     assert states(migrate)[1:] == [["2", "late", "MIGRATED"], ["3", "wrong", "ERROR"]]
-    assert server.pull("SELECT id, n FROM counts;") in ([["a", 1]], [])
+    assert server.rows("SELECT id, n FROM counts;", 1) in ([["a", 1]], [])
 
     # Once it is mended, it is applied from its first statement on.
     wrong.write_text("CREATE STREAM IF NOT EXISTS fine AS SELECT * FROM flights;\n", encoding="utf-8")
@@ -96,7 +87,7 @@ def test_migrations_from_the_first_to_the_last(server: ServerProcess, project: P
     assert migrate("apply", "--all")[0] == 1
 
     assert migrate("destroy-metadata")[1] == "dropped MIGRATION_SCHEMA_VERSIONS and MIGRATION_EVENTS\n"
-    names = {source["name"] for source in server.ksql("SHOW STREAMS;")[0]["streams"]}
+    names = {source["name"] for source in server.execute("SHOW STREAMS;")[0]["streams"]}
     assert "MIGRATION_EVENTS" not in names
     assert {"FLIGHTS", "FINE"} <= names
     assert migrate("destroy-metadata")[1] == "there was nothing to drop\n"
