@@ -92,7 +92,7 @@ def test_record(line: Line, spark: SparkSession) -> None:
 
 
 def test_names_of_members_that_are_data_are_read_like_any(spark: SparkSession) -> None:
-    """Parsers keep the names that they have met, until there are too many of them (JsonParsers in jvm/JsonReader.scala)."""
+    """Parsers keep the names that they have met, until there are too many (JsonParsers in jvm/JsonReader.scala)."""
     columns = parse_columns("A INT, M MAP<STRING, INT>, T STRING")
     codec = OneRecord(spark, spec(Serde("JSON"), columns), columns)
     for n in range(1_500):

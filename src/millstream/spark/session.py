@@ -149,7 +149,7 @@ def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
     # little memory for code: many queries fill it.
     brief = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC"]
     # With a million states in a heap of 1 GiB this is 1.2 times as fast as Java's default, which suits larger heaps.
-    # The space for old objects begins large enough: growing it means to move all states, twice before a million of them.
+    # The space for old objects begins large enough: growing it means moving all states, twice before a million.
     collector = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC", *ROOM_FOR_STATES]
     lasting = [*collector, *LATE_COMPILER]
     archive = class_archive.options(class_path) if options.archive is None else class_data.writing(options.archive)
