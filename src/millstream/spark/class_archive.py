@@ -24,6 +24,8 @@ LOG = logging.getLogger(__name__)
 # Each checkout or release has its own class path; keep some, for users who switch between a few.
 KEPT = 6
 PATIENCE = 300.0
+# What decides which classes an archive has.
+RUN = ("class_archive_run.py", "warm_up.py")
 # Java should not warn on the user's terminal that an archive does not fit.
 QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
@@ -51,10 +53,11 @@ def writing(file: Path) -> list[str]:
 
 
 def _fingerprint(class_path: Iterable[Path]) -> str:
-    """What Java compares before it takes an archive: itself and each jar, by its time of modification."""
+    """What Java compares before it takes an archive: itself and each jar, by its time of modification; and the run."""
     program = java().resolve()
     files = [program, *class_path, *sorted((spark_home() / "jars").glob("*.jar"))]
     parts = [str(version(program)), *(f"{file} {_modified(file)}" for file in files)]
+    parts += [Path(__file__).with_name(name).read_text() for name in RUN]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
