@@ -85,7 +85,7 @@ def arguments() -> argparse.Namespace:
         help="of latency, of idleness, of push and of each view of the page (default 60)",
     )
     parser.add_argument("--queries", type=int, default=50, help="that idle, or that the page shows (default 50)")
-    parser.add_argument("--restarted", type=int, default=15, help="queries of the restart of begin; 0: none (default 15)")
+    parser.add_argument("--restarted", type=int, default=15, help="queries of begin's restart (default 15)")
     parser.add_argument("--kind", choices=KINDS, default="stateless", help="of idle queries; mixed: half of each")
     options = parser.parse_args()
     if unknown := set(options.measure) - {*MEASURES, *FURTHER}:

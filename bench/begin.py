@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -21,27 +22,21 @@ PUSHES = {
     "pull over a stream": "SELECT K, A + {n} AS X FROM B;",
 }
 CREATES = {
-    "CREATE STREAM AS": "CREATE STREAM O{n} WITH (kafka_topic='begin-out-{n}') AS SELECT K, A + {n} AS X, UCASE(B) AS Y "
-    "FROM B WHERE A > 0;",
-    "CREATE TABLE AS": "CREATE TABLE O{n} WITH (kafka_topic='begin-out-{n}') AS SELECT K, COUNT(*) AS N FROM B GROUP BY K;",
+    "CREATE STREAM AS": "CREATE STREAM O{n} WITH (kafka_topic='begin-out-{n}') AS "
+    "SELECT K, A + {n} AS X, UCASE(B) AS Y FROM B WHERE A > 0;",
+    "CREATE TABLE AS": "CREATE TABLE O{n} WITH (kafka_topic='begin-out-{n}') AS "
+    "SELECT K, COUNT(*) AS N FROM B GROUP BY K;",
 }
 DECLARED = "CREATE STREAM B (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='begin-in', value_format='JSON');"
 EARLIEST = {"auto.offset.reset": "earliest"}
 LATER = 5
 PATIENCE = 120.0
 CASES = 8
-CASE = {
-    "statements": [
-        "CREATE STREAM S (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='s', value_format='JSON');",
-        "CREATE STREAM O AS SELECT K, A + {n} AS X, UCASE(B) AS Y FROM S WHERE A > 0;",
-        "CREATE TABLE T AS SELECT K, COUNT(*) AS N, SUM(A) AS M FROM S GROUP BY K;",
-    ],
-    "inputs": [{"topic": "s", "key": "k", "value": {"A": 1, "B": "x"}}],
-    "outputs": [
-        {"topic": "O", "key": "k", "value": {"X": 1, "Y": "X"}},
-        {"topic": "T", "key": "k", "value": {"N": 1, "M": 1}},
-    ],
-}
+CASE_STATEMENTS = (
+    "CREATE STREAM S (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='s', value_format='JSON');",
+    "CREATE STREAM O AS SELECT K, A + {n} AS X, UCASE(B) AS Y FROM S WHERE A > 0;",
+    "CREATE TABLE T AS SELECT K, COUNT(*) AS N, SUM(A) AS M FROM S GROUP BY K;",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +81,7 @@ def _of_new_server(bootstrap: str, engine: Millstream, what: str, text: str, fir
         serves, process = time.monotonic() - began, running.process.pid
         cpu_serves = cpu_seconds(process)
         ask(DECLARED)
-        figures = [_timed(process, lambda n=n: first(bootstrap, ask, text.format(n=f"{n}"))) for n in range(LATER + 1)]
+        figures = [_timed(process, partial(first, bootstrap, ask, text.format(n=n))) for n in range(LATER + 1)]
         if first is _created:
             ask("TERMINATE ALL;" + "".join(f"DROP {what.split()[1]} O{n} DELETE TOPIC;" for n in range(LATER + 1)))
     return _figures(what, figures, serves, cpu_serves)
@@ -106,17 +101,17 @@ def _after_restart(bootstrap: str, engine: Millstream, queries: int) -> Begin:
         serves, process = time.monotonic() - began, running.process.pid
         cpu_serves = cpu_seconds(process)
         text = PUSHES["push"]
-        figures = [_timed(process, lambda n=n: _pushed(bootstrap, ask, text.format(n=n))) for n in range(LATER + 1)]
+        figures = [_timed(process, partial(_pushed, bootstrap, ask, text.format(n=n))) for n in range(LATER + 1)]
         ask("TERMINATE ALL;")
     return _figures(f"push, restart with {queries} queries", figures, serves, cpu_serves)
 
 
 def _tests(folder: Path) -> Begin:
     """`millstream test` of CASES cases, one at a time: the seconds to the first verdict, and of each later one."""
-    cases = [{**CASE, "name": f"begin {n}", **_numbered(n)} for n in range(CASES)]
+    cases = [_case(n) for n in range(CASES)]
     path = folder / "begin.json"
     path.write_text(json.dumps({"tests": cases}))
-    began, moments = time.monotonic(), list[float]()
+    began, moments, cpus = time.monotonic(), list[float](), list[float]()
     command: list[str | Path] = [SERVER, "test", "--jobs", "1", path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -125,7 +120,7 @@ def _tests(folder: Path) -> Begin:
                 raise RuntimeError(line + process.stdout.read())
             if line.startswith("pass"):
                 moments.append(time.monotonic() - began)
-                cpus = [cpu_seconds(process.pid)] if len(moments) == 1 else [*cpus, cpu_seconds(process.pid)]
+                cpus.append(cpu_seconds(process.pid))
     later = (moments[-1] - moments[0]) / (CASES - 1)
     return Begin(
         "millstream test, a case",
@@ -138,9 +133,17 @@ def _tests(folder: Path) -> Begin:
     )
 
 
-def _numbered(n: int) -> dict[str, object]:
-    outputs = [{"topic": "O", "key": "k", "value": {"X": 1 + n, "Y": "X"}}, CASE["outputs"][1]]
-    return {"statements": [text.format(n=n) for text in CASE["statements"]], "outputs": outputs}
+def _case(n: int) -> dict[str, object]:
+    """A case that differs from the others in a number."""
+    return {
+        "name": f"begin {n}",
+        "statements": [text.format(n=n) for text in CASE_STATEMENTS],
+        "inputs": [{"topic": "s", "key": "k", "value": {"A": 1, "B": "x"}}],
+        "outputs": [
+            {"topic": "O", "key": "k", "value": {"X": 1 + n, "Y": "X"}},
+            {"topic": "T", "key": "k", "value": {"N": 1, "M": 1}},
+        ],
+    }
 
 
 def _timed(process: int, action: Callable[[], None]) -> tuple[float, float]:
@@ -154,9 +157,8 @@ def _figures(what: str, figures: list[tuple[float, float]], serves: float, cpu_s
     later = sorted(seconds for seconds, _ in figures[1:])[LATER // 2]
     cpu_later = sorted(cpu for _, cpu in figures[1:])[LATER // 2]
     first, cpu = figures[0]
-    return Begin(
-        what, round(first, 2), round(later, 2), round(cpu, 1), round(cpu_later, 2), round(serves, 1), round(cpu_serves, 1)
-    )
+    times = round(first, 2), round(later, 2), round(cpu, 1), round(cpu_later, 2)
+    return Begin(what, *times, round(serves, 1), round(cpu_serves, 1))
 
 
 def _pushed(bootstrap: str, ask: StatementClient, text: str) -> None:

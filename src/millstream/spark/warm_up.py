@@ -1,13 +1,13 @@
 """Warming up: small plans that are run once, so that the JVM has loaded and compiled what a user's first query needs.
 
-    CREATE STREAM S …;                                     only planned: there is no topic
-    SELECT … FROM S EMIT CHANGES;                          evaluated for one record, as push queries are
-    CREATE TABLE C AS SELECT … FROM S GROUP BY K;          started in real-time mode over a topic, and ended when it reads
+    CREATE STREAM S …;                               only planned: there is no topic
+    SELECT … FROM S EMIT CHANGES;                    evaluated for one record, as push queries are
+    CREATE TABLE C AS SELECT … FROM S GROUP BY K;    started in real-time mode over a topic, and ended when it reads
 
 The class archive (class_archive_run.py) is made of the same plans. Measured in docs/design/014-start.md.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
@@ -21,7 +21,7 @@ from millstream.syntax import tree
 from millstream.syntax.parser import split
 
 ID = "warm-up"
-STREAM = "CREATE STREAM S (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='{topic}', value_format='JSON');"
+STREAM = "CREATE STREAM S (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='s', value_format='JSON');"
 PUSHES = (
     "SELECT K, A + 1 AS X, UCASE(B) AS Y FROM S WHERE A > 0 EMIT CHANGES;",
     "SELECT * FROM S EMIT CHANGES;",
@@ -41,12 +41,14 @@ class WarmUpPlans:
 
 
 def plans(topic: str) -> WarmUpPlans:
-    """Plan the statements over a topic."""
-    settings, facts = effective({}, {}), Facts({topic: TopicFacts(1)})
-    planned = outcome(_parsed(text := STREAM.format(topic=topic)), text, Catalog(), facts, settings)
+    """Plan the statements over a topic, which may be one that users may not read."""
+    settings, facts = effective({}, {}), Facts({"s": TopicFacts(1), topic: TopicFacts(1)})
+    planned = outcome(_parsed(STREAM), STREAM, Catalog(), facts, settings).catalog
+    sources = {name: replace(source, topic=topic) for name, source in planned.sources.items()}
+    catalog = replace(planned, sources=sources)
     return WarmUpPlans(
-        tuple(_push(text, planned.catalog, settings) for text in PUSHES),
-        tuple(_write(text, planned.catalog, facts, settings) for text in (STATELESS, STATEFUL)),
+        tuple(_push(text, catalog, settings) for text in PUSHES),
+        tuple(_write(text, catalog, facts, settings) for text in (STATELESS, STATEFUL)),
     )
 
 
@@ -66,10 +68,10 @@ def _write(text: str, catalog: Catalog, facts: Facts, settings: dict[str, str]) 
     return next(step for step in steps if isinstance(step, StartQuery))
 
 
-def evaluate_pushes(plans: WarmUpPlans, bounded: Bounded) -> None:
-    """Evaluate each push query for one record. Raises EvaluationFailed."""
+def evaluate_pushes(plans: WarmUpPlans, bounded: Bounded, id: str = ID) -> None:
+    """Evaluate each push query, named `id`, for one record. Raises EvaluationFailed."""
     for plan in plans.pushes:
-        bounded.changes(plan, ID)([RECORD])
+        bounded.changes(plan, id)([RECORD])
 
 
 def evaluate_writes(plans: WarmUpPlans, bounded: Bounded) -> None:
