@@ -127,8 +127,8 @@ class SparkRuntime:
     def warm_up(self, topic: str, is_wanted: Callable[[], bool]) -> None:
         """Start and end a few queries over an existing topic in the background, while `is_wanted()`; see WarmUp.
 
-        Not in a shared session, which another engine may have warmed up, nor on a cluster, whose executors do not see this
-        machine's files.
+        Not in a shared session, which another engine may have warmed up, nor on a cluster, whose executors do not see
+        this machine's files.
         """
         if not self._shared and not session.is_cluster(self._settings["millstream.spark.master"]):
             self._warm_up.start_queries(topic, self._settings, self.local / "warm-up", is_wanted)
