@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.backlog import Rate, middle, throughput
+from bench.begin import Begin, begin
 from bench.engines import ONCE, STATEMENTS, Engine, Millstream, Peer
 from bench.flink import Flink
 from bench.idle import KINDS, Idle, idle
@@ -24,7 +25,7 @@ from millstream.services.broker import BrokerProcess
 
 MEASURES = ("throughput", "latency", "idle", "restart")
 # Only by its option.
-FURTHER = ("push", "page")
+FURTHER = ("push", "page", "begin")
 # Beside exactly once: what that costs.
 AT_LEAST_ONCE = "millstream, at least once"
 # Beside a cluster.
@@ -84,6 +85,7 @@ def arguments() -> argparse.Namespace:
         help="of latency, of idleness, of push and of each view of the page (default 60)",
     )
     parser.add_argument("--queries", type=int, default=50, help="that idle, or that the page shows (default 50)")
+    parser.add_argument("--restarted", type=int, default=15, help="queries of begin's restart (default 15)")
     parser.add_argument("--kind", choices=KINDS, default="stateless", help="of idle queries; mixed: half of each")
     options = parser.parse_args()
     if unknown := set(options.measure) - {*MEASURES, *FURTHER}:
@@ -108,6 +110,8 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Engine], 
         rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds, options.kind))
     if "restart" in options.measure and options.engine in ("all", "millstream"):
         rows += restart_rows(restart(bootstrap, Millstream(folder), options.queries))
+    if "begin" in options.measure:
+        rows += begin_rows(begin(bootstrap, lambda id: Millstream(folder, service=id), options.restarted, folder))
     if "push" in options.measure:
         rows += push_rows(push(bootstrap, folder, options.subscribers, options.rate, options.seconds))
     if "page" in options.measure:
@@ -153,6 +157,14 @@ def restart_rows(one: Restart) -> list[Row]:
     times = f"serves after {one.serves} s, half write after {one.half} s, all after {one.all} s"
     figures = f"{times}, {one.cpu} s of processor time"
     return [(f"restart with {one.queries} queries", "millstream", figures)]
+
+
+def begin_rows(beginnings: list[Begin]) -> list[Row]:
+    """When the first row of each kind of statement is there."""
+    for one in beginnings:
+        say(dataclasses.asdict(one))
+    figures = "first row after {0.first} s, later {0.later} s; processor {0.cpu} s, later {0.cpu_later} s"
+    return [(one.what, "millstream", figures.format(one)) for one in beginnings]
 
 
 def push_rows(one: PushFanOut) -> list[Row]:

@@ -76,6 +76,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         except LogUnreadable as failure:
             raise EngineCannotStart(str(failure)) from failure
         started.callback(follower.close)
+        backends.spark.warm_up(backends.log.topic, lambda: not follower.state.desired)
         trimmer = Trimmer(kafka, supervisor.desired)
         trimmer.loop.start()
         started.callback(trimmer.close)

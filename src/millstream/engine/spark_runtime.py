@@ -15,10 +15,10 @@ from millstream.engine import topics
 from millstream.engine.kafka import KafkaClient, reason
 from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import CannotRun
+from millstream.engine.warm_up import WarmUp
 from millstream.formats.client import Access
 from millstream.model.errors import Span, StatementError
 from millstream.model.settings import SPARK_PREFIX, is_on
-from millstream.model.types import INTEGER
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.relational_nodes import RelationalNode
 from millstream.plan.steps import CreateTopic, InsertRow
@@ -27,7 +27,7 @@ from millstream.spark import figures, jvm, session, sink, transactions
 from millstream.spark.bounded import PULL, AnswerRow, Bounded, Record
 from millstream.spark.checkpoint import files, location, save
 from millstream.spark.codec import UnreadableRecord, one_record
-from millstream.spark.evaluate import EvaluationFailed, evaluate
+from millstream.spark.evaluate import EvaluationFailed
 from millstream.spark.figures import Figures
 from millstream.spark.pipeline import side_spec
 from millstream.spark.realtime import QueryRefused, RealTimeQueries, StartedQuery, Starts, StreamingJob
@@ -119,11 +119,19 @@ class SparkRuntime:
         self._closing = threading.Event()
         self._jvm_watch = Loop("spark", self._check_jvm, no_resource, hopeless=(JvmDied,))
         self._jvm_watch.start()
-        threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
+        self._settings = settings
+        self._warm_up = WarmUp(self._session, self._bounded, self._realtime, self._scope)
+        if not self._shared:
+            self._warm_up.evaluate_pushes()
 
-    def _warm(self) -> None:
-        """Have Spark compile its first expression now, since that takes a second or two."""
-        evaluate(self._session, ["1"], [INTEGER])
+    def warm_up(self, topic: str, is_wanted: Callable[[], bool]) -> None:
+        """Start and end a few queries over an existing topic in the background, while `is_wanted()`; see WarmUp.
+
+        Not in a shared session, which another engine may have warmed up, nor on a cluster, whose executors do not see
+        this machine's files.
+        """
+        if not self._shared and not session.is_cluster(self._settings["millstream.spark.master"]):
+            self._warm_up.start_queries(topic, self._settings, self.local / "warm-up", is_wanted)
 
     @property
     def loops(self) -> Sequence[Loop[None]]:
@@ -157,6 +165,7 @@ class SparkRuntime:
 
     def close(self) -> None:
         """End the session, unless it is shared."""
+        self._warm_up.end()
         self._closing.set()
         self._jvm_watch.stop()
         self._realtime.close()

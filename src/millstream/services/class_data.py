@@ -23,12 +23,15 @@ PATIENCE = 300.0
 QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
 
-def options(program: str, files: Iterable[Path], command: Callable[[Path], Sequence[str]]) -> list[str]:
+def options(
+    program: str, files: Iterable[Path], command: Callable[[Path], Sequence[str]], recipe: Iterable[Path] = ()
+) -> list[str]:
     """Java's options for a JVM of `program`, whose jars are `files`, to use its archive.
 
-    If it does not exist, `command` is run, which must write it into the path that it gets.
+    If it does not exist, `command` is run, which must write it into the path that it gets. `recipe`: the files that
+    decide which classes it has; if one changes, another archive is made.
     """
-    file = cache_folder() / "module" / f"{program}-{_fingerprint(files)}.jsa"
+    file = cache_folder() / "module" / f"{program}-{_fingerprint(files, recipe)}.jsa"
     if not file.exists():
         # Not the lock of the cache: the program that is run may have to fetch and compile, which takes that one.
         with one_process(file.parent):
@@ -48,10 +51,11 @@ def writing(file: Path) -> list[str]:
     return [f"-XX:ArchiveClassesAtExit={file}", *QUIET]
 
 
-def _fingerprint(files: Iterable[Path]) -> str:
-    """What Java compares before it takes an archive: itself and each jar, by its time of modification."""
+def _fingerprint(files: Iterable[Path], recipe: Iterable[Path]) -> str:
+    """What Java compares before it takes an archive: itself and each jar, by its time of modification; and the recipe."""
     program = java().resolve()
     parts = [str(version(program)), *(f"{file} {_modified(file)}" for file in [program, *files])]
+    parts += [file.read_text() for file in recipe]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 

@@ -11,10 +11,14 @@ from millstream.services import class_data
 from millstream.services.cluster import spark_home
 from millstream.spark import jvm
 
+# What decides which classes an archive has.
+RECIPE = ("class_archive_run.py", "warm_up.py")
+
 
 def options(class_path: Sequence[Path]) -> list[str]:
     """Java's options for a JVM with this class path to use its archive, which is created if it does not exist."""
-    return class_data.options("classes", [*class_path, *sorted((spark_home() / "jars").glob("*.jar"))], _command)
+    jars = [*class_path, *sorted((spark_home() / "jars").glob("*.jar"))]
+    return class_data.options("classes", jars, _command, [Path(__file__).with_name(name) for name in RECIPE])
 
 
 def _command(archive: Path) -> list[str]:

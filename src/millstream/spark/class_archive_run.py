@@ -6,18 +6,34 @@
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
+from millstream.spark import jvm, warm_up
+from millstream.spark.bounded import Bounded
 from millstream.spark.session import Session, SessionOptions, create
 
 # Classes that queries load and that the calls below do not touch.
 CLASSES = (
-    "org.apache.kafka.clients.consumer.KafkaConsumer",
-    "org.apache.kafka.clients.producer.KafkaProducer",
-    "org.apache.kafka.clients.admin.KafkaAdminClient",
     "org.apache.avro.generic.GenericDatumReader",
     "com.google.protobuf.DynamicMessage",
     "org.rocksdb.RocksDB",
+    "org.apache.kafka.common.protocol.ApiKeys",
+    "org.apache.kafka.common.protocol.Errors",
 )
+# Nothing listens there: clients are created, and never connect.
+NOWHERE = {"bootstrap.servers": "127.0.0.1:1"}
+BYTES = "org.apache.kafka.common.serialization.ByteArray"
+CLIENTS = {
+    "org.apache.kafka.clients.consumer.KafkaConsumer": {
+        "key.deserializer": f"{BYTES}Deserializer",
+        "value.deserializer": f"{BYTES}Deserializer",
+    },
+    "org.apache.kafka.clients.producer.KafkaProducer": {
+        "key.serializer": f"{BYTES}Serializer",
+        "value.serializer": f"{BYTES}Serializer",
+    },
+}
 
 
 def main(archive: Path) -> None:
@@ -33,12 +49,32 @@ def _work(session: Session, folder: Path) -> None:
     assert java is not None
     for name in CLASSES:
         java.java.lang.Class.forName(name)
+    _load_module(java)
+    _create_clients(session)
+    planned = warm_up.plans("warm-up")
+    warm_up.evaluate_pushes(planned, Bounded(session))
+    warm_up.evaluate_writes(planned, Bounded(session))
     session.range(1000).selectExpr("id % 7 AS k").groupBy("k").count().collect()
     rates = session.readStream.format("rate").load().selectExpr("value % 7 AS k").groupBy("k").count()
     query = rates.writeStream.format("noop").outputMode("update")
     started = query.option("checkpointLocation", str(folder / "checkpoint")).start()
     started.processAllAvailable()
     started.stop()
+
+
+def _load_module(java: Any) -> None:
+    """Load all classes of the Scala module, without initialising them."""
+    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
+    with ZipFile(jvm.class_path()[-1]) as jar:
+        names = [name for name in jar.namelist() if name.endswith(".class")]
+    for name in names:
+        java.java.lang.Class.forName(name.removesuffix(".class").replace("/", "."), False, loader)
+
+
+def _create_clients(session: Session) -> None:
+    for name, settings in CLIENTS.items():
+        client = jvm.java_class(session, name)(jvm.java_map(session, {**NOWHERE, **settings}))
+        client.close()
 
 
 if __name__ == "__main__":

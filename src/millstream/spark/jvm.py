@@ -84,6 +84,11 @@ def _java_class(java: Any, name: str) -> Any:
     return reduce(getattr, name.split("."), java)
 
 
+def java_class(session: SparkSession, name: str) -> Any:
+    """The Java class of a qualified name."""
+    return _java_class(machine(session), name)
+
+
 def bytes_of(text: str) -> bytes:
     """The bytes that the module returns as text (jvm/ByteOut.scala): Py4J decodes an array of bytes one by one."""
     return text.encode("latin-1")
