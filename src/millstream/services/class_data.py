@@ -52,7 +52,7 @@ def writing(file: Path) -> list[str]:
 
 
 def _fingerprint(files: Iterable[Path], recipe: Iterable[Path]) -> str:
-    """What Java compares before it takes an archive: itself and each jar, by its time of modification; and the recipe."""
+    """What Java compares before it takes an archive (itself and each jar, by its time of modification); the recipe."""
     program = java().resolve()
     parts = [str(version(program)), *(f"{file} {_modified(file)}" for file in [program, *files])]
     parts += [file.read_text() for file in recipe]
