@@ -63,13 +63,13 @@ def begin(bootstrap: str, engine: Callable[[str], Millstream], queries: int, fol
     """
     create(bootstrap, ["begin-in"], partitions=1)
     _write(bootstrap, "begin-in")
-    found = []
+    measured = []
     for number, (what, text) in enumerate({**PUSHES, **CREATES}.items()):
         first = _created if what in CREATES else _pushed
-        found.append(_of_new_server(bootstrap, engine(f"begin{number}_"), what, text, first))
+        measured.append(_of_new_server(bootstrap, engine(f"begin{number}_"), what, text, first))
     if queries:
-        found.append(_after_restart(bootstrap, engine("begin_restart_"), queries))
-    return [*found, _tests(folder)]
+        measured.append(_after_restart(bootstrap, engine("begin_restart_"), queries))
+    return [*measured, _tests(folder)]
 
 
 First = Callable[[str, StatementClient, str], None]

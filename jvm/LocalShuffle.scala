@@ -1,7 +1,7 @@
 package org.apache.spark.shuffle.streaming
 
 import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import org.apache.spark.{ShuffleDependency, SparkEnv, TaskContext}
 import org.apache.spark.internal.config.STREAMING_SHUFFLE_NETWORK_BUFFER_MAX_WAIT_TIME_MS
@@ -37,13 +37,19 @@ private final class LocalShuffleHandle[K, V, C](shuffleId: Int, dependency: Shuf
 private[streaming] final class LocalExchange(id: Int, writers: Int, readers: Int) {
   private val waiters = Array.fill(readers)(new Waiter)
   private val channels = Array.tabulate(writers, readers)((_, reader) => new RowChannel(waiters(reader)))
+  private val isTaken = Array.fill(readers)(new AtomicBoolean)
   private val readersLeft = new AtomicInteger(readers)
 
   /** The channels of a task that writes, by reader. */
   def from(writer: Int): Array[RowChannel] = channels(writer)
 
-  /** The channels of a task that reads, by writer, and what wakes it. Once it has ended, it reads no more. */
+  /**
+   * The channels to a reader, by writer, and what wakes it, for the task that reads them, which is the only one. When all
+   * readers' tasks have ended, the shuffle is forgotten.
+   */
   def to(reader: Int, context: TaskContext): (Array[RowChannel], Waiter) = {
+    if (!isTaken(reader).compareAndSet(false, true))
+      throw new IllegalStateException(s"partition $reader of shuffle $id is read twice")
     context.addTaskCompletionListener[Unit](_ => if (readersLeft.decrementAndGet() == 0) LocalExchanges.remove(id))
     (channels.map(_(reader)), waiters(reader))
   }
@@ -152,14 +158,14 @@ private object LocalShuffleWriter {
   private val RoomCheckMs = 10L
 }
 
-/** Reads a task's rows from the channels of all writers, and passes marks on. */
-private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C], context: TaskContext)
+/** Reads a partition's rows from the channels of all writers, and passes marks on. */
+private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C], partition: Int, context: TaskContext)
     extends ShuffleReader[K, C] {
-  private val (channels, waiter) = LocalExchanges.of(handle.shuffleId).to(context.partitionId(), context)
+  private val (channels, waiter) = LocalExchanges.of(handle.shuffleId).to(partition, context)
   private val task = context.taskAttemptId()
 
   override def read(): Iterator[Product2[K, C]] = new Iterator[Product2[K, C]] {
-    private val pair = new MutablePair[Integer, UnsafeRow](context.partitionId(), null)
+    private val pair = new MutablePair[Integer, UnsafeRow](partition, null)
     private var current = 0
     private val isMarked = new Array[Boolean](channels.length)
     private var marked, ended = 0

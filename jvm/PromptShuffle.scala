@@ -49,7 +49,9 @@ final class PromptShuffleManager extends StreamingShuffleManager {
   override def getReader[K, C](handle: ShuffleHandle, startMapIndex: Int, endMapIndex: Int, startPartition: Int,
       endPartition: Int, context: TaskContext, metrics: ShuffleReadMetricsReporter): ShuffleReader[K, C] =
     handle match {
-      case local: LocalShuffleHandle[K @unchecked, _, C @unchecked] => new LocalShuffleReader[K, C](local, context)
+      case local: LocalShuffleHandle[K @unchecked, _, C @unchecked] =>
+        // Spark reads the partitions of a real-time query one by one.
+        new LocalShuffleReader[K, C](local, startPartition, context)
       case _ => new PromptShuffleReader[K, C](handle, context, new MessageQueue(context.taskAttemptId()))
     }
 }

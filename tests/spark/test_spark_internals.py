@@ -100,6 +100,8 @@ def test_tasks_send_rows_before_they_wait(spark: SparkSession, query: StreamingQ
     """The session's timer is set to ten minutes: `query` would have no record yet."""
     manager = jvm.machine(spark).org.apache.spark.SparkEnv.get().pipelinedShuffleManager()
     assert manager.getClass().getSimpleName() == "PromptShuffleManager"
+    exchanges = jvm.machine(spark).org.apache.spark.shuffle.streaming.LocalExchanges
+    assert exchanges.open() > 0, "Spark's own exchange was used although all tasks are in this JVM"
     wait = spark.sparkContext.getConf().get("spark.shuffle.streaming.networkBufferMaxWaitTimeMs")
     assert wait == "600000"
 
