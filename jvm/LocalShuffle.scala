@@ -159,13 +159,13 @@ private object LocalShuffleWriter {
 }
 
 /** Reads a partition's rows from the channels of all writers, and passes marks on. */
-private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C], partition: Int, context: TaskContext)
+private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C], reader: Int, context: TaskContext)
     extends ShuffleReader[K, C] {
-  private val (channels, waiter) = LocalExchanges.of(handle.shuffleId).to(partition, context)
+  private val (channels, waiter) = LocalExchanges.of(handle.shuffleId).to(reader, context)
   private val task = context.taskAttemptId()
 
   override def read(): Iterator[Product2[K, C]] = new Iterator[Product2[K, C]] {
-    private val pair = new MutablePair[Integer, UnsafeRow](partition, null)
+    private val pair = new MutablePair[Integer, UnsafeRow](reader, null)
     private var current = 0
     private val isMarked = new Array[Boolean](channels.length)
     private var marked, ended = 0
