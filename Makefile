@@ -24,7 +24,7 @@ run: $(READY) ## start Kafka, the engine, the shell; load the flights; watch row
 cluster: $(READY) ## the same, with the queries on a Spark cluster of two workers
 	@$(BIN)/millstream demo --cluster
 
-test: $(READY) ## run every test but test-clients', against real services; half an hour
+test: $(READY) ## run every test but test-clients', against real services; a quarter of an hour
 	@$(BIN)/python -m millstream.spark.class_archive
 	@$(BIN)/python -m pytest -m 'not clients' --numprocesses 4 --dist loadgroup
 
