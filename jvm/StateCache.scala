@@ -83,6 +83,8 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   // looked up, all of which the collector of young objects would then have to visit.
   private val latest = new LinkedHashMap[StateKey, CachedState[S]](1024, 0.75f, false)
   private val dirty = new ArrayList[CachedState[S]]
+  /** How many of them were forgotten. */
+  private var forgotten = 0
   /** States that have changed since the last save. */
   private var unsaved = new ArrayList[CachedState[S]]
   private var isSaving, isOverflowed = false
@@ -159,8 +161,21 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
       cached.saved = false
       unsaved.add(cached)
     }
-    // Of a state that the store never had nothing is left to remember: a batch may see millions come and go.
-    if (state == null && !cached.stored) forget(cached)
+    if (state == null && !cached.stored) forgetNeverStored(cached)
+  }
+
+  /**
+   * Of a removed state that the store never had nothing is left to write: a batch may see millions come and go. They are
+   * taken out of the changed ones when they are half of these.
+   */
+  private def forgetNeverStored(cached: CachedState[S]): Unit = {
+    cached.clean = true
+    forget(cached)
+    forgotten += 1
+    if (2 * forgotten > dirty.size) {
+      dirty.removeIf(_.clean)
+      forgotten = 0
+    }
   }
 
   override def remove(key: Array[Byte]): Unit = put(key, null)
@@ -227,6 +242,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
       if (cached.state == null) forget(cached)
     }
     dirty.clear()
+    forgotten = 0
     unsaved.forEach(_.saved = true)
     unsaved.clear()
     clocks.forEach((id, clock) =>
