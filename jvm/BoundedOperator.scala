@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.util.{HashMap => JavaHashMap}
+import java.util.{Arrays, HashMap => JavaHashMap}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -47,6 +47,15 @@ case class StructBytes(child: Expression) extends UnaryExpression with CodegenFa
     case row: InternalRow => project(row).copy().getBytes
   }
   override protected def withNewChildInternal(child: Expression): Expression = copy(child = child)
+}
+
+/** A state's key, with equals and hashCode for use in a map. */
+private final class StateKey(val key: Array[Byte]) {
+  override val hashCode: Int = StateTable.hash(key)
+  override def equals(other: Any): Boolean = other match {
+    case that: StateKey => hashCode == that.hashCode && Arrays.equals(key, that.key)
+    case _ => false
+  }
 }
 
 /** States in the driver's memory, for one bounded run. */

@@ -2,14 +2,12 @@ package org.apache.spark.sql.millstream
 
 import java.lang.ref.SoftReference
 import java.nio.ByteBuffer
-import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, LinkedHashMap}
+import java.util.{ArrayList, Arrays, HashMap => JavaHashMap}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.TaskContext
-import org.apache.spark.unsafe.Platform
-import org.apache.spark.unsafe.hash.Murmur3_x86_32
 
 /** Where a task of the stateful operator keeps its states and stream times. */
 trait StateMap[S >: Null <: AnyRef] {
@@ -39,30 +37,6 @@ final class StreamClock(var time: java.lang.Long) {
   }
 }
 
-/** A state's key, with equals and hashCode for use in a map. */
-class StateKey(val key: Array[Byte], hash: Int) {
-  /** A key with its hash. */
-  def this(key: Array[Byte]) =
-    this(key, Murmur3_x86_32.hashUnsafeBytes2(key, Platform.BYTE_ARRAY_OFFSET, key.length, 42))
-  override def hashCode: Int = hash
-  override def equals(other: Any): Boolean = other match {
-    case that: StateKey => hash == that.hashCode && ((key eq that.key) || Arrays.equals(key, that.key))
-    case _ => false
-  }
-}
-
-/** A state in memory (null: the key has none). `stored`: true if the state store has a row for the key. */
-final class CachedState[S](at: StateKey, var state: S, var stored: Boolean) extends StateKey(at.key, at.hashCode) {
-  /** True if the state store has the state as it is here. */
-  var clean = true
-  /** True if the state is saved as it is here, with a batch or within one. */
-  var saved = true
-  /** True if it was looked up since it was last passed over by an eviction. */
-  var used = true
-  /** Its approximate bytes of memory. */
-  var weight = 0L
-}
-
 /**
  * The states of a task's partition: the latest versions in memory, and all of them in Spark's state store after
  * `flush`. It is reused from batch to batch, each with its own `store`:
@@ -79,21 +53,20 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   import StateCache._
 
   private var store: BatchStateFamilies = _
-  // In the order in which they came. An order of access would be written into the neighbours of each state that is
-  // looked up, all of which the collector of young objects would then have to visit.
-  private val latest = new LinkedHashMap[StateKey, CachedState[S]](1024, 0.75f, false)
+  private val latest = new StateTable[S]
   private val dirty = new ArrayList[CachedState[S]]
-  /** How many of them were forgotten. */
-  private var forgotten = 0
   /** States that have changed since the last save. */
   private var unsaved = new ArrayList[CachedState[S]]
+  /** How many of `dirty`, and of `unsaved`, were forgotten. */
+  private var forgotten, forgottenUnsaved = 0
   private var isSaving, isOverflowed = false
   private var size = 0L
   /** True while every state of the store is also in memory, so that a key that is not in memory has no state. */
   private var complete = fresh
   private val clocks = new JavaHashMap[Int, StreamClock]
   private var count = if (fresh) 0L else -1L
-  private var lastKey: StateKey = _
+  private var lastKey: Array[Byte] = _
+  private var lastHash = 0
   private var lastState: CachedState[S] = _
   private var derivation: AnyRef = _
   var updates, removals = 0L
@@ -126,9 +99,10 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
    * written next.
    */
   private def lookup(key: Array[Byte]): CachedState[S] = {
-    if (lastKey == null || !(lastKey.key eq key)) {
-      lastKey = new StateKey(key)
-      lastState = latest.get(lastKey)
+    if (!(lastKey eq key)) {
+      lastKey = key
+      lastHash = StateTable.hash(key)
+      lastState = latest.get(key, lastHash)
       if (lastState != null) lastState.used = true
     }
     lastState
@@ -139,8 +113,8 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     if (cached != null) cached
     else {
       val saved = if (complete) null else store.get(States, key)
-      val loaded = new CachedState[S](lastKey, if (saved == null) null else codec.decode(saved), stored = saved != null)
-      latest.put(loaded, loaded)
+      val loaded = new CachedState[S](key, if (saved == null) null else codec.decode(saved), stored = saved != null)
+      latest.add(loaded)
       lastState = loaded
       weigh(loaded)
       evict()
@@ -165,8 +139,8 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   }
 
   /**
-   * Of a removed state that the store never had nothing is left to write: a batch may see millions come and go. They are
-   * taken out of the changed ones when they are half of these.
+   * Of a removed state that the store never had nothing is left to write, nor to save if no save has it: a batch may see
+   * millions come and go. They are taken out of the changed ones when they are half of these.
    */
   private def forgetNeverStored(cached: CachedState[S]): Unit = {
     cached.clean = true
@@ -175,6 +149,14 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     if (2 * forgotten > dirty.size) {
       dirty.removeIf(_.clean)
       forgotten = 0
+    }
+    if (!cached.saved && !cached.inSaves) {
+      cached.saved = true
+      forgottenUnsaved += 1
+      if (2 * forgottenUnsaved > unsaved.size) {
+        unsaved.removeIf(_.saved)
+        forgottenUnsaved = 0
+      }
     }
   }
 
@@ -189,14 +171,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   /** Evict states that have not been used for long until the memory limit is met; the newest one, in use, is kept. */
   private def evict(): Unit =
     if (size > StateCaches.room) {
-      while (size > StateCaches.room * 7 / 8 && latest.size > 1) {
-        val eldest = latest.entrySet.iterator.next().getValue
-        latest.remove(eldest)
-        if (eldest.used) {
-          eldest.used = false
-          latest.put(eldest, eldest)
-        } else evict(eldest)
-      }
+      while (size > StateCaches.room * 7 / 8 && latest.size > 1) evict(latest.unused(lastState))
       dirty.removeIf(_.clean)
       lastKey = null
     }
@@ -205,6 +180,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     write(cached)
     if (!cached.saved) isOverflowed = true
     if (cached.state != null) complete = false
+    latest.remove(cached)
     size -= cached.weight
   }
 
@@ -245,6 +221,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     forgotten = 0
     unsaved.forEach(_.saved = true)
     unsaved.clear()
+    forgottenUnsaved = 0
     clocks.forEach((id, clock) =>
       if (clock.moved) {
         putClock(store, id, clock.time)
@@ -258,19 +235,20 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   def changes(): StateChanges =
     if (isOverflowed) null
     else {
-      val changed = unsaved.asScala.map { cached =>
+      val changed = unsaved.asScala.filterNot(_.saved).map { cached =>
         cached.saved = true
+        cached.inSaves = cached.state != null
         (cached.key, if (cached.state == null) null else codec.encode(cached.state))
       }.toArray
       unsaved = new ArrayList[CachedState[S]]
+      forgottenUnsaved = 0
       val times = clocks.asScala.collect { case (id, clock) if clock.time != null => (bytes(id), bytes(clock.time)) }
       new StateChanges(changed, times.toArray :+ (CountKey, bytes(count)), count, size)
     }
 
   /** Remove a key without a state from memory, unless it has got a new entry. */
   private def forget(cached: CachedState[S]): Unit =
-    if (latest.get(cached) eq cached) {
-      latest.remove(cached)
+    if (latest.remove(cached)) {
       size -= cached.weight
       lastKey = null
     }
@@ -283,8 +261,8 @@ object StateCache {
   val Families: Seq[String] = Seq(States, Clocks)
   /** The key, in the column family of the clocks, of the number of states. */
   private val CountKey = Array.emptyByteArray
-  /** The approximate bytes of a cached state besides key and value: three objects with headers, and a map entry. */
-  private val Overhead = 120L
+  /** The approximate bytes of a cached state besides key and value: two objects with headers, and places in lists. */
+  private val Overhead = 80
 
   /** Store a stream time, in epoch ms. */
   def putClock(store: StateFamilies, id: Int, time: Long): Unit = store.put(Clocks, bytes(id), bytes(time))

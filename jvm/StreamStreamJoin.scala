@@ -106,8 +106,35 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   private val sides = spec.sides.map(new SideRuntime(_)).toArray
   private val forward = StructProjection.one(spec.forward, spec.out.size)
   private val pending = states.derived(pendingOf)
-  private val limits = new JavaHashMap[Int, StreamTimeLimit]
+  private val partitions = new JavaHashMap[Int, PartitionRuntime]
+  private var lastPartition: PartitionRuntime = _
   private val chunksInReach = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
+
+  /** The stream times of a source partition, of both sides and of each, and what they will do to its rows. */
+  private final class PartitionRuntime(val number: Int) {
+    val clock: StreamClock = states.clock(number)
+    val ofSide: Array[StreamClock] = Array(0, 1).map(side => states.clock(StreamStreamJoinTask.sideClock(number, side)))
+    val work: Array[PendingSide] = pending(number)
+    private val timeLimit = if (behind.isEmpty) null else new StreamTimeLimit(
+      if (spec.sharedClock) behind else behind.filter(_._1.partition == number),
+      place => states.clock(StreamStreamJoinTask.placeClock(place)))
+
+    /** The limit of stream time after a row, in ms, while the sides read their backlogs; 0 for none. */
+    def limitAt(side: Int, in: UnsafeRow): Long =
+      if (timeLimit == null) Long.MaxValue
+      else {
+        if (!timeLimit.isOff)
+          timeLimit.arrived(side, in.getInt(spec.partition), StreamStreamJoinTask.this.number(in, spec.offset),
+            in.getLong(spec.clock))
+        Math.max(0, timeLimit.limit)
+      }
+  }
+
+  private def partition(number: Int): PartitionRuntime = {
+    if (lastPartition == null || lastPartition.number != number)
+      lastPartition = partitions.computeIfAbsent(number, new PartitionRuntime(_))
+    lastPartition
+  }
 
   private def evaluate[A](expression: InternalRow => A, entry: UnsafeRow, in: UnsafeRow, time: Long): A = {
     environment.update(0, entry)
@@ -120,13 +147,13 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
     val outs = new mutable.ArrayBuffer[UnsafeRow](2)
     if (in.isNullAt(spec.side)) guarded(in, outs) { outs += evaluate(forward, null, in, 0).copy() }
     else {
-      val (side, partition) = (in.getInt(spec.side), if (spec.sharedClock) 0 else in.getInt(spec.partition))
-      val limit = limitAt(partition, side, in)
-      val clock = Math.min(limit, advance(partition, in))
-      val own = Math.min(limit, advance(StreamStreamJoinTask.sideClock(partition, side), in))
-      emitUnmatched(in, partition, clock, outs)
-      removeChunks(pending(partition)(side), own)
-      if (!spec.isPunctuation(in)) guarded(in, outs) { join(group, in, Moment(partition, side, clock, own, limit), outs) }
+      val (side, own) = (in.getInt(spec.side), partition(if (spec.sharedClock) 0 else in.getInt(spec.partition)))
+      val (limit, rowTime) = (own.limitAt(side, in), in.getLong(spec.clock))
+      val clock = Math.min(limit, own.clock.advance(rowTime))
+      val ofSide = Math.min(limit, own.ofSide(side).advance(rowTime))
+      emitUnmatched(in, own.work, clock, outs)
+      removeChunks(own.work(side), ofSide)
+      if (!spec.isPunctuation(in)) guarded(in, outs) { join(group, in, Moment(own, side, clock, ofSide, limit), outs) }
     }
     outs
   }
@@ -135,28 +162,14 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
    * A row's partition and side, with stream time there: of both sides (`clock`) and of its own side (`own`); and the
    * `limit` of stream time while the sides read their backlogs.
    */
-  private case class Moment(partition: Int, side: Int, clock: Long, own: Long, limit: Long)
-
-  /** The limit of stream time of a partition after a row, in ms; 0 for none. */
-  private def limitAt(partition: Int, side: Int, in: UnsafeRow): Long =
-    if (behind.isEmpty) Long.MaxValue
-    else {
-      val timeLimit = limits.computeIfAbsent(partition, _ => new StreamTimeLimit(
-        if (spec.sharedClock) behind else behind.filter(_._1.partition == partition),
-        place => states.clock(StreamStreamJoinTask.placeClock(place))))
-      if (!timeLimit.isOff)
-        timeLimit.arrived(InputPlace(side, in.getInt(spec.partition)), number(in, spec.offset), in.getLong(spec.clock))
-      Math.max(0, timeLimit.limit)
-    }
-
-  private def advance(clock: Int, in: UnsafeRow): Long = states.clock(clock).advance(in.getLong(spec.clock))
+  private case class Moment(partition: PartitionRuntime, side: Int, clock: Long, own: Long, limit: Long)
 
   // ------------------------------------------------------------ the current row
 
   /** Everything that may fail is computed first, so that a failure changes nothing. */
   private def join(group: Array[Byte], in: UnsafeRow, at: Moment, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     val (side, time, before) = (sides(at.side), in.getLong(spec.time), outs.size)
-    val otherTime = states.clock(StreamStreamJoinTask.sideClock(at.partition, 1 - at.side)).time
+    val otherTime = at.partition.ofSide(1 - at.side).time
     // The other side keeps rows only as long as its own stream time allows.
     val other = if (otherTime == null) 0L else Math.min(at.limit, otherTime)
     val from = Math.max(time - side.side.before, other - retention + 1)
@@ -202,7 +215,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
     while (i < chunk.size && chunk.time(i) <= to) {
       if (chunk.arrival(i) != 0) {
         val row = sides(side).pending(chunk.entry(i), chunk.time(i), chunk.arrival(i), key)
-        pending(chunk.partition)(side).rows.remove(row)
+        partition(chunk.partition).work(side).rows.remove(row)
         chunk.settle(i)
         changed = true
       }
@@ -215,8 +228,8 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
     val number = Math.floorDiv(time, width)
     val key = StreamStreamJoinTask.chunkKey(group, at.side, number)
     val known = states.get(key)
-    val chunk = if (known == null) new JoinChunk(at.partition) else known
-    val work = pending(chunk.partition)(at.side)
+    val chunk = if (known == null) new JoinChunk(at.partition.number) else known
+    val work = partition(chunk.partition).work(at.side)
     if (known == null) work.add(number, key)
     if (waits) {
       pending.arrivals += 1
@@ -229,8 +242,8 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   // ------------------------------------------------------------ by stream time alone
 
   /** Emit the rows whose window has closed without a match, in order of time; at equal times the right side first. */
-  private def emitUnmatched(in: UnsafeRow, partition: Int, clock: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
-    val work = pending(partition)
+  private def emitUnmatched(in: UnsafeRow, work: Array[PendingSide], clock: Long,
+      outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     def head(side: Int): PendingRow =
       if (work(side).rows.isEmpty) null
       else {

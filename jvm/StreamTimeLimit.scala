@@ -21,30 +21,52 @@ import org.apache.spark.sql.execution.SparkPlan
  * with that offset or a later one. `clockOf` has the stream time of a partition from batch to batch.
  */
 final class StreamTimeLimit(behind: Map[InputPlace, Long], clockOf: InputPlace => StreamClock) {
-  private val ends = mutable.HashMap.from(behind)
+  private final class Partition(val clock: StreamClock, val end: Option[Long])
+
+  // By input and partition, since each row looks its own one up.
+  private val known = new Array[Array[Partition]](2)
+  private val unread = mutable.ArrayBuffer.from(behind.keys.map(place => partition(place.input, place.partition)))
   private var least = leastOf
 
   /** True if no partition is behind. */
-  def isOff: Boolean = ends.isEmpty
+  def isOff: Boolean = unread.isEmpty
 
   /** The latest stream time that may be used; Long.MaxValue for any, Long.MinValue for none. */
   def limit: Long = least
 
-  /** A row or a punctuation has arrived. */
-  def arrived(place: InputPlace, offset: Long, clock: Long): Unit = {
-    val own = clockOf(place)
-    val before = own.time
-    own.advance(clock)
-    val isRead = ends.get(place).exists(offset >= _)
-    if (isRead) ends.remove(place)
+  /** A row or a punctuation of an input's partition has arrived. */
+  def arrived(input: Int, partitionNumber: Int, offset: Long, clock: Long): Unit = {
+    val own = partition(input, partitionNumber)
+    val before = own.clock.time
+    own.clock.advance(clock)
+    val isRead = own.end.exists(offset >= _) && unread.contains(own)
+    if (isRead) unread -= own
     // The least time can only change if it was this partition's.
     if (isRead || before == null || before <= least) least = leastOf
   }
 
-  private def leastOf: Long = ends.keys.map { place =>
-    val time = clockOf(place).time
-    if (time == null) Long.MinValue else time.longValue
-  }.minOption.getOrElse(Long.MaxValue)
+  private def partition(input: Int, number: Int): Partition = {
+    val row = known(input)
+    if (row != null && number < row.length && row(number) != null) row(number) else add(InputPlace(input, number))
+  }
+
+  private def add(place: InputPlace): Partition = {
+    val row = Option(known(place.input)).getOrElse(new Array[Partition](place.partition + 1))
+    known(place.input) = java.util.Arrays.copyOf(row, Math.max(row.length, place.partition + 1))
+    val partition = new Partition(clockOf(place), behind.get(place))
+    known(place.input)(place.partition) = partition
+    partition
+  }
+
+  private def leastOf: Long = {
+    var (least, i) = (Long.MaxValue, 0)
+    while (i < unread.size) {
+      val time = unread(i).clock.time
+      least = Math.min(least, if (time == null) Long.MinValue else time.longValue)
+      i += 1
+    }
+    least
+  }
 }
 
 /** A partition of an input of an operator: 0, for a join's right side 1. */
@@ -88,7 +110,7 @@ final class TaskStreamTime(states: StateMap[_], behind: Map[InputPlace, Long]) {
     if (timeLimit.isOff) time.advance(clock)
     else {
       greatest.advance(clock)
-      timeLimit.arrived(InputPlace(0, partition), offset, clock)
+      timeLimit.arrived(0, partition, offset, clock)
       advance()
       time.time
     }
