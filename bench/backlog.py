@@ -44,10 +44,21 @@ class Rate:
         return round(self.records / self.seconds)
 
 
+class WrongAnswers(RuntimeError):
+    """Answers of an engine that are missing, or not what was put in."""
+
+
 def throughput(
     bootstrap: str, workload: str, records: int, keys: int, rounds: int, engines: list[Engine]
 ) -> list[Rate]:
-    """Each engine over the same backlog, in turns, each time in new processes."""
+    """Each engine over the same backlog, in turns, each time in new processes; WrongAnswers at the first failure."""
+    topics = prepared(bootstrap, workload, records, keys)
+    plays = [engine for _ in range(rounds) for engine in engines]
+    return [one_pass(engine, workload, topics.with_new_sink(), records, keys) for engine in plays]
+
+
+def prepared(bootstrap: str, workload: str, records: int, keys: int) -> BenchTopics:
+    """New topics with the backlog of a workload."""
     topics = new_topics(bootstrap)
     if workload == "stream-join":
         fill_both(topics, records, keys)
@@ -55,12 +66,11 @@ def throughput(
         if workload == "table-join":
             name_keys(topics, keys)
         fill(topics, records, keys)
-    plays = [(engine, topics.with_new_sink()) for _ in range(rounds) for engine in engines]
-    return [one_pass(engine, workload, sink, records, keys) for engine, sink in plays]
+    return topics
 
 
 def one_pass(engine: Engine, workload: str, topics: BenchTopics, records: int, keys: int) -> Rate:
-    """Run the engine over the backlog once; RuntimeError when answers are missing or wrong."""
+    """Run the engine over the backlog once; WrongAnswers when answers are missing or wrong."""
     expected = records // 2 if workload == "stream-join" else records
     with engine.running(workload, topics) as running:
         if engine.once:
@@ -68,19 +78,19 @@ def one_pass(engine: Engine, workload: str, topics: BenchTopics, records: int, k
         else:
             answers, ended = wait_for_records(topics, expected, PATIENCE, running.alive), 0.0
     if answers < expected:
-        raise RuntimeError(f"{engine.name} gave {answers} of {expected} answers to {workload}")
+        raise WrongAnswers(f"{engine.name} gave {answers} of {expected} answers to {workload}")
     check(engine.name, workload, sample(topics, SAMPLE), keys)
     seconds = ended - first_append(topics) if engine.once else appended_between(topics)
     return Rate(engine.name, workload, keys, records, answers, seconds)
 
 
 def check(engine: str, workload: str, answers: list[tuple[bytes, dict[str, Any]]], keys: int) -> None:
-    """Compare answers with what was put in; RuntimeError at the first wrong one."""
+    """Compare answers with what was put in; WrongAnswers at the first wrong one."""
     seen: Counter[bytes] = Counter()
     for key, value in answers:
         seen[key] += 1
         if not RIGHT[workload](key, value, seen[key], keys):
-            raise RuntimeError(f"{engine} answered {key!r} {value}")
+            raise WrongAnswers(f"{engine} answered {key!r} {value}")
 
 
 def _filtered(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:
