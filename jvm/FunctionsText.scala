@@ -43,6 +43,8 @@ object TextFunctions extends Family {
     fn("textGreatest", text, texts),
     fn("textLeast", text, texts),
     fn("textSort", texts, texts, BooleanType),
+    fn("ucase", text, text),
+    fn("lcase", text, text),
     fn("initcap", text, text),
     fn("instr", int, text, text, int, int),
     fn("trim", text, text),
@@ -75,6 +77,13 @@ object TextFunctions extends Family {
   def chrText(code: UTF8String): UTF8String =
     if (!escaped.matcher(code).matches) null
     else code.split("\\\\u").drop(1).map(Integer.parseInt(_, 16).toChar).mkString
+
+  // Java's case mappings, as in ksqlDB. Spark's own functions load a class that computes the title case of all characters:
+  // three seconds of processor time in a new JVM.
+  /** UCASE: the text in upper case. */
+  def ucase(text: UTF8String): UTF8String = text.toUpperCase
+  /** LCASE: the text in lower case. */
+  def lcase(text: UTF8String): UTF8String = text.toLowerCase
 
   /** The first letter of each word in upper case, the rest in lower; words are separated by white space. */
   def initcap(text: UTF8String): UTF8String = {

@@ -102,14 +102,14 @@ TEXT = (
     _row(
         "LCASE",
         "The text in lower case.",
-        (parse_signature("(text STRING) -> STRING", "lower({0})"),),
+        (parse_signature("(text STRING) -> STRING", "ms_lcase({0})"),),
         "LCASE('AbC')",
         "abc",
     ),
     _row(
         "UCASE",
         "The text in upper case.",
-        (parse_signature("(text STRING) -> STRING", "upper({0})"),),
+        (parse_signature("(text STRING) -> STRING", "ms_ucase({0})"),),
         "UCASE('AbC')",
         "ABC",
     ),
