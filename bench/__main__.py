@@ -20,12 +20,16 @@ from bench.nexmark import run as nexmark
 from bench.page import PageCost, page_cost
 from bench.push import PushFanOut, push
 from bench.restart import Restart, restart
+from bench.shared import SharedScan, shared_scans
+from bench.table import WORKLOADS, Result, drawn, results
 from bench.topics import KEYS
 from millstream.services.broker import BrokerProcess
 
-MEASURES = ("throughput", "latency", "idle", "restart")
-# Only by its option.
-FURTHER = ("push", "page", "begin")
+MEASURES = ("table", "latency", "idle", "restart")
+# The same, with the long backlogs of the table.
+ALL = "all"
+# Only by its option; throughput is one row of the table.
+FURTHER = ("throughput", "shared", "push", "page", "begin")
 # Beside exactly once: what that costs.
 AT_LEAST_ONCE = "millstream, at least once"
 # Beside a cluster.
@@ -40,8 +44,13 @@ def main() -> None:
         nexmark.main(sys.argv[2:])
     options = arguments()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
-        rows = measure(options, broker.bootstrap, engines(options, Path(folder)), Path(folder))
-    Console().print(table(rows))
+        measured = engines(options, Path(folder))
+        of_table = throughput_table(options, broker.bootstrap, measured)
+        rows = measure(options, broker.bootstrap, measured, Path(folder))
+    if of_table:
+        Console().print(drawn(of_table, [engine.name for engine in measured]))
+    if rows:
+        Console().print(table(rows))
 
 
 def engines(options: argparse.Namespace, folder: Path) -> list[Engine]:
@@ -64,16 +73,19 @@ def arguments() -> argparse.Namespace:
         "measure",
         nargs="*",
         default=MEASURES,
-        help=f"of {', '.join(MEASURES + FURTHER)}; default the first four; or nexmark, alone",
+        help=f"of {', '.join(MEASURES + FURTHER)}; default the first four; {ALL}: these, with long backlogs; "
+        "or nexmark, alone",
     )
-    parser.add_argument("--workload", choices=STATEMENTS, default="filter")
+    parser.add_argument(
+        "--workload", choices=STATEMENTS, default="filter", help="of throughput and latency (default filter)"
+    )
     parser.add_argument("--engine", choices=("all", "millstream", "kafka streams", "flink"), default="all")
     parser.add_argument("--rocksdb", action="store_true", help="Flink with its state in RocksDB too")
     parser.add_argument("--guarantee", choices=("at_least_once", ONCE), default="at_least_once")
     parser.add_argument("--cluster", action="store_true", help="on a Spark cluster of two workers, beside local mode")
-    parser.add_argument("--records", type=int, default=1_000_000, help="the backlog (default 1,000,000)")
-    parser.add_argument("--keys", type=int, default=KEYS, help="of the backlog (default 1,000)")
-    parser.add_argument("--rounds", type=int, default=3, help="passes of each engine over it (default 3)")
+    parser.add_argument("--records", type=int, default=1_000_000, help="throughput's backlog (default 1,000,000)")
+    parser.add_argument("--keys", type=int, default=KEYS, help="of that backlog (default 1,000)")
+    parser.add_argument("--rounds", type=int, default=3, help="passes of each engine over a backlog (default 3)")
     parser.add_argument(
         "--rate", type=int, default=200, help="records a second for latency, push and page (default 200)"
     )
@@ -85,15 +97,25 @@ def arguments() -> argparse.Namespace:
         help="of latency, of idleness, of push and of each view of the page (default 60)",
     )
     parser.add_argument("--queries", type=int, default=50, help="that idle, or that the page shows (default 50)")
+    parser.add_argument("--scanning", type=int, default=20, help="queries over one topic, of shared (default 20)")
     parser.add_argument("--restarted", type=int, default=15, help="queries of begin's restart (default 15)")
     parser.add_argument("--kind", choices=KINDS, default="stateless", help="of idle queries; mixed: half of each")
     options = parser.parse_args()
-    if unknown := set(options.measure) - {*MEASURES, *FURTHER}:
-        parser.error(f"no measure {', '.join(unknown)}; there are {', '.join(MEASURES + FURTHER)}")
+    if unknown := set(options.measure) - {*MEASURES, *FURTHER, ALL}:
+        parser.error(f"no measure {', '.join(unknown)}; there are {', '.join((*MEASURES, *FURTHER, ALL))}")
+    options.long = ALL in options.measure
+    options.measure = [*options.measure, *(MEASURES if options.long else ())]
     return options
 
 
 Row = tuple[str, str, str]
+
+
+def throughput_table(options: argparse.Namespace, bootstrap: str, engines: list[Engine]) -> list[Result]:
+    """The rows of the table of throughput, if it is wanted."""
+    return (
+        results(bootstrap, WORKLOADS, options.long, options.rounds, engines, say) if "table" in options.measure else []
+    )
 
 
 def measure(options: argparse.Namespace, bootstrap: str, engines: list[Engine], folder: Path) -> list[Row]:
@@ -112,6 +134,8 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Engine], 
         rows += restart_rows(restart(bootstrap, Millstream(folder), options.queries))
     if "begin" in options.measure:
         rows += begin_rows(begin(bootstrap, lambda id: Millstream(folder, service=id), options.restarted, folder))
+    if "shared" in options.measure:
+        rows += shared_rows(shared_scans(bootstrap, folder, options.scanning, options.rate, options.seconds))
     if "push" in options.measure:
         rows += push_rows(push(bootstrap, folder, options.subscribers, options.rate, options.seconds))
     if "page" in options.measure:
@@ -165,6 +189,17 @@ def begin_rows(beginnings: list[Begin]) -> list[Row]:
         say(dataclasses.asdict(one))
     figures = "first row after {0.first} s, later {0.later} s; processor {0.cpu} s, later {0.cpu_later} s"
     return [(one.what, "millstream", figures.format(one)) for one in beginnings]
+
+
+def shared_rows(scans: list[SharedScan]) -> list[Row]:
+    """What the queries over one topic cost with consumers of their own, and with one for all."""
+    for one in scans:
+        say(dataclasses.asdict(one))
+    what = f"{scans[0].queries} queries over one topic, {scans[0].rate:,}/s"
+    return [
+        (what, "one consumer" if one.shared else "one each", f"{one.cpu_percent} % of a core, {one.behind_s} s behind")
+        for one in scans
+    ]
 
 
 def push_rows(one: PushFanOut) -> list[Row]:

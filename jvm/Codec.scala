@@ -1,5 +1,6 @@
 package org.apache.spark.sql.millstream
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
@@ -140,12 +141,17 @@ case class Encode(child: Expression, spec: Spec) extends Transcode {
 /** One payload to a row; a task creates its reader at the first call. */
 class DecodeCall(spec: Spec) extends Transcode.CodecCall {
   @transient private lazy val reader = Codec.reader(spec)
+  /** What the task reads with; null if it reads no partition, or outside tasks. */
+  @transient private lazy val source = Option(TaskContext.get()).map(task => Consumers.of(task.taskAttemptId())).orNull
 
   override def apply(bytes: Any): InternalRow =
     if (bytes == null) Transcode.Nothing
-    else
-      try Transcode.outcome(reader.read(bytes.asInstanceOf[Array[Byte]]), null)
-      catch { case e: Throwable => Transcode.unforeseen(e) }
+    else if (source == null) decode(bytes.asInstanceOf[Array[Byte]])
+    else source.decoded(spec, bytes.asInstanceOf[Array[Byte]])(decode)
+
+  private def decode(bytes: Array[Byte]): InternalRow =
+    try Transcode.outcome(reader.read(bytes), null)
+    catch { case e: Throwable => Transcode.unforeseen(e) }
 }
 
 /** One row to a payload; a task creates its writer at the first call. */

@@ -12,17 +12,25 @@ import org.apache.kafka.common.errors.{TimeoutException, WakeupException}
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
 
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.util.ThreadUtils
 
-/** Reads one partition of a topic from any offset on. Not thread-safe, except for `wakeup`. */
-final class PartitionConsumer(val place: KafkaPlace) extends Logging {
+/**
+ * Reads one partition of a topic from any offset on: with a consumer of its own, or in a scan that it shares with other
+ * tasks (SharedScans.scala), if `place` allows that. Not thread-safe, except for `wakeup`.
+ */
+final class PartitionConsumer(val place: KafkaPlace) {
+  import PartitionConsumer._
   import place.{conf, topic}
 
   private val partition = new TopicPartition(topic.name, place.partition)
-  private val partitions = Collections.singleton(partition)
-  private val consumer = new KafkaConsumer[Array[Byte], Array[Byte]](PartitionConsumer.properties(place))
-  consumer.assign(partitions)
+  private val scanPlace = ScanPlace(conf - ClientId, topic, place.partition)
+  /** Null while it reads in a scan, and before the first `poll`. */
+  @volatile private var consumer: KafkaConsumer[Array[Byte], Array[Byte]] = _
   private var records: java.util.Iterator[ConsumerRecord[Array[Byte], Array[Byte]]] = Collections.emptyIterator
+  /** Its place in a scan; null if it reads with its own consumer. */
+  @volatile private var shared: ScanReader = _
+  @volatile private var isWoken = false
   private var at = -1L
   /** Every record before it was passed to a task that has finished with it; some offsets have no record. */
   @volatile private[millstream] var doneTo = -1L
@@ -34,68 +42,119 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
   /** The offset that is read next: every record before it has been returned. */
   def position: Long = at
 
+  /** A task begins to read. */
+  private[millstream] def enter(): Unit = if (place.isShared) SharedScans.enter(scanPlace, this)
+
+  /** The task of `enter` has ended. */
+  private[millstream] def leave(): Unit = if (place.isShared) {
+    SharedScans.leave(scanPlace, this)
+    leaveScan()
+  }
+
   /** Continue at an offset. Fetched records are kept if that is the next offset anyway. */
   def seek(offset: Long): Unit = if (offset != at) {
-    consumer.seek(partition, offset)
+    leaveScan()
+    if (consumer != null) consumer.seek(partition, offset)
     records = Collections.emptyIterator
     at = offset
     doneTo = -1
   }
 
   /** True if `next` has a record without a request to Kafka. */
-  def hasNext: Boolean = records.hasNext
+  def hasNext: Boolean = if (shared == null) records.hasNext else shared.hasNext
 
   /** The next fetched record; only if `hasNext`. */
-  def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
-    val record = records.next()
-    at = record.offset + 1
-    if (!records.hasNext) skip()
-    record
-  }
-
-  /** Skips offsets without a record: a transaction's marker, or records that compaction has removed. */
-  private def skip(): Unit =
-    try at = consumer.position(partition, Duration.ZERO)
-    catch { case _: WakeupException | _: TimeoutException => } // the position is not known at the moment
+  def next(): ConsumerRecord[Array[Byte], Array[Byte]] =
+    if (shared != null) {
+      val record = shared.next()
+      at = shared.position
+      record
+    } else {
+      val record = records.next()
+      at = record.offset + 1
+      if (!records.hasNext) at = PartitionConsumer.position(consumer, partition, at)
+      record
+    }
 
   /** Fetch records if none are buffered; waits up to `ms`, and is interrupted by `wakeup`. */
-  def poll(ms: Long): Unit =
+  def poll(ms: Long): Unit = {
+    // A caller that asks for more records has finished with the previous ones.
+    doneTo = at
+    val scan = chooseScan()
+    // The scan's readers may be about to come to where this one is.
+    if (shared == null) pollOwn(if (scan == null) ms else Math.min(ms, RetryMs)) else pollScan(ms)
+    isWoken = false
+    if (!hasNext) doneTo = at
+  }
+
+  /** Join the scan of the partition, if it can be joined here, or leave it, if it is too far ahead; returns the scan. */
+  private def chooseScan(): SharedScan = {
+    if (shared != null && shared.isCut) leaveScan()
+    val scan = if (shared == null && place.isShared) SharedScans.of(scanPlace) else null
+    if (scan != null) {
+      shared = scan.join(at)
+      if (shared != null) closeOwn()
+    }
+    scan
+  }
+
+  private def leaveScan(): Unit = if (shared != null) {
+    shared.leave()
+    shared = null
+  }
+
+  private def pollScan(ms: Long): Unit = {
+    if (!isWoken) shared.await(ms)
+    if (!shared.hasNext) at = shared.position
+  }
+
+  private def pollOwn(ms: Long): Unit =
     try {
-      // A caller that asks for more records has finished with the previous ones.
-      doneTo = at
-      records = consumer.poll(Duration.ofMillis(ms)).iterator
-      if (!records.hasNext) {
-        skip()
-        doneTo = at
+      if (consumer == null) {
+        consumer = open(conf + (ClientId -> s"${conf.getOrElse(ClientId, "millstream")}-${place.partition}"), partition)
+        consumer.seek(partition, at)
       }
+      records = if (isWoken) Collections.emptyIterator else consumer.poll(Duration.ofMillis(ms)).iterator
+      if (!records.hasNext) at = PartitionConsumer.position(consumer, partition, at)
     } catch {
       case _: WakeupException =>
-      case lost: OffsetOutOfRangeException => findPlace(lost)
+      case lost: OffsetOutOfRangeException => at = findPlace(consumer, conf, topic, partition, at, lost)
     }
 
   /** Interrupts a running `poll`; any thread may call it. */
-  def wakeup(): Unit = consumer.wakeup()
+  def wakeup(): Unit = {
+    isWoken = true
+    // A poll that begins now sees isWoken after it has set one of these.
+    val (own, scan) = (consumer, shared)
+    if (own != null) own.wakeup()
+    if (scan != null) scan.wake()
+  }
 
   /**
-   * Finds the offset to continue at when Kafka no longer has the position: the earliest record if retention has removed
-   * the records before it; the end if the log was truncated. Throws if the topic was replaced by another one.
+   * The value `bytes` of the record that `next` returned last as a row of a spec, by `decode`: by another reader of a
+   * shared scan, if one has decoded it.
    */
-  private def findPlace(lost: OffsetOutOfRangeException): Unit = {
-    Topics.of(conf).check(topic)
-    val first = consumer.beginningOffsets(partitions).get(partition).longValue
-    val end = consumer.endOffsets(partitions).get(partition).longValue
-    val to = Math.max(first, Math.min(at, end))
-    logWarning(s"$partition no longer has offset $at; reading continues at $to (${lost.getMessage})")
-    consumer.seek(partition, to)
-    at = to
+  def decoded(spec: Spec, bytes: Array[Byte])(decode: Array[Byte] => InternalRow): InternalRow =
+    if (shared == null) decode(bytes) else shared.decoded(spec, bytes)(decode)
+
+  private def closeOwn(): Unit = {
+    if (consumer != null) consumer.close(Duration.ZERO)
+    consumer = null
+    records = Collections.emptyIterator
   }
 
   /** Closes the connection without waiting. */
-  def close(): Unit = consumer.close(Duration.ZERO)
+  def close(): Unit = {
+    leaveScan()
+    closeOwn()
+  }
 }
 
-/** The settings of consumers. */
-object PartitionConsumer {
+/** Consumers of one partition: their settings, and their positions. */
+object PartitionConsumer extends Logging {
+  private val ClientId = "client.id"
+  /** How long a task waits with a consumer of its own until it tries again to join a scan, in ms. */
+  private val RetryMs = 1000L
   // Not configurable: Spark owns the positions, and reading a deleted topic must not create it.
   private val Fixed = Map(
     "enable.auto.commit" -> "false",
@@ -106,16 +165,49 @@ object PartitionConsumer {
   // The records of a poll only refer to the fetched bytes.
   private val Default = Map("max.poll.records" -> "10000")
 
-  private def properties(place: KafkaPlace): Properties = {
+  /** A consumer of a partition with these settings; its position is not set. */
+  private[millstream] def open(conf: Map[String, String], partition: TopicPartition) = {
     val properties = new Properties
-    val client = place.conf.get("client.id").map(name => "client.id" -> s"$name-${place.partition}")
-    (Default ++ place.conf ++ client ++ Fixed).foreach { case (name, value) => properties.put(name, value) }
-    properties
+    (Default ++ conf ++ Fixed).foreach { case (name, value) => properties.put(name, value) }
+    val consumer = new KafkaConsumer[Array[Byte], Array[Byte]](properties)
+    consumer.assign(Collections.singleton(partition))
+    consumer
+  }
+
+  /**
+   * The position of a consumer after a poll whose last record was before `last`: behind offsets without a record, such as
+   * a transaction's marker, or records that compaction has removed; `last` if it is not known at the moment.
+   */
+  private[millstream] def position(consumer: KafkaConsumer[_, _], partition: TopicPartition, last: Long): Long =
+    try consumer.position(partition, Duration.ZERO)
+    catch { case _: WakeupException | _: TimeoutException => last }
+
+  /**
+   * Seeks and returns the offset to continue at when Kafka no longer has offset `at`: the earliest record if retention has
+   * removed the records before it; the end if the log was truncated; `at` itself if a wakeup came before it was found, so
+   * that the next poll finds it. Throws if the topic was replaced by another one.
+   */
+  private[millstream] def findPlace(consumer: KafkaConsumer[_, _], conf: Map[String, String], topic: KafkaTopic,
+      partition: TopicPartition, at: Long, lost: OffsetOutOfRangeException): Long = {
+    Topics.of(conf).check(topic)
+    val partitions = Collections.singleton(partition)
+    try {
+      val first = consumer.beginningOffsets(partitions).get(partition).longValue
+      val end = consumer.endOffsets(partitions).get(partition).longValue
+      val to = Math.max(first, Math.min(at, end))
+      logWarning(s"$partition no longer has offset $at; reading continues at $to (${lost.getMessage})")
+      consumer.seek(partition, to)
+      to
+    } catch { case _: WakeupException => at }
   }
 }
 
-/** Identifies a consumer: its run ("" for bounded reads), its settings, one partition of one topic. */
-final case class KafkaPlace(run: String, conf: Map[String, String], topic: KafkaTopic, partition: Int)
+/**
+ * Identifies a consumer: its run ("" for bounded reads), its settings, one partition of one topic. `isShared`: it may read
+ * in a scan that it shares with others.
+ */
+final case class KafkaPlace(run: String, conf: Map[String, String], topic: KafkaTopic, partition: Int,
+    isShared: Boolean = false)
 
 /**
  * The consumers of this JVM that no task is using. A run's next batch reuses those of the previous one, with their
@@ -136,11 +228,15 @@ object Consumers {
     free.computeIfPresent(place, (_, all) => { consumer = all.head; if (all.tail.isEmpty) null else all.tail })
     if (consumer == null) consumer = new PartitionConsumer(place)
     reading.put(task, consumer)
+    consumer.enter()
     consumer
   }
 
+  /** The consumer that a task reads with; null if it reads no partition. */
+  def of(task: Long): PartitionConsumer = reading.get(task)
+
   /** The task has ended; its consumer's progress is no longer reported. */
-  def leave(task: Long): Unit = reading.remove(task)
+  def leave(task: Long): Unit = Option(reading.remove(task)).foreach(_.leave())
 
   /** The offset up to which a task of this JVM has finished its partition's records; -1 if there is no such task. */
   def doneTo(task: Long): Long = Option(reading.get(task)).fold(-1L)(_.doneTo)

@@ -92,7 +92,7 @@ private class KafkaStream(options: KafkaOptions, folder: String) extends MicroBa
     val saved =
       if (run.saves == null) starts else run.saves.source(SparkInternals.plannedBatch, source, topic, starts)
     saved.toArray.sorted.map { case (partition, from) =>
-      val place = KafkaPlace(run.id, options.conf, topic, partition)
+      val place = KafkaPlace(run.id, options.conf, topic, partition, options.shared)
       KafkaInputPartition(place, from, Long.MaxValue, run.batchNumber, endsAtStart.getOrElse(partition, 0), source)
     }
   }

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.spark import jvm, source
 from support.kafka import BrokerClient, wait_for
-from support.realtime import ENOUGH, Copying, numbers, put, steady
+from support.realtime import ENOUGH, Copying, numbers, put, steady, transaction
 
 pytestmark = pytest.mark.live
 
@@ -39,16 +39,6 @@ def test_a_bounded_read_gives_the_columns_of_each_record_before_the_ends(
     narrow = source.Topic(topic, {"bootstrap.servers": kafka.bootstrap}, {0: 1, 1: 1})
     assert [row[5] for row in collected(source.bounded(spark, narrow, {0: 2, 1: 1}))] == [1]
     assert read.selectExpr("offset", "partition + 1").where("key is null").collect() == [(1, 1)]
-
-
-def transaction(kafka: BrokerClient, topic: str, values: list[bytes], commit: bool) -> None:
-    writer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": kafka.unique("tx")})
-    writer.init_transactions()
-    writer.begin_transaction()
-    for value in values:
-        writer.produce(topic, value, value)
-    writer.flush()
-    (writer.commit_transaction if commit else writer.abort_transaction)()
 
 
 def test_offsets_without_records_do_not_hold_up_a_bounded_read(spark: SparkSession, kafka: BrokerClient) -> None:

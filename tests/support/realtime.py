@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -134,3 +135,14 @@ def put(kafka: BrokerClient, topic: str, values: list[bytes]) -> None:
     for value in values:
         kafka.send(topic, value, value)
     kafka.flush()
+
+
+def transaction(kafka: BrokerClient, topic: str, values: list[bytes], commit: bool) -> None:
+    """Write values in one transaction, which is committed or aborted."""
+    writer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": kafka.unique("tx")})
+    writer.init_transactions()
+    writer.begin_transaction()
+    for value in values:
+        writer.produce(topic, value, value)
+    writer.flush()
+    (writer.commit_transaction if commit else writer.abort_transaction)()

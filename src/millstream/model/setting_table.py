@@ -351,6 +351,13 @@ _OWN = (
         SettingScope.OWN,
     ),
     _session(
+        "millstream.scans.shared",
+        "true",
+        "whether queries that read a topic at the same position share one consumer, and decode a record once",
+        _flag,
+        SettingScope.OWN,
+    ),
+    _session(
         "millstream.push.shared",
         "true",
         "whether push queries without state share one consumer a topic",

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.model.setting_kinds import milliseconds
+from millstream.model.settings import is_on
 from millstream.plan.append_time import AppendTime
 from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
 from millstream.services.loop import Loop, no_resource
@@ -250,7 +251,8 @@ class RealTimeQueries:
             own = {name: job.settings[name] for name in CONSUMER}
             own["client.id"] = f"{job.id}-{number}"
             topic = source.Topic(name, {**self._client, **own}, job.starts.get(name, {}))
-            raw = LazyFrame.of(source.stream(self._session, topic, run.id))
+            shared = is_on(job.settings, "millstream.scans.shared")
+            raw = LazyFrame.of(source.stream(self._session, topic, run.id, shared))
             return table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw
 
         return records

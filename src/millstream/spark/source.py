@@ -44,13 +44,13 @@ class Pace:
 ENDLESS = Pace(0, 0)
 
 
-def stream(session: SparkSession, topic: Topic, run: str = "") -> DataFrame:
+def stream(session: SparkSession, topic: Topic, run: str = "", shared: bool = True) -> DataFrame:
     """The records as they arrive, for one run of a query (`Run.id`); "" for a run that is never stopped in an orderly
-    way.
+    way. `shared`: whether queries that read the same partition at the same position share one consumer.
 
     The sources of one query need different `client.id`s: Spark treats sources with equal options as one.
     """
-    return session.readStream.format(FORMAT).options(**topic._options(), run=run).load()
+    return session.readStream.format(FORMAT).options(**topic._options(), run=run, shared=str(shared).lower()).load()
 
 
 def bounded(session: SparkSession, topic: Topic, ends: Offsets) -> DataFrame:

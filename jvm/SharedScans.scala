@@ -1,0 +1,302 @@
+package org.apache.spark.sql.millstream
+
+import java.time.Duration
+import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
+import java.util.concurrent.atomic.AtomicReferenceArray
+import java.util.concurrent.locks.ReentrantLock
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.consumer.{ConsumerRecord, KafkaConsumer, OffsetOutOfRangeException}
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.WakeupException
+
+import org.apache.spark.sql.catalyst.InternalRow
+
+/*
+ * Queries of this JVM that read the same partition at the same position share one consumer, and decode each record once.
+ *
+ *   segments   [100, 118) → [118, 121) → not read yet
+ *   query A    at 121: it asks for a record behind the last segment, so its task polls; B waits for what that fetches
+ *   query B    at 121
+ *   query C    at 118: it has the next segment without a request to Kafka
+ *   query D    at 40, with a consumer of its own; at 100, the oldest segment that is kept, it joins the scan
+ *   query E    at 60, as it is slow: it has fallen behind by more than the scan keeps, and leaves it for a consumer of its own
+ *
+ * There is no thread of the scan: the first task that needs records polls for all, and when it leaves, the next one does.
+ * A partition that only one task reads has no scan.
+ */
+
+/** What the readers of one shared scan have in common: the settings of consumers but for `client.id`, and a partition. */
+private[millstream] final case class ScanPlace(conf: Map[String, String], topic: KafkaTopic, partition: Int) {
+  // It is looked up at each poll.
+  override val hashCode: Int = (topic, partition).hashCode
+}
+
+/**
+ * Records that were fetched together, for the offsets from `from` (inclusive) to `to` (exclusive); it may have none.
+ * `bytesBefore`: the bytes of all records of the scan before it.
+ */
+private[millstream] final class ScanSegment(val from: Long, val to: Long,
+    val records: Array[ConsumerRecord[Array[Byte], Array[Byte]]], val bytesBefore: Long) {
+  /** The segment behind it; ScanSegment.Cut if readers here are too far behind; null while there is none. */
+  @volatile var next: ScanSegment = _
+  private val decoded = new ConcurrentHashMap[Spec, AtomicReferenceArray[InternalRow]]
+
+  /** The bytes of the records up to its end. */
+  val bytesTo: Long = bytesBefore + records.map(ScanSegment.size).sum
+
+  /** The values of its records as rows of a spec, as far as they have been decoded. The rows are never changed. */
+  def values(spec: Spec): AtomicReferenceArray[InternalRow] =
+    decoded.computeIfAbsent(spec, _ => new AtomicReferenceArray[InternalRow](records.length))
+}
+
+private[millstream] object ScanSegment {
+  /** Stands behind the segment of a reader that has to leave the scan. */
+  val Cut = new ScanSegment(0, 0, Array.empty, 0)
+
+  private def size(record: ConsumerRecord[Array[Byte], Array[Byte]]): Long =
+    100L + Math.max(0, record.serializedKeySize) + Math.max(0, record.serializedValueSize)
+}
+
+/** The place of a task in a scan. Only the task's thread uses it, but for `segment` and `isWoken`. */
+private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment, at: Int) {
+  @volatile private[millstream] var segment: ScanSegment = start
+  private var index = at
+  /** True if it was woken while it waited, or will be when it waits next; guarded by the scan's lock. */
+  private[millstream] var isWoken = false
+  // The decoded values of the current segment, so that they are not looked up for each record.
+  private var valuesOf: ScanSegment = _
+  private var valuesSpec: Spec = _
+  private var values: AtomicReferenceArray[InternalRow] = _
+
+  /** True if there is a fetched record. */
+  def hasNext: Boolean = {
+    while (index == segment.records.length && advance()) {}
+    index < segment.records.length
+  }
+
+  private def advance(): Boolean = {
+    val following = segment.next
+    val isThere = following != null && (following ne ScanSegment.Cut)
+    if (isThere) {
+      segment = following
+      index = 0
+    }
+    isThere
+  }
+
+  /** True if it has to leave the scan, when it has no further record. */
+  def isCut: Boolean = segment.next eq ScanSegment.Cut
+
+  /** The next record; only if `hasNext`. */
+  def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
+    index += 1
+    segment.records(index - 1)
+  }
+
+  /** The offset that is read next. */
+  def position: Long =
+    if (index == segment.records.length) segment.to
+    else if (index == 0) segment.from
+    else segment.records(index - 1).offset + 1
+
+  /** Wait up to `ms` for a further segment; see SharedScan.await. */
+  def await(ms: Long): Unit = scan.await(this, ms)
+  /** Interrupt `await`, or the next one; any thread may call it. */
+  def wake(): Unit = scan.wake(this)
+  /** Leave the scan. */
+  def leave(): Unit = scan.leave(this)
+
+  /**
+   * The row of a spec for `bytes`, by `decode`. If they are the value of the record that `next` has returned last, it is
+   * decoded only by the first reader of the scan that needs it.
+   */
+  def decoded(spec: Spec, bytes: Array[Byte])(decode: Array[Byte] => InternalRow): InternalRow =
+    if (index == 0 || (segment.records(index - 1).value ne bytes)) decode(bytes)
+    else {
+      if ((valuesOf ne segment) || (valuesSpec ne spec)) {
+        values = segment.values(spec)
+        valuesOf = segment
+        valuesSpec = spec
+      }
+      val known = values.getAcquire(index - 1)
+      if (known != null) known
+      else {
+        val row = decode(bytes)
+        values.setRelease(index - 1, row)
+        row
+      }
+    }
+}
+
+/** The scan of one partition for its readers. It is thread-safe. */
+private[millstream] final class SharedScan(place: ScanPlace) {
+  import SharedScan._
+
+  private val lock = new ReentrantLock
+  private val changed = lock.newCondition
+  private val readers = mutable.HashSet.empty[ScanReader]
+  /** The reader whose task polls; only it uses the consumer, but for `wakeup`. */
+  private var poller: ScanReader = _
+  private var consumer: KafkaConsumer[Array[Byte], Array[Byte]] = _
+  private val partition = new TopicPartition(place.topic.name, place.partition)
+  /** The oldest segment that is kept for readers that join, and the latest one; null while there are no readers. */
+  private var oldest, latest: ScanSegment = _
+
+  /** A reader at an offset; null if the scan's segments do not reach there. */
+  def join(offset: Long): ScanReader = locked {
+    if (latest == null) {
+      latest = new ScanSegment(offset, offset, Array.empty, 0)
+      oldest = latest
+    }
+    var segment = if (offset < oldest.from || offset > latest.to) null else oldest
+    while (segment != null && segment.to < offset) segment = segment.next
+    if (segment == null) null
+    else {
+      val index = segment.records.indexWhere(_.offset >= offset)
+      val reader = new ScanReader(this, segment, if (index < 0) segment.records.length else index)
+      readers += reader
+      reader
+    }
+  }
+
+  /** A reader reads no more; with the last one the consumer is closed. */
+  def leave(reader: ScanReader): Unit = locked {
+    readers -= reader
+    if (readers.isEmpty) {
+      oldest = null
+      latest = null
+      close()
+    }
+  }
+
+  /** The number of readers. */
+  def size: Int = locked(readers.size)
+
+  /** Wait up to `ms` until there is a segment behind the reader's, or `wake` is called; polls, if no other reader does. */
+  def await(reader: ScanReader, ms: Long): Unit = {
+    val left = locked {
+      var left = TimeUnit.MILLISECONDS.toNanos(ms)
+      def isWaiting = reader.segment.next == null && !reader.isWoken && left > 0
+      while (poller != null && isWaiting) left = changed.awaitNanos(left)
+      val polls = isWaiting
+      if (polls) poller = reader
+      reader.isWoken = false
+      if (polls) left else 0
+    }
+    if (left > 0) poll(Duration.ofNanos(left))
+  }
+
+  /** Interrupt a reader's `await`, or its next one; any thread may call it. */
+  def wake(reader: ScanReader): Unit = locked {
+    reader.isWoken = true
+    if ((poller eq reader) && consumer != null) consumer.wakeup()
+    changed.signalAll()
+  }
+
+  private def poll(time: Duration): Unit = {
+    var well = false
+    try {
+      fetch(time)
+      well = true
+    } finally locked {
+      // After a failure a consumer may be in any state. The next poller opens another one.
+      if (!well) close()
+      // What the reader was woken for it sees when it returns from here.
+      poller.isWoken = false
+      poller = null
+      changed.signalAll()
+    }
+  }
+
+  /** Without the lock, as only the poller changes `latest` and `consumer`. */
+  private def fetch(time: Duration): Unit =
+    try {
+      open()
+      val records = consumer.poll(time).records(partition).toArray(NoRecords)
+      // A header decodes itself when it is read first, which only one thread may do.
+      records.foreach(_.headers.forEach { header => header.key; header.value })
+      val last = if (records.isEmpty) latest.to else records.last.offset + 1
+      append(PartitionConsumer.position(consumer, partition, last), records)
+    } catch {
+      case _: WakeupException =>
+      case lost: OffsetOutOfRangeException =>
+        append(PartitionConsumer.findPlace(consumer, place.conf, place.topic, partition, latest.to, lost), NoRecords)
+    }
+
+  private def open(): Unit = if (consumer == null) {
+    val opened = PartitionConsumer.open(place.conf + ("client.id" -> s"millstream-scan-${partition}"), partition)
+    opened.seek(partition, latest.to)
+    locked {
+      consumer = opened
+      if (poller.isWoken) opened.wakeup()
+    }
+  }
+
+  private def close(): Unit = {
+    if (consumer != null) consumer.close(Duration.ZERO)
+    consumer = null
+  }
+
+  private def append(to: Long, records: Array[ConsumerRecord[Array[Byte], Array[Byte]]]): Unit =
+    if (records.nonEmpty || to != latest.to) locked {
+      val segment = new ScanSegment(if (records.isEmpty) to else latest.to, to, records, latest.bytesTo)
+      // Whoever joins at an offset that Kafka no longer has is not to find it here.
+      if (records.isEmpty && to < latest.to) oldest = segment
+      latest.next = segment
+      latest = segment
+      while (latest.bytesTo - oldest.bytesTo > Kept) oldest = oldest.next
+      // Readers ahead of such a segment do not need its successor; those at it have to leave.
+      readers.map(_.segment).filter(latest.bytesTo - _.bytesTo > Limit).foreach(_.next = ScanSegment.Cut)
+    }
+
+  private def locked[A](body: => A): A = {
+    lock.lock()
+    try body finally lock.unlock()
+  }
+}
+
+private object SharedScan {
+  private val NoRecords = Array.empty[ConsumerRecord[Array[Byte], Array[Byte]]]
+  /** The bytes of records that are kept for readers that join. */
+  private val Kept = 1L << 20
+  /** How many bytes behind the latest record a reader may be. */
+  private val Limit = 8L << 20
+}
+
+/** The scans of this JVM, by place; a scan is there while at least two tasks read its partition. */
+private[millstream] object SharedScans {
+  private final class Entry { val tasks = mutable.HashSet.empty[PartitionConsumer]; var scan: SharedScan = _ }
+  private val entries = new ConcurrentHashMap[ScanPlace, Entry]
+
+  /** A task begins to read with this consumer. The tasks that read there are woken when they become two. */
+  def enter(place: ScanPlace, task: PartitionConsumer): Unit = {
+    var others = Seq.empty[PartitionConsumer]
+    entries.compute(place, (_, known) => {
+      val entry = if (known == null) new Entry else known
+      if (entry.tasks.size == 1) others = entry.tasks.toSeq
+      entry.tasks += task
+      if (entry.tasks.size > 1 && entry.scan == null) entry.scan = new SharedScan(place)
+      entry
+    })
+    others.foreach(_.wakeup())
+  }
+
+  /** A task of `enter` has ended. */
+  def leave(place: ScanPlace, task: PartitionConsumer): Unit = entries.computeIfPresent(place, (_, entry) => {
+    entry.tasks -= task
+    if (entry.tasks.isEmpty) null else entry
+  })
+
+  /** The scan of a place; null if there is none, as only one task reads there. */
+  def of(place: ScanPlace): SharedScan = {
+    val entry = entries.get(place)
+    if (entry == null) null else entry.scan
+  }
+
+  /** The number of tasks that read a topic in scans. */
+  def readers(topic: String): Int =
+    entries.asScala.collect { case (place, entry) if place.topic.name == topic && entry.scan != null => entry.scan.size }.sum
+}
