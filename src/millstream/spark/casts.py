@@ -77,8 +77,8 @@ def fails(source: SqlType, target: SqlType) -> bool:
 
 
 def _to_decimal(text: str, source: SqlType, target: Decimal) -> str:
-    held = computed(target)
-    size = f"{held.precision}, {held.scale}"
+    stored = computed(target)
+    size = f"{stored.precision}, {stored.scale}"
     if _fits(source, target):
         return f"CAST({text} AS {spark_type(target)})"
     if source == STRING:
@@ -92,11 +92,11 @@ def _to_decimal(text: str, source: SqlType, target: Decimal) -> str:
 
 def _fits(source: SqlType, target: Decimal) -> bool:
     """True if every value of `source` fits `target`."""
-    held = computed(target)
-    room = held.precision - held.scale
+    stored = computed(target)
+    room = stored.precision - stored.scale
     if isinstance(source, Decimal):
         own = computed(source)
-        return own.scale <= held.scale and own.precision - own.scale <= room
+        return own.scale <= stored.scale and own.precision - own.scale <= room
     return _WHOLE_DIGITS.get(source, 100) <= room
 
 

@@ -48,12 +48,12 @@ def compiled(libraries: Iterable[Path]) -> Path:
 
 
 def _fingerprint(sources: Iterable[Path], libraries: Iterable[Path]) -> str:
-    seen = hashlib.sha256(pyspark.__version__.encode())
+    digest = hashlib.sha256(pyspark.__version__.encode())
     for source in sources:
-        seen.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     for library in libraries:
-        seen.update(library.name.encode() + b"\0")
-    return seen.hexdigest()[:16]
+        digest.update(library.name.encode() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 def _compile(sources: Iterable[Path], libraries: Iterable[Path], jar: Path) -> None:

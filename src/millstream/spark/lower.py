@@ -254,8 +254,8 @@ def _arithmetic(expression: typed.TypedExpression, label: str | None) -> str:
     if isinstance(expression.type, Decimal) and (
         expression.operator == "/" or computed(expression.type) != expression.type
     ):
-        held = computed(expression.type)
-        return f"{_DECIMALS[expression.operator]}({left}, {right}, {held.precision}, {held.scale})"
+        stored = computed(expression.type)
+        return f"{_DECIMALS[expression.operator]}({left}, {right}, {stored.precision}, {stored.scale})"
     match expression.operator, expression.type:
         case "/", t if t == INTEGER:
             return f"CAST(({left} div {right}) AS INT)"
