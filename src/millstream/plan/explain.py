@@ -92,12 +92,12 @@ def _(node: Join) -> str:
 
 
 def _within(node: Join) -> str:
-    near = node.window
-    if near is None:
+    window = node.window
+    if window is None:
         return ""
-    at_once = node.outer is not OuterSides.NONE and near.eager
+    at_once = node.outer is not OuterSides.NONE and window.eager
     alone = ", unmatched rows at once" if at_once else ""
-    return f" within {near.before} ms before, {near.after} ms after, grace {near.grace} ms{alone}"
+    return f" within {window.before} ms before, {window.after} ms after, grace {window.grace} ms{alone}"
 
 
 def _repartitions(node: Join) -> str:

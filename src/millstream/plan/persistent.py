@@ -48,7 +48,7 @@ def create_as(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
         return exists(statement, old, context)
     p = properties.read(statement.properties, properties.CREATE_AS, statement.span)
     plan = _write(statement, p, old, context)
-    kept = ""
+    remark = ""
     if old is not None:
         check_no_rebuild(old.name, statement.span, context.catalog)
         effect = _replacement(statement, old, plan, context)
@@ -56,9 +56,9 @@ def create_as(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
             return _rebuild(statement, old, p, context)
         if not effect.in_place:
             raise effect.refusal(statement.span)
-        kept = kept_groups(plan) if effect.query else ""
+        remark = kept_groups(plan) if effect.query else ""
     outcome = _start_query(statement, plan, p, old, context)
-    return replace(outcome, message=f"{outcome.message}; {kept}") if kept else outcome
+    return replace(outcome, message=f"{outcome.message}; {remark}") if remark else outcome
 
 
 def _rebuild(statement: tree.CreateAs, old: Source, p: Properties, context: PlanningContext) -> Outcome:

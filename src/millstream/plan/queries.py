@@ -150,13 +150,16 @@ def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionI
     """Raises StatementError if a name is used more than once, other than once in the key and once in the value."""
     seen: set[tuple[str, bool]] = set()
     for column, item in zip(columns, items, strict=True):
-        one = column.name, isinstance(column.expression, ColumnReference) and column.expression.where is ColumnPlace.KEY
-        if one in seen:
+        place = (
+            column.name,
+            isinstance(column.expression, ColumnReference) and column.expression.where is ColumnPlace.KEY,
+        )
+        if place in seen:
             text = f"`{column.name}` {column.expression.type}"
             raise StatementError(
                 f"Duplicate value columns found in schema: {text}", item.at, "give one of them an alias"
             )
-        seen.add(one)
+        seen.add(place)
 
 
 def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:

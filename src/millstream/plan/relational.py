@@ -256,9 +256,9 @@ def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning:
     """`node` filtered by all conditions, each evaluated as far down the tree as possible."""
     if isinstance(node, TableRows):
         key_conditions = [_over_record(typed, node) for typed, _ in conditions]
-        whole = _all(key_conditions)
+        key_condition = _all(key_conditions)
         indexes = planning.catalog.indexes_of(node.source.name)
-        node = replace(node, accesses=table_accesses(node.source, whole, planning.settings, at, indexes))
+        node = replace(node, accesses=table_accesses(node.source, key_condition, planning.settings, at, indexes))
         return _where(node, conditions)
     if not isinstance(node, RowJoin):
         return _where(node, conditions)
@@ -278,9 +278,9 @@ def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning:
 
 
 def _where(node: RelationalNode, conditions: _Conditions) -> RelationalNode:
-    whole = _all([typed for typed, _ in conditions])
+    conjunction = _all([typed for typed, _ in conditions])
     text = " AND ".join(to_sql(written) for _, written in conditions)
-    return node if whole is None else Where(node, whole, text)
+    return node if conjunction is None else Where(node, conjunction, text)
 
 
 def _all(conditions: Sequence[TypedExpression]) -> TypedExpression | None:
@@ -420,10 +420,10 @@ def _items(query: tree.SelectQuery, sources: Sequence[JoinedSource]) -> Iterator
 
 
 def _star(name: str | None, sources: Sequence[JoinedSource], joined: bool, at: Span) -> Iterator[_Item]:
-    chosen = [s for s in sources if name in (None, s.alias)]
-    if not chosen:
+    matching = [s for s in sources if name in (None, s.alias)]
+    if not matching:
         raise StatementError(f"'{name}' is not a valid stream/table name or alias.", at)
-    for source in chosen:
+    for source in matching:
         columns = [source.node.columns[i] for i in source.visible]
         called = Counter(c.name for c in columns)
         for place in source.visible:

@@ -88,10 +88,10 @@ def changed_settings(old: PersistentQuery, settings: Mapping[str, str]) -> tuple
 
 def state_text(plan: PlanNode) -> str:
     """The state of a query in words; "" if it has none."""
-    held = [_group_text(group) for group in groups(plan)]
-    held += [f"rows of {_join_text(join)}" for join in joins(plan)]
-    held += [f"which rows have passed WHERE {f.text}" for f in remembering(plan)]
-    return "; ".join(held)
+    states = [_group_text(group) for group in groups(plan)]
+    states += [f"rows of {_join_text(join)}" for join in joins(plan)]
+    states += [f"which rows have passed WHERE {f.text}" for f in remembering(plan)]
+    return "; ".join(states)
 
 
 def kept_groups(plan: PlanNode) -> str:
@@ -131,8 +131,8 @@ def _of_sink(old: Source, new: Source) -> Iterator[_Comparison]:
         if name not in different:
             yield _Comparison(name, text, text)
     if "columns" not in different:
-        kept, added = old.schema.value, tuple(new.schema.value)[len(old.schema.value) :]
-        yield _Comparison("columns", columns_text(kept), columns_text(kept))
+        common, added = old.schema.value, tuple(new.schema.value)[len(old.schema.value) :]
+        yield _Comparison("columns", columns_text(common), columns_text(common))
         if added:
             yield _Comparison("columns added", NOTHING, columns_text(added))
 

@@ -316,8 +316,8 @@ def _control(verb: tree.QueryVerb, catalog: Catalog, id: str) -> tuple[Catalog, 
     if verb is tree.QueryVerb.TERMINATE:
         sink = catalog.sources.get(query.sink)
         # A rebuild without its query would never be cut over to: it is given up.
-        kept = catalog.without_source(sink.name) if sink is not None and sink.rebuilds else catalog
-        return kept.without_query(id), StopQuery(id)
+        remaining = catalog.without_source(sink.name) if sink is not None and sink.rebuilds else catalog
+        return remaining.without_query(id), StopQuery(id)
     if verb is tree.QueryVerb.PAUSE:
         return catalog.with_query(replace(query, state=QueryState.PAUSED)), PauseQuery(id)
     return catalog.with_query(replace(query, state=QueryState.RUNNING)), ResumeQuery(id)

@@ -168,9 +168,9 @@ class Cursor:
         for word in (token, before):
             if word.key in foreign:
                 return foreign[word.key]
-            near = misspelled_keyword(word.value, expected) if word.kind is TokenKind.WORD else ""
-            if near and not (word is before and before.value in RESERVED):
-                return f"did you mean {near}?" if word is token else f"did you mean {near} instead of {before}?"
+            keyword = misspelled_keyword(word.value, expected) if word.kind is TokenKind.WORD else ""
+            if keyword and not (word is before and before.value in RESERVED):
+                return f"did you mean {keyword}?" if word is token else f"did you mean {keyword} instead of {before}?"
         return _unquoted(token, expected)
 
 

@@ -296,9 +296,11 @@ def _describe(c: Cursor) -> tree.Statement:
         return tree.DescribeFunction(c.name(), span=at)
     word, named = c.token, c.name("the name of a stream or table")
     extended = c.accept("EXTENDED")
-    near = misspelled_keyword(word.value, ("FUNCTION", "CONNECTOR")) if word.kind is TokenKind.WORD else ""
-    if near and (c.token.is_name or c.token.kind is TokenKind.STRING):
-        raise SqlSyntaxError(f"unexpected {c.token} behind DESCRIBE {word.value}", word.span, f"did you mean {near}?")
+    keyword = misspelled_keyword(word.value, ("FUNCTION", "CONNECTOR")) if word.kind is TokenKind.WORD else ""
+    if keyword and (c.token.is_name or c.token.kind is TokenKind.STRING):
+        raise SqlSyntaxError(
+            f"unexpected {c.token} behind DESCRIBE {word.value}", word.span, f"did you mean {keyword}?"
+        )
     return tree.Describe(named, extended, span=at)
 
 
