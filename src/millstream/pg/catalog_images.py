@@ -25,7 +25,7 @@ from millstream.security.roles import Principal
 from millstream.syntax import tree
 
 # The number of cached images: users with other rights need another one, and each change of the catalog does.
-KEPT = 4
+MOST_IMAGES = 4
 MEMORY = "256MB"
 # The time limit of a catalog query in seconds, and the most rows of its result.
 PATIENCE, MOST_ROWS = 10.0, 100_000
@@ -90,7 +90,7 @@ class CatalogImages:
                 # The reference to the catalog keeps it alive, so that no other catalog object gets its id().
                 self._images[key] = catalog, _image_of(visible)
             self._images.move_to_end(key)
-            while len(self._images) > KEPT:
+            while len(self._images) > MOST_IMAGES:
                 self._images.popitem(last=False)
             return self._images[key][1]
 

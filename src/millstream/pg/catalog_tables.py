@@ -34,7 +34,7 @@ OWNER, CATALOG_OID, PUBLIC_OID, INFORMATION_OID, DATABASE_OID, HEAP, KEY_METHOD 
 FIRST_OID, OIDS = 100_000, 2_000_000_000
 TableRow = Mapping[str, Any]
 # Names of types in SQL, by those in pg_type.
-SPOKEN = {
+SQL_NAMES = {
     "bool": "boolean",
     "int2": "smallint",
     "int4": "integer",
@@ -128,12 +128,12 @@ def _types() -> Iterable[TableRow]:
     every = [*((t.oid, t.name, t.array, t.size) for t in own), *OTHERS]
     for oid, name, array, size in every:
         category = "N" if name in NUMBERS else CATEGORIES.get(name, "S" if name != "record" else "P")
-        yield _type(oid, name, SPOKEN.get(name, name), size, category, array=array)
+        yield _type(oid, name, SQL_NAMES.get(name, name), size, category, array=array)
         if array:
-            yield _type(array, f"_{name}", f"{SPOKEN.get(name, name)}[]", -1, "A", element=oid)
+            yield _type(array, f"_{name}", f"{SQL_NAMES.get(name, name)}[]", -1, "A", element=oid)
 
 
-def _type(oid: int, name: str, spoken: str, size: int, category: str, array: int = 0, element: int = 0) -> TableRow:
+def _type(oid: int, name: str, sql_name: str, size: int, category: str, array: int = 0, element: int = 0) -> TableRow:
     """A row of pg_type; `typdefault`, which no type here has, keeps its name in SQL for format_type."""
     return {
         "oid": oid,
@@ -153,7 +153,7 @@ def _type(oid: int, name: str, spoken: str, size: int, category: str, array: int
         "typsend": "array_send" if element else f"{name}send",
         "typsubscript": "array_subscript_handler" if element else "-",
         "typtypmod": -1,
-        "typdefault": spoken,
+        "typdefault": sql_name,
     }
 
 

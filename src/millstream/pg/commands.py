@@ -12,7 +12,7 @@ from millstream.pg.results import ListedRows, ResultColumn, StatementAnswer
 from millstream.pg.script import ClientStatement, Lexeme
 from millstream.pg.settings import PgSettings, SessionIdentity, is_kept
 
-KEPT = "nothing is rolled back: every statement takes effect at once"
+NO_ROLLBACK = "nothing is rolled back: every statement takes effect at once"
 # The statements that begin or end a transaction, by their first words.
 BEGINNINGS = {("BEGIN",), ("START", "TRANSACTION")}
 COMMITS, ROLLBACKS = {("COMMIT",), ("END",)}, {("ROLLBACK",), ("ABORT",)}
@@ -71,8 +71,8 @@ class SessionCommands:
         name = "".join(_unquoted(lexeme) for lexeme in words[1:])
         if len(words) == 2 and words[1].word == "ALL":
             return "all"
-        spoken = " ".join(lexeme.word for lexeme in words[1:])
-        name = {"TIME ZONE": "TimeZone", "TRANSACTION ISOLATION LEVEL": "transaction_isolation"}.get(spoken, name)
+        phrase = " ".join(lexeme.word for lexeme in words[1:])
+        name = {"TIME ZONE": "TimeZone", "TRANSACTION ISOLATION LEVEL": "transaction_isolation"}.get(phrase, name)
         known = self.settings.is_known(name) or "." in name
         return name if known or (words[1].word not in LISTED and len(words) == 2) else None
 
@@ -121,12 +121,12 @@ class SessionCommands:
         first = statement.opening(1)
         if first in ROLLBACKS and any(lexeme.word == "TO" for lexeme in statement.words):
             self.status = "T"
-            return StatementAnswer("ROLLBACK", notices=(KEPT,))
+            return StatementAnswer("ROLLBACK", notices=(NO_ROLLBACK,))
         if first in (*COMMITS, *ROLLBACKS):
             back, changed = first in ROLLBACKS or self.status == "E", self.changed
             self.status, self.changed = "I", False
             await self.cursors.end_transaction()
-            return StatementAnswer("ROLLBACK" if back else "COMMIT", notices=(KEPT,) if back and changed else ())
+            return StatementAnswer("ROLLBACK" if back else "COMMIT", notices=(NO_ROLLBACK,) if back and changed else ())
         self.status, self.changed = "T", False
         return StatementAnswer("START TRANSACTION" if first == ("START",) else "BEGIN")
 

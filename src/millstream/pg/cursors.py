@@ -133,7 +133,7 @@ class Cursors:
             await self.close_all()
             return
         portal = self._portal(name if name in self._open else name.lower())
-        self._open = {key: kept for key, kept in self._open.items() if kept[0] is not portal}
+        self._open = {key: entry for key, entry in self._open.items() if entry[0] is not portal}
         await portal.close()
 
     async def end_transaction(self) -> None:

@@ -94,8 +94,8 @@ def _user(line: str, number: int, path: Path) -> User:
         name, roles, kind, n, r, p, salt, key, *scram = line.strip().split(":")
         if kind != "scrypt":
             raise ValueError(f"unknown hash {kind}")
-        kept = PasswordHash(int(n), int(r), int(p), base64.b64decode(salt), base64.b64decode(key))
-        return User(name, tuple(roles.split(",")), kept, _verifier(scram) if scram else None)
+        password = PasswordHash(int(n), int(r), int(p), base64.b64decode(salt), base64.b64decode(key))
+        return User(name, tuple(roles.split(",")), password, _verifier(scram) if scram else None)
     except ValueError as error:
         raise SetupError(f"line {number} of {path} is not a user: {error}", HINT) from error
 

@@ -162,12 +162,12 @@ def _decimal(precision: int, scale: int) -> Convert:
     def convert(value: Any) -> str:
         if not isinstance(value, int | Decimal) or isinstance(value, bool):
             raise _wrong(value, type_name)
-        held = Decimal(value)
-        if not held.is_finite() or (held and held.adjusted() >= precision - scale):
-            raise WrongType(f"{held} is too large for {type_name}")
-        rounded = held.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _WIDE)
+        number = Decimal(value)
+        if not number.is_finite() or (number and number.adjusted() >= precision - scale):
+            raise WrongType(f"{number} is too large for {type_name}")
+        rounded = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _WIDE)
         if rounded and rounded.adjusted() >= precision - scale:
-            raise WrongType(f"{held} is too large for {type_name}")
+            raise WrongType(f"{number} is too large for {type_name}")
         return format(rounded, "f")
 
     return convert
