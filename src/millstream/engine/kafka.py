@@ -233,9 +233,9 @@ class KafkaClient:
         newest = self._listed(dict.fromkeys(partitions, OffsetSpec.max_timestamp()))  # type: ignore[no-untyped-call]
         oldest = {p: at.timestamp - keep_ms for p, at in newest.items() if at.offset >= 0 and at.timestamp >= keep_ms}
         since = {p: OffsetSpec.for_timestamp(at) for p, at in oldest.items()}
-        kept = {p: at.offset for p, at in self._listed(since).items()}
-        first = self._listed(dict.fromkeys(kept, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
-        old = [TopicPartition(topic, p.partition, at) for p, at in kept.items() if at > first[p].offset]
+        kept_from = {p: at.offset for p, at in self._listed(since).items()}
+        first = self._listed(dict.fromkeys(kept_from, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
+        old = [TopicPartition(topic, p.partition, at) for p, at in kept_from.items() if at > first[p].offset]
         for answer in self._admin.delete_records(old, request_timeout=PATIENCE).values() if old else ():
             _answer(answer)
         return {place.partition: place.offset for place in old}
@@ -294,7 +294,7 @@ class KafkaClient:
 
     def write_all(self, topic: str, records: Sequence[tuple[Bytes, Bytes, int]]) -> list[KafkaException | None]:
         """Write records (key, value, timestamp) in order and wait for all; for each None, or why it was not written."""
-        return [sent.failure for sent in self._wait([self._send(topic, *record) for record in records], whole=False)]
+        return [sent.failure for sent in self._wait([self._send(topic, *record) for record in records], all_or_none=False)]
 
     def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> "_Delivery":
         sent = _Delivery()
@@ -313,7 +313,7 @@ class KafkaClient:
             else:
                 return sent
 
-    def _wait(self, records: Sequence["_Delivery"], whole: bool = True) -> Sequence["_Delivery"]:
+    def _wait(self, records: Sequence["_Delivery"], all_or_none: bool = True) -> Sequence["_Delivery"]:
         deadline = time.monotonic() + PATIENCE
         while not all(sent.done for sent in records) and time.monotonic() < deadline:
             self._writer().poll(0.01)
@@ -322,7 +322,7 @@ class KafkaClient:
                 sent.failure = KafkaException(KafkaError(KafkaError._TIMED_OUT))
             if sent.failure is not None and sent.failure.args[0].fatal():
                 self._replace_writer()
-            if whole and sent.failure is not None:
+            if all_or_none and sent.failure is not None:
                 raise sent.failure
         return records
 

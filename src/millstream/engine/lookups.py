@@ -215,6 +215,8 @@ def _is_template(plan: PullPlan, unlikely: Sequence[Key]) -> bool:
     """True if a plan is a look-up that contains all of the unlikely keys, each as a constant of its accesses only."""
     if any(isinstance(access, FullScan) or not isinstance(access, KeyLookup) for access in plan.accesses):
         return False
-    constants = [part for whole in _constants(plan.accesses) for part in whole.walk() if isinstance(part, Constant)]
+    constants = [
+        part for constant in _constants(plan.accesses) for part in constant.walk() if isinstance(part, Constant)
+    ]
     values = {abs(c.value) if isinstance(c.value, int) else c.value for c in constants}
     return values == set(unlikely) and not any(str(key) in repr(plan.plan) for key in unlikely)

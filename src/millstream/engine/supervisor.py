@@ -158,7 +158,7 @@ class Supervisor:
         Raises what `action` raises, and StatementError if the query does not exist any more.
         """
         done: Future[T] = Future()
-        self._submit(lambda: self._hold(id, action, done)).result()
+        self._submit(lambda: self._act_while_stopped(id, action, done)).result()
         return done.result()
 
     def health(self, id: str) -> QueryHealth | None:
@@ -224,7 +224,7 @@ class Supervisor:
         for id in list(queries):
             del self._queries[id]
 
-    def _hold(self, id: str, action: Callable[[DesiredQuery], T], done: Future[T]) -> None:
+    def _act_while_stopped(self, id: str, action: Callable[[DesiredQuery], T], done: Future[T]) -> None:
         query = self._queries.get(id)
         if query is None:
             done.set_exception(StatementError(f"this server does not run query {id} any more"))

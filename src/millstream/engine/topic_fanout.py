@@ -304,7 +304,7 @@ class SharedEvaluation:
         row = self._show(answer)
         return Tombstone(row) if is_tombstone else row
 
-    def hold(self, records: Sequence[Record]) -> None:
+    def buffer(self, records: Sequence[Record]) -> None:
         """Keep records until the plan is prepared."""
         self._pending += records
 
@@ -417,7 +417,7 @@ class TopicFanout:
         batches = [(evaluation, self._evaluated(evaluation, records, after)) for evaluation in evaluations]
         for evaluation, batch in batches:
             if batch is None:
-                evaluation.hold(records)
+                evaluation.buffer(records)
                 continue
             evaluation.evaluated_all()
             for subscription in self._subscriptions(evaluation):

@@ -146,9 +146,9 @@ def create_file(config: MigrationConfig, name: str, version: int | None) -> Path
     """
     existing = files(config)
     number = version or max((file.version for file in existing), default=0) + 1
-    taken = next((file for file in existing if file.version == number), None)
-    if taken is not None:
-        raise MigrationError(f"version {number} is {taken.path.name}", "choose another version")
+    existing_file = next((file for file in existing if file.version == number), None)
+    if existing_file is not None:
+        raise MigrationError(f"version {number} is {existing_file.path.name}", "choose another version")
     if not 0 < number <= LAST_VERSION:
         raise MigrationError(f"version {number} is not between 1 and {LAST_VERSION}")
     word = re.sub(r"\s+", "_", name.strip())

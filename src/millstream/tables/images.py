@@ -82,10 +82,10 @@ class TableImages:
         reads = [
             replace(r, accesses=with_complete_indexes(r.accesses, followed[r.table.source.name].store)) for r in reads
         ]
-        whole = {r.table.source.name for r in reads if isinstance(r.accesses[0], FullScan)}
+        scanned = {r.table.source.name for r in reads if isinstance(r.accesses[0], FullScan)}
         with self._loading:
-            images = {name: self._image(followed[name]) for name in sorted(whole)}
-            self._make_room(frozenset(whole))
+            images = {name: self._image(followed[name]) for name in sorted(scanned)}
+            self._make_room(frozenset(scanned))
         with self._tables.moment:
             results = [self._snapshot_or_rows(read, followed[read.table.source.name], images) for read in reads]
         return [

@@ -39,7 +39,7 @@ def stored(reader: sqlite3.Connection, name: str) -> StoredIndex | None:
     return None if row is None else StoredIndex(row[0], bool(row[1]))
 
 
-def kept(reader: sqlite3.Connection) -> dict[str, StoredIndex]:
+def read_indexes(reader: sqlite3.Connection) -> dict[str, StoredIndex]:
     """All indexes, by name."""
     rows = reader.execute("SELECT name, number, complete FROM indexes")
     return {name: StoredIndex(number, bool(complete)) for name, number, complete in rows}
