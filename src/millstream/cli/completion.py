@@ -131,8 +131,8 @@ def _columns_of(alias: str, before: str, known: KnownNames) -> Iterable[str]:
 def _columns_in(words: Iterable[str], known: KnownNames) -> list[str]:
     """The columns of the sources that the statement names so far; if it names none, all columns."""
     named = set(words) & {name.upper() for name in known.columns}
-    chosen = [columns for name, columns in known.columns.items() if not named or name.upper() in named]
-    return sorted({identifier(column) for columns in chosen for column in columns})
+    columns_by_source = [columns for name, columns in known.columns.items() if not named or name.upper() in named]
+    return sorted({identifier(column) for columns in columns_by_source for column in columns})
 
 
 def _matching(typed: str, words: Iterable[str], meaning: str) -> Iterator[Completion]:

@@ -101,14 +101,14 @@ def undisturbed() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[int] = []
-    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in STOPPING}
+    received: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: received.append(number)) for number in STOPPING}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if came:
+    if received:
         raise KeyboardInterrupt
 
 

@@ -169,8 +169,8 @@ def _written_as(
         if source.topic == topic:
             return source.key, source.value, source.schema.key, source.schema.value
     raw: Json = next((t.raw for t in case.topics if t.name == topic), {})
-    whole = raw.get("format")
-    key, value = raw.get("keyFormat", whole or "KAFKA"), raw.get("valueFormat", whole or "JSON")
+    format = raw.get("format")
+    key, value = raw.get("keyFormat", format or "KAFKA"), raw.get("valueFormat", format or "JSON")
     return Serde(str(key).upper()), Serde(str(value).upper()), (), ()
 
 
