@@ -96,10 +96,10 @@ def attack(session: SparkSession, format: str, seconds: float, chance: random.Ra
     """Batch after batch, over every way to read the format."""
     tally, known = Tally(format), targets(session, format, chance)
     strike(session, known[0], chance, tally)  # the first batch makes what stays: code, readers, caches
-    before, end = held(session), time.monotonic() + seconds
+    before, end = used_heap(session), time.monotonic() + seconds
     while time.monotonic() < end:
         strike(session, chance.choice(known), chance, tally)
-    tally.grown = held(session) - before
+    tally.grown = used_heap(session) - before
     if tally.grown > GROWTH:
         tally.findings.append(f"{tally.grown >> 20} MB more are held than before")
     return tally
@@ -146,7 +146,7 @@ def slow(session: SparkSession, target: Target, batch: list[bytes]) -> Iterator[
             yield f"{time.monotonic() - start:.1f} s for {len(data)} bytes {base64.b64encode(data[:3000]).decode()}"
 
 
-def held(session: SparkSession) -> int:
+def used_heap(session: SparkSession) -> int:
     """How many bytes the JVM holds after a collection."""
     runtime: Any = jvm.machine(session).java.lang.Runtime.getRuntime()
     for _ in range(3):
@@ -162,10 +162,10 @@ def targets(session: SparkSession, format: str, chance: random.Random) -> list[T
     """Every way to read the format: one column of each type bare and wrapped, and all of them in one record."""
     single = [(c,) for c in columns(*hostile.SCALARS, *hostile.NESTED)]
     result = []
-    for held in (columns(*hostile.SCALARS), columns(*hostile.SCALARS, *hostile.NESTED), *single):
-        for wrap in (None, False) if len(held) == 1 and FORMATS[format].unwraps else (None,):
-            if FORMATS[format].refusal("VALUE", held) is None:
-                result.append(target(session, format, held, wrap, chance))
+    for fields in (columns(*hostile.SCALARS), columns(*hostile.SCALARS, *hostile.NESTED), *single):
+        for wrap in (None, False) if len(fields) == 1 and FORMATS[format].unwraps else (None,):
+            if FORMATS[format].refusal("VALUE", fields) is None:
+                result.append(target(session, format, fields, wrap, chance))
     return result
 
 
@@ -175,7 +175,7 @@ def columns(*types: SqlType) -> tuple[Column, ...]:
 
 
 def target(
-    session: SparkSession, format: str, held: tuple[Column, ...], wrap: bool | None, chance: random.Random
+    session: SparkSession, format: str, fields: tuple[Column, ...], wrap: bool | None, chance: random.Random
 ) -> Target:
     """A spec with a registry that knows its own schema and those of other writers, and records that are valid."""
     known = registry.schemas()
@@ -183,14 +183,14 @@ def target(
     if format in TRANSLATORS:
         kind = TRANSLATORS[format].kind
         serde = with_changed_schema(
-            Serde(format, wrap, (), PhysicalSchema(known.url, "own", SchemaText(kind, ""))), held, "S", "VALUE"
+            Serde(format, wrap, (), PhysicalSchema(known.url, "own", SchemaText(kind, ""))), fields, "S", "VALUE"
         )
         others = {"AVRO": hostile.AVRO, "JSON": hostile.JSON, "PROTOBUF": hostile.PROTO}[kind]
         ids = [known.register(f"other{i}", SchemaText(kind, text)) for i, text in enumerate(others)]
         heads = [b"\0" + id.to_bytes(4, "big") for id in (*ids, 99, 2**31)] + [b"\1\0\0\0\1", b"\0\0"]
-    one = OneRecord(session, codec.spec(serde, held), held)
-    encoded = one.encode_all([hostile.row(held, chance) for _ in range(60)])
-    return Target(codec.spec(serde, held), held, [b for b in encoded if isinstance(b, bytes)], heads, len(heads[0]))
+    one = OneRecord(session, codec.spec(serde, fields), fields)
+    encoded = one.encode_all([hostile.row(fields, chance) for _ in range(60)])
+    return Target(codec.spec(serde, fields), fields, [b for b in encoded if isinstance(b, bytes)], heads, len(heads[0]))
 
 
 if __name__ == "__main__":

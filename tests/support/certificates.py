@@ -53,8 +53,8 @@ class Authority:
         return named if kind == "pem" else named | secret
 
     def _pem(self, name: str, key: ec.EllipticCurvePrivateKey | None, certificate: x509.Certificate) -> None:
-        held = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) if key else b""
-        (self.folder / name).write_bytes(held + certificate.public_bytes(Encoding.PEM))
+        key_text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) if key else b""
+        (self.folder / name).write_bytes(key_text + certificate.public_bytes(Encoding.PEM))
 
     def _stores(self, name: str, pair: Pair) -> None:
         data = pkcs12.serialize_key_and_certificates(b"own", *pair, None, BestAvailableEncryption(PASSWORD.encode()))

@@ -61,7 +61,7 @@ class CountedQueries:
             for record in rows[kind]:
                 counts[record.key].append(record.json["N"])  # type: ignore[index]
             assert len(counts) == KEYS
-            assert all(seen == list(range(1, len(seen) + 1)) for seen in counts.values()), kind
+            assert all(numbers == list(range(1, len(numbers) + 1)) for numbers in counts.values()), kind
             assert sum(map(len, counts.values())) == written
         sums = [max(r.json["S"] for r in rows["COPIED"] if r.key == key) for key in counts]  # type: ignore[index]
         assert sum(sums) == sum(range(written))

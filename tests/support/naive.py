@@ -84,12 +84,12 @@ def sessions(inputs: Sequence[CaseRecord]) -> Table:
     for record, clock in zip(inputs, _clocks(inputs), strict=True):
         group, at = record.value["G"], record.timestamp
         open_ = {k: v for k, v in table.items() if k[0] == group and v[0] + GAP + GRACE >= clock}
-        near = {k: v for k, v in open_.items() if k[1] - GAP <= at <= v[0] + GAP}
-        first, last = min([at, *(k[1] for k in near)]), max([at, *(end for end, _ in near.values())])
+        joined = {k: v for k, v in open_.items() if k[1] - GAP <= at <= v[0] + GAP}
+        first, last = min([at, *(k[1] for k in joined)]), max([at, *(end for end, _ in joined.values())])
         if last + GAP + GRACE >= clock:
-            for key in near:
+            for key in joined:
                 del table[key]
-            table[group, first] = last, 1 + sum(n for _, n in near.values())
+            table[group, first] = last, 1 + sum(n for _, n in joined.values())
     return {(group, start, end): {"N": n} for (group, start), (end, n) in table.items()}
 
 
