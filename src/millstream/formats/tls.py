@@ -93,9 +93,9 @@ def _converted(path: Path, password: str) -> pkcs12.PKCS12KeyAndCertificates:
         converted = Path(folder) / "store.p12"
         words = ["-importkeystore", "-noprompt", "-srckeystore", str(path), "-destkeystore", str(converted)]
         words += ["-deststoretype", "PKCS12", "-srcstorepass:env", "STORE", "-deststorepass:env", "STORE"]
-        done = subprocess.run(
+        result = subprocess.run(
             [tool, *words], capture_output=True, text=True, env={**os.environ, "STORE": password}, check=False
         )
-        if done.returncode:
-            raise ValueError(f"{path} cannot be read: {(done.stdout + done.stderr).strip()}")
+        if result.returncode:
+            raise ValueError(f"{path} cannot be read: {(result.stdout + result.stderr).strip()}")
         return pkcs12.load_pkcs12(converted.read_bytes(), password.encode())
