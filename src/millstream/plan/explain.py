@@ -87,8 +87,8 @@ def _(node: Aggregate) -> str:
 
 @sentence.register
 def _(node: Join) -> str:
-    what = "Look up" if node.foreign else "Join"
-    return f"{what} ({node.outer.value}) on {node.text}{_within(node)}{_repartitions(node)}"
+    verb = "Look up" if node.foreign else "Join"
+    return f"{verb} ({node.outer.value}) on {node.text}{_within(node)}{_repartitions(node)}"
 
 
 def _within(node: Join) -> str:
@@ -233,8 +233,10 @@ def _indexed(access: IndexAccess) -> str:
     names = [identifier(name) for name in access.index.columns]
     bounds = " and ".join(f"{names[0]} {limit.operator} {_constant(limit.constant)}" for limit in access.limits)
     values = " or ".join(
-        " and ".join(f"{name} of {', '.join(map(_constant, some))}" for name, some in zip(names, one, strict=True))
-        for one in access.values
+        " and ".join(
+            f"{name} of {', '.join(map(_constant, values))}" for name, values in zip(names, row_values, strict=True)
+        )
+        for row_values in access.values
     )
     return f"index {identifier(access.index.name)} with {values or bounds}"
 

@@ -96,8 +96,8 @@ def _values(conditions: Conditions, columns: Sequence[ColumnReference]) -> Index
     equal: dict[tuple[ColumnPlace, int], tuple[TypedExpression, ...]] = {}
     for condition in conditions:
         for column, constants in _equalities(condition):
-            known = equal.get((column.where, column.index))
-            if known is None or len(constants) < len(known):
+            previous = equal.get((column.where, column.index))
+            if previous is None or len(constants) < len(previous):
                 equal[column.where, column.index] = constants
     values = [equal.get((c.where, c.index)) for c in columns]
     return None if None in values else tuple(v for v in values if v is not None)
@@ -134,10 +134,10 @@ def _by_ranges(
 
 def _comparisons(condition: TypedExpression) -> Iterator[tuple[ColumnReference, str, TypedExpression]]:
     """The column that a condition compares with a constant, the operator with the column on its left, the constant."""
-    for one, operator, other in orientations(condition):
-        column = _exact_column(one)
-        if column is not None and _is_comparable(column, other):
-            yield column, operator, other
+    for left, operator, right in orientations(condition):
+        column = _exact_column(left)
+        if column is not None and _is_comparable(column, right):
+            yield column, operator, right
 
 
 def orientations(condition: TypedExpression) -> Iterator[tuple[TypedExpression, str, TypedExpression]]:

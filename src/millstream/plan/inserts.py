@@ -110,9 +110,9 @@ def writable(name: str, at: Span, catalog: Catalog) -> Source:
             did_you_mean(name, catalog.sources),
         )
     source = catalog.sources[name]
-    what = source.kind.value.lower()
+    kind = source.kind.value.lower()
     if source.read_only:
-        raise StatementError(f"Cannot insert values into read-only {what}: {identifier(name)}", at)
+        raise StatementError(f"Cannot insert values into read-only {kind}: {identifier(name)}", at)
     if source.windowed is not None:
         raise StatementError("Cannot insert values into windowed stream/table", at)
     if source.schema.headers:

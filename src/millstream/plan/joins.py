@@ -526,9 +526,9 @@ def _join_window(join: tree.JoinClause, left: RelationKind, right: RelationKind)
     within = join.within
     if RelationKind.TABLE in (left, right):
         if within is not None:
-            what = f"{left.value.capitalize()}-{right.value.capitalize()}"
+            kinds = f"{left.value.capitalize()}-{right.value.capitalize()}"
             raise StatementError(
-                f"A window definition was provided for a {what} join. These joins are not windowed.",
+                f"A window definition was provided for a {kinds} join. These joins are not windowed.",
                 within.span,
                 "leave WITHIN out",
             )

@@ -147,11 +147,11 @@ def _check_partitions(plan: Select, at: Span, context: PlanningContext) -> None:
     for join in joins(plan) if is_on(context.settings, EQUAL_PARTITIONS) else ():
         if join.kind is RelationKind.TABLE or join.right.kind is RelationKind.STREAM or any(join.repartitions):
             continue
-        one, other = leaves(join.left)[0].origin, leaves(join.right)[0].origin
-        topics = [context.facts.topics.get(s.topic) for s in (one, other)]
+        left, right = leaves(join.left)[0].origin, leaves(join.right)[0].origin
+        topics = [context.facts.topics.get(s.topic) for s in (left, right)]
         counts = [t.partitions for t in topics if t is not None]
         if len(set(counts)) > 1:
-            names = [identifier(s.name) for s in (one, other)]
+            names = [identifier(s.name) for s in (left, right)]
             raise StatementError(
                 f"Can't join {names[0]} with {names[1]} since the number of partitions don't match. "
                 f"{names[0]} partitions = {counts[0]}; {names[1]} partitions = {counts[1]}.",

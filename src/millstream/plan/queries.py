@@ -133,8 +133,8 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
 def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery:
     """The query with every column by its own name, whichever view of the schemas it was written for."""
     places = (query.source, *(j.source for j in query.joins))
-    known = ((s.alias or s.name, catalog.sources.get(s.name)) for s in places)
-    return views.to_logical_view(query, [(alias, source) for alias, source in known if source is not None])
+    aliased = ((s.alias or s.name, catalog.sources.get(s.name)) for s in places)
+    return views.to_logical_view(query, [(alias, source) for alias, source in aliased if source is not None])
 
 
 def _check_in_lists(condition: tree.Expression, scope: NameScope) -> None:
@@ -169,7 +169,7 @@ def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]
     relation = _joined(query, relations) if query.joins else relations[0]
     clauses.check_table_functions(query, relation.node.kind, relation.scope.functions)
     shared = relation.joined.shared if relation.joined else frozenset[str]()
-    aliases = Aliases({c.name for one in relations for c in one.node.schema}, shared=shared)
+    aliases = Aliases({c.name for relation in relations for c in relation.node.schema}, shared=shared)
     relation = _filtered(query, relation)
     relation = _flattened(query, relation)
     return _rekeyed(query, relation, aliases), aliases
@@ -393,9 +393,9 @@ def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[P
     base = type_expression(struct, relation.scope)
     if not isinstance(base.type, Struct):
         raise StatementError(f"->* needs a STRUCT, and {to_sql(struct)} is {base.type}", at)
-    for one in base.type.fields:
-        expression = tree.Deref(struct, one.name, span=at)
-        yield ProjectionItem(expression, type_expression(expression, relation.scope), one.name, at)
+    for field in base.type.fields:
+        expression = tree.Deref(struct, field.name, span=at)
+        yield ProjectionItem(expression, type_expression(expression, relation.scope), field.name, at)
 
 
 def _check_pseudo(item: ProjectionItem) -> None:
@@ -475,7 +475,7 @@ def _check_keys(
                 f"use AS_VALUE({identifier(ref.name)}) to copy the key into the value",
             )
     if len(keys) < len(key_columns) and not is_on(settings, NEW_PLANNER):
-        what = (
+        part = (
             "partitioning expression"
             if query.partition_by
             else "grouping expression"
@@ -485,7 +485,7 @@ def _check_keys(
         plural = "s" if len(key_columns) > 1 else ""
         names_text = " and ".join(r.name for r in key_columns)
         raise StatementError(
-            f"The query used to build {identifier(sink)} must include the {what}{plural} {names_text} "
+            f"The query used to build {identifier(sink)} must include the {part}{plural} {names_text} "
             "in its projection.",
             query.span,
             f"SELECT {', '.join(r.name for r in key_columns)}, …",

@@ -287,7 +287,7 @@ def _all(conditions: Sequence[TypedExpression]) -> TypedExpression | None:
     """The conditions combined with AND; None if there are none."""
     if not conditions:
         return None
-    return reduce(lambda one, other: TypedLogical(BOOLEAN, "AND", one, other), conditions)
+    return reduce(lambda left, right: TypedLogical(BOOLEAN, "AND", left, right), conditions)
 
 
 def _over_record(typed: TypedExpression, rows: TableRows) -> TypedExpression:

@@ -66,14 +66,14 @@ def join_tables(query: tree.SelectQuery, sources: Sequence[JoinedSource], scope:
 
 def _joined(join: tree.JoinClause, left: RelationalNode, right: RelationalNode, scope: NameScope) -> RowJoin:
     width = len(left.columns)
-    known = tuple(c for c in scope.columns if c.ref.index < width + len(right.columns))
-    whole = condition(join.condition, replace(scope, columns=known), "JOIN")
-    for part in whole.walk():
+    visible = tuple(c for c in scope.columns if c.ref.index < width + len(right.columns))
+    typed_condition = condition(join.condition, replace(scope, columns=visible), "JOIN")
+    for part in typed_condition.walk():
         if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
             raise StatementError(f"there is no column {part.name}", join.condition.span)
-    pairs = [pair for conjunct in _conjuncts(whole) if (pair := _equal(conjunct, width)) is not None]
+    pairs = [pair for conjunct in _conjuncts(typed_condition) if (pair := _equal(conjunct, width)) is not None]
     left_keys, right_keys = (tuple(keys) for keys in (zip(*pairs, strict=True) if pairs else ((), ())))
-    return RowJoin(left, right, _OUTER[join.kind], left_keys, right_keys, whole, to_sql(join.condition))
+    return RowJoin(left, right, _OUTER[join.kind], left_keys, right_keys, typed_condition, to_sql(join.condition))
 
 
 def _conjuncts(typed: TypedExpression) -> list[TypedExpression]:

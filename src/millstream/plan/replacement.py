@@ -20,18 +20,18 @@ NOTHING = "none"
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """A part of a query, with its text before and after the replacement; `why` it cannot change in place, if so."""
+    """A part of a query, with its text before and after; `reason` is why it cannot change in place ("" if it can)."""
 
     name: str
     before: str
     after: str
-    why: str = ""
+    reason: str = ""
 
     @property
     def sentence(self) -> str:
         """The part in a line, for EXPLAIN."""
         text = self.after if self.before == self.after else f"{self.before} → {self.after}"
-        return f"{self.name}: {text}" + (f" ({self.why})" if self.why else "")
+        return f"{self.name}: {text}" + (f" ({self.reason})" if self.reason else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def _inside(text: str, source: SqlType, target: SqlType, depth: int) -> str:
             entries = f"transform(map_entries({text}), {item} -> struct({key} AS key, {value} AS value))"
             return f"map_from_entries({entries})"
         case Struct(), Struct():
-            return _once(text, lambda one, depth: _struct(one, source, target, depth), depth)
+            return _once(text, lambda value, depth: _struct(value, source, target, depth), depth)
     raise TypeError(f"no cast of {source} to {target}")
 
 

@@ -81,8 +81,8 @@ def keep_written(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
 
 def keep_keyed(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     """The rows that have a key; the others, which a table cannot store, go to the processing log (type 1)."""
-    why = f"a record of the table's topic {topic} has no key: it is skipped"
-    return frame.where(report(EXPRESSION, error_if("key is null", why), f"{query}.source", "key", topic, None))
+    reason = f"a record of the table's topic {topic} has no key: it is skipped"
+    return frame.where(report(EXPRESSION, error_if("key is null", reason), f"{query}.source", "key", topic, None))
 
 
 def keep_timed(frame: LazyFrame, query: str, topic: str) -> LazyFrame:

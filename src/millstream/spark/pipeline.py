@@ -254,8 +254,8 @@ def _timed(rows: LazyFrame, source: Source, of: _RowTimes, run: _QueryRun) -> La
     ref = next(r for r in refs(of.schema) if r.name == source.timestamp.column)
     meaning = _milliseconds(ref, source.timestamp.pattern)
     time = to_sql(meaning) if of.strict else guarded(meaning, run.label("source", f"timestamp column {ref.name}"))
-    known = time if ref.where is ColumnPlace.KEY else f"if(value is null, rowtime, {time})"
-    timed = rows.select("key", "value", f"{known} as rowtime", *of.rest)
+    record_time = time if ref.where is ColumnPlace.KEY else f"if(value is null, rowtime, {time})"
+    timed = rows.select("key", "value", f"{record_time} as rowtime", *of.rest)
     return keep_timed(timed, run.query, source.topic)
 
 

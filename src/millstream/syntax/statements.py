@@ -275,10 +275,10 @@ def _show(c: Cursor) -> tree.Statement:
     if c.accept("ALL"):
         c.expect("TOPICS")
         return tree.Show(tree.Listing.TOPICS, c.accept("EXTENDED"), all=True, span=at)
-    what = next((what for what in tree.Listing if c.accept(*what.value.split())), None)
-    if what is None:
+    listing = next((listing for listing in tree.Listing if c.accept(*listing.value.split())), None)
+    if listing is None:
         c.fail("what to list, such as STREAMS or TOPICS")
-    return tree.Show(what, what in _EXTENDED and c.accept("EXTENDED"), span=at)
+    return tree.Show(listing, listing in _EXTENDED and c.accept("EXTENDED"), span=at)
 
 
 _EXTENDED = {tree.Listing.STREAMS, tree.Listing.TABLES, tree.Listing.TOPICS, tree.Listing.QUERIES}
@@ -311,8 +311,8 @@ def _print(c: Cursor) -> tree.Statement:
         hint = "a topic whose name has other characters than letters, digits and _ is quoted: PRINT 'my-topic'"
         raise SqlSyntaxError(f"unexpected {c.token}", c.span, hint)
     from_beginning = c.accept("FROM", "BEGINNING")
-    every = c.accept("INTERVAL") or c.accept("SAMPLE")
-    interval = whole_number(c, "a whole number of records") if every else None
+    has_interval = c.accept("INTERVAL") or c.accept("SAMPLE")
+    interval = whole_number(c, "a whole number of records") if has_interval else None
     return tree.Print(topic, from_beginning, interval, limit(c), span=at)
 
 

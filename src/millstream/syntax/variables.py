@@ -75,7 +75,7 @@ def _in_string(match: re.Match[str], variables: Mapping[str, str]) -> str:
 
 
 def _value(name: str, variables: Mapping[str, str]) -> str | None:
-    return next((value for known, value in variables.items() if known.upper() == name.upper()), None)
+    return next((value for variable, value in variables.items() if variable.upper() == name.upper()), None)
 
 
 def _token(variable: Token, before: Token | None, value: str) -> Token:

@@ -37,7 +37,7 @@ def replacement_body(replacement: Replacement, state: ReplacedState) -> Entity:
         "inPlace": replacement.in_place,
         "stays": [{"part": part.name, "value": part.after} for part in replacement.stays],
         "changes": [_change(part) for part in replacement.changes],
-        "rebuilds": [{**_change(part), "why": part.why} for part in replacement.rebuilds],
+        "rebuilds": [{**_change(part), "why": part.reason} for part in replacement.rebuilds],
         "state": {"held": state.held, "rows": state.rows, "bytes": state.bytes} if state.held else None,
         "positions": list(_positions(state)),
         "lastWritten": state.written or None,
