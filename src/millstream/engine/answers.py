@@ -128,9 +128,14 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
         return Observed(states=states)
     topic = engine.kafka.facts([source.topic]).get(source.topic)
     statistics = {id: describe.statistics(engine.supervisor.progress(id), _tasks(id, engine)) for id in sorted(ids)}
-    lines = [_rebuild_text(source, engine), *(describe.statistics_text(id, one) for id, one in statistics.items())]
+    lines = [
+        _rebuild_text(source, engine),
+        *(describe.statistics_text(id, statistic) for id, statistic in statistics.items()),
+    ]
     cluster = [
-        s for id, one in statistics.items() for s in describe.statistics_of_host(engine.host, id, one, time.time())
+        s
+        for id, statistic in statistics.items()
+        for s in describe.statistics_of_host(engine.host, id, statistic, time.time())
     ]
     healths = {id: engine.supervisor.health(id) for id in sorted(ids)}
     failures = [describe.failure_text(id, h.failures[-1]) for id, h in healths.items() if h and h.failures]
@@ -158,15 +163,15 @@ def _(statement: tree.Explain, context: StatementContext, engine: EngineContext)
 
 
 def _requested_query(statement: tree.Explain, engine: EngineContext) -> PersistentQuery:
-    known = engine.state.catalog.queries
+    queries = engine.state.catalog.queries
     id_text = str(statement.query)
-    id = next((q for q in known if q.upper() == id_text.upper()), None)
+    id = next((q for q in queries if q.upper() == id_text.upper()), None)
     if id is None:
-        hint = did_you_mean(id_text, known)
+        hint = did_you_mean(id_text, queries)
         raise StatementError(
             f"Query with id:{id_text} does not exist, use SHOW QUERIES to view them", statement.span, hint
         )
-    return known[id]
+    return queries[id]
 
 
 def _query_body(query: PersistentQuery, engine: EngineContext) -> Entity:

@@ -242,11 +242,11 @@ class MillstreamEngine:
     def _heartbeats(self) -> Heartbeats | None:
         """What sends heartbeats to the other servers, started; None if it is off."""
         context = self._context
-        every = intervals(context.server)
-        if every is None:
+        delays = intervals(context.server)
+        if delays is None:
             return None
         heartbeats = Heartbeats(
-            context.url, every, lambda: context.kafka.client_ids(context.lease.group), self._own_lags
+            context.url, delays, lambda: context.kafka.client_ids(context.lease.group), self._own_lags
         )
         context.loops.add(heartbeats.loop)
         heartbeats.loop.start()

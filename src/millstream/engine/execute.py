@@ -99,9 +99,9 @@ def one(context: StatementContext, request: Request, engine: EngineContext) -> E
         case tree.AssertSchema():
             return assertions.schema(context, engine)
         case tree.QueryStatement() | tree.Print():
-            what = "PRINT" if isinstance(statement, tree.Print) else "SELECT"
+            keyword = "PRINT" if isinstance(statement, tree.Print) else "SELECT"
             raise RequestFailed(
-                USE_QUERY, f"{what} answers with rows: send it to /query or /query-stream", context.text
+                USE_QUERY, f"{keyword} answers with rows: send it to /query or /query-stream", context.text
             )
     if connectors.is_about_connectors(statement):
         return connectors.execute(context, engine, lambda source: _may_describe(source, request, engine))

@@ -65,10 +65,10 @@ def address(id: str) -> str | None:
     url = id.removeprefix(CLIENT_ID)
     try:
         parts = urlsplit(url)
-        known = id != url and parts.scheme in ("http", "https") and bool(parts.hostname and parts.port)
+        is_server = id != url and parts.scheme in ("http", "https") and bool(parts.hostname and parts.port)
     except ValueError:
         return None
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if known else None
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if is_server else None
 
 
 class Heartbeats:

@@ -294,7 +294,9 @@ class KafkaClient:
 
     def write_all(self, topic: str, records: Sequence[tuple[Bytes, Bytes, int]]) -> list[KafkaException | None]:
         """Write records (key, value, timestamp) in order and wait for all; for each None, or why it was not written."""
-        return [sent.failure for sent in self._wait([self._send(topic, *record) for record in records], all_or_none=False)]
+        return [
+            sent.failure for sent in self._wait([self._send(topic, *record) for record in records], all_or_none=False)
+        ]
 
     def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> "_Delivery":
         sent = _Delivery()

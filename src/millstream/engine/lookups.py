@@ -123,7 +123,7 @@ def _transformed(access: Access, of: Callable[[TypedExpression], TypedExpression
     """An access with other constants."""
     windows = tuple(replace(bound, constant=bound.constant.transform(of)) for bound in access.windows)
     if isinstance(access, KeyLookup):
-        return KeyLookup(tuple(tuple(constant.transform(of) for constant in some) for some in access.keys), windows)
+        return KeyLookup(tuple(tuple(constant.transform(of) for constant in values) for values in access.keys), windows)
     return replace(access, windows=windows)
 
 
@@ -131,7 +131,7 @@ def _constants(accesses: Sequence[Access]) -> Iterator[TypedExpression]:
     """The keys and window bounds of accesses."""
     for access in accesses:
         if isinstance(access, KeyLookup):
-            yield from (constant for some in access.keys for constant in some)
+            yield from (constant for values in access.keys for constant in values)
         yield from (bound.constant for bound in access.windows)
 
 

@@ -37,7 +37,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
     """
     if all(low == end for low, end in kafka.bounds(statement.topic).values()):
         yield f"Topic '{statement.topic}' is empty: its records are shown as they arrive"
-    every, left = statement.interval or 1, statement.limit
+    interval, left = statement.interval or 1, statement.limit
     key, value = FormatGuess("Key", coded), FormatGuess("Value", coded)
     with kafka.reader() as reader:
         reader.assign(_places(statement, kafka))
@@ -48,7 +48,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
                 yield None
                 continue
             received += 1
-            if (received - 1) % every:
+            if (received - 1) % interval:
                 continue
             shown = [key.show(message.key()), value.show(message.value())]
             yield from key.news()

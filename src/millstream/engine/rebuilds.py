@@ -53,7 +53,9 @@ class RebuildProgress:
 
 def has_read(positions: Mapping[str, int], ends: Mapping[str, Offsets]) -> bool:
     """True if the positions, by "topic/partition", have reached the ends in every partition that has had records."""
-    places = ((f"{topic}/{partition}", end) for topic, one in ends.items() for partition, end in one.items() if end)
+    places = (
+        (f"{topic}/{partition}", end) for topic, offsets in ends.items() for partition, end in offsets.items() if end
+    )
     return all(positions.get(place, -1) >= end for place, end in places)
 
 
@@ -152,6 +154,8 @@ def progress(source: Source, state: EngineState, supervisor: Supervisor, kafka: 
         bounds = {read.topic: kafka.bounds(read.topic) for read in reads(desired.plan)}
     except KafkaException:
         return None
-    places = [(f"{topic}/{p}", low, end) for topic, one in bounds.items() for p, (low, end) in one.items()]
+    places = [
+        (f"{topic}/{p}", low, end) for topic, partitions in bounds.items() for p, (low, end) in partitions.items()
+    ]
     read = sum(min(max(positions.get(place, low) - low, 0), end - low) for place, low, end in places)
     return RebuildProgress(id, source.rebuilds, read, sum(end - low for _, low, end in places))

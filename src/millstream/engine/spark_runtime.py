@@ -151,7 +151,7 @@ class SparkRuntime:
     def figures(self) -> Figures:
         """The figures of Spark's JVM, and of each query of this engine by its id."""
         observed = figures.read(self._session)
-        named = {name.removeprefix(self._scope): one for name, one in observed.queries.items()}
+        named = {name.removeprefix(self._scope): query for name, query in observed.queries.items()}
         return Figures(observed.jvm, named)
 
     def kill(self) -> None:
@@ -285,10 +285,10 @@ class SparkRuntime:
         except EvaluationFailed as failure:
             raise CannotRun(str(failure)) from failure
 
-    def skipped(self, topic: str, partition: int, offset: int, why: str) -> None:
+    def skipped(self, topic: str, partition: int, offset: int, reason: str) -> None:
         """Write to the processing log that a table could not read a record."""
         body: dict[str, object] = {
-            "errorMessage": why,
+            "errorMessage": reason,
             "record": None,
             "cause": [],
             "topic": topic,

@@ -284,9 +284,9 @@ class PushQuery(ClientQuery, ClosableQuery):
     def _check(self) -> None:
         if self._closed.is_set():
             return
-        why = self._reason or (self._running.failure() if self._running else None)
-        if why:
-            raise RequestFailed(50000, f"the query failed: {why}", self.statement)
+        reason = self._reason or (self._running.failure() if self._running else None)
+        if reason:
+            raise RequestFailed(50000, f"the query failed: {reason}", self.statement)
 
     def end(self, reason: str) -> None:
         """End it with an error after the rows that are in its topic."""

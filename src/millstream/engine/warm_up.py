@@ -52,8 +52,8 @@ class WarmUp:
         self._ending.set()
         self._steps.shutdown()
 
-    def _submit(self, what: str, step: Callable[[], object]) -> None:
-        self._steps.submit(lambda: None if self._ending.is_set() else attempt(what, step))
+    def _submit(self, name: str, step: Callable[[], object]) -> None:
+        self._steps.submit(lambda: None if self._ending.is_set() else attempt(name, step))
 
     def _evaluate_pushes(self) -> None:
         warm_up.evaluate_pushes(warm_up.plans("warm-up"), self._bounded, self._id)

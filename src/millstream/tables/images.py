@@ -89,8 +89,8 @@ class TableImages:
         with self._tables.moment:
             results = [self._snapshot_or_rows(read, followed[read.table.source.name], images) for read in reads]
         return [
-            self._of_rows(some, read.table.source, followed[read.table.source.name]) if some is not None else snapshot
-            for read, (snapshot, some) in zip(reads, results, strict=True)
+            self._of_rows(rows, read.table.source, followed[read.table.source.name]) if rows is not None else snapshot
+            for read, (snapshot, rows) in zip(reads, results, strict=True)
         ]
 
     def _snapshot_or_rows(
@@ -137,8 +137,8 @@ class TableImages:
         return loaded
 
     def _fill(self, image: TableImage, rows: Iterator[Change], keys: StoreKeys) -> None:
-        while some := list(islice(rows, BATCH)):
-            image.apply(b"".join(wire(change, keys) for change in some))
+        while batch := list(islice(rows, BATCH)):
+            image.apply(b"".join(wire(change, keys) for change in batch))
             if image.bytes > (most := self._most()):
                 raise TableTooLarge(
                     f"the rows that the query reads of one table take more than {most // MB} MB of memory: "

@@ -61,7 +61,7 @@ class TopicReader:
 class _Failure:
     """Why a table is not being read, and when to try again (monotonic seconds)."""
 
-    why: str
+    reason: str
     retry_at: float
 
 
@@ -91,7 +91,7 @@ class Materializer:
     def __init__(
         self, folder: Path, topics: TopicReader, skipped: Callable[[str, int, int, str], None], prepare: Prepare
     ) -> None:
-        """`folder` contains the stores; `skipped` (topic, partition, offset, why) is called for unusable records.
+        """`folder` contains the stores; `skipped` (topic, partition, offset, reason) is called for unusable records.
 
         `prepare` returns how a table's values are indexed; see indexes.indexed_values.
         """
@@ -165,8 +165,8 @@ class Materializer:
         followed, name = self._followed.get(table.source.name), table.source.name
         if followed is None:
             failure = self._failures.get(name)
-            why = failure.why if failure else self.loop.health().error or "its topic is not followed yet"
-            return f"the table {name} cannot be read now: {why}"
+            reason = failure.reason if failure else self.loop.health().error or "its topic is not followed yet"
+            return f"the table {name} cannot be read now: {reason}"
         done = sum(min(followed.places.get(p, 0), end) for p, end in ends.items())
         return f"the table {name} is still being read from its topic, {done} of {sum(ends.values())} records; ask again"
 
@@ -257,15 +257,15 @@ class Materializer:
         """Start reading a table, or new partitions of its topic."""
         source = table.source
         followed = self._followed.get(source.name)
-        known = self._partitions.get(source.topic)
-        if followed is not None and len(followed.places) >= (known or 0):
+        count = self._partitions.get(source.topic)
+        if followed is not None and len(followed.places) >= (count or 0):
             return
-        if known is None:
-            known = self._partitions[source.topic] = max(self._topics.ends(source.topic), default=-1) + 1
+        if count is None:
+            count = self._partitions[source.topic] = max(self._topics.ends(source.topic), default=-1) + 1
         if followed is None:
             followed = FollowedTopic(table, Store(self._path(source), self._identity(source)), self._prepare)
             self._followed[source.name] = followed
-        for partition in range(known):
+        for partition in range(count):
             followed.places.setdefault(partition, 0)
         self._assign(source.topic, consumer)
         self._notify()

@@ -113,5 +113,5 @@ class IndexRange:
         if self.values is not None:
             return [f"i.value IN ({', '.join('?' * len(self.values))})"], list(self.values)
         limits = ((">=", self.low), ("<=", self.high))
-        known = [(sign, limit) for sign, limit in limits if limit is not None]
-        return [f"i.value {sign} ?" for sign, _ in known], [limit for _, limit in known]
+        set_limits = [(sign, limit) for sign, limit in limits if limit is not None]
+        return [f"i.value {sign} ?" for sign, _ in set_limits], [limit for _, limit in set_limits]
