@@ -136,12 +136,12 @@ def fault(data: bytes, reason: str) -> Iterator[str]:
 
 def slow(session: SparkSession, target: Target, batch: list[bytes]) -> Iterator[str]:
     """Which records of a batch that took too long did so."""
-    one = OneRecord(session, target.spec, target.columns)
+    record = OneRecord(session, target.spec, target.columns)
     yield f"a batch took longer than {SLOW} s"
     for data in batch:
         start = time.monotonic()
         with contextlib.suppress(UnreadableRecord):
-            one.decode(data)
+            record.decode(data)
         if time.monotonic() - start > 1:
             yield f"{time.monotonic() - start:.1f} s for {len(data)} bytes {base64.b64encode(data[:3000]).decode()}"
 
@@ -188,8 +188,8 @@ def target(
         others = {"AVRO": hostile.AVRO, "JSON": hostile.JSON, "PROTOBUF": hostile.PROTO}[kind]
         ids = [known.register(f"other{i}", SchemaText(kind, text)) for i, text in enumerate(others)]
         heads = [b"\0" + id.to_bytes(4, "big") for id in (*ids, 99, 2**31)] + [b"\1\0\0\0\1", b"\0\0"]
-    one = OneRecord(session, codec.spec(serde, fields), fields)
-    encoded = one.encode_all([hostile.row(fields, chance) for _ in range(60)])
+    record = OneRecord(session, codec.spec(serde, fields), fields)
+    encoded = record.encode_all([hostile.row(fields, chance) for _ in range(60)])
     return Target(codec.spec(serde, fields), fields, [b for b in encoded if isinstance(b, bytes)], heads, len(heads[0]))
 
 

@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> None:
         for number in options.queries:
             passes += measure(query(number), topics, options.events, options.rounds, Path(folder))
     Console(width=200).print(table([query(number) for number in options.queries], passes))
-    raise SystemExit(any(one.wrong for one in passes))
+    raise SystemExit(any(result.wrong for result in passes))
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:

@@ -34,7 +34,7 @@ class KnownNames:
     queries: tuple[str, ...] = ()
 
 
-def known(entities: Iterable[Entity]) -> KnownNames:
+def known_names(entities: Iterable[Entity]) -> KnownNames:
     """The names in a server's answers."""
     columns: dict[str, tuple[str, ...]] = {}
     names: dict[str, tuple[str, ...]] = {}
@@ -77,7 +77,7 @@ class SqlCompleter(Completer):
                 entities += self._client().execute(statement.rstrip(";") + ";", SessionSettings(), PATIENCE)
             except ClientError:
                 continue
-        return known(entities)
+        return known_names(entities)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """The words that complete the one at the cursor, the server's names first."""

@@ -133,9 +133,11 @@ def stop_requested() -> Iterator[threading.Event]:
 def wait_or_die(server: Server, stop: threading.Event) -> None:
     """Return when `stop` is set. If the engine needs a new process to recover, end this one and its JVM with code 1."""
     while not stop.wait(WATCH):
-        why = server.engine.fatal()
-        if why:
-            print(f"millstream: {why}; this process ends, so that it can be started anew", file=sys.stderr, flush=True)
+        failure = server.engine.fatal()
+        if failure:
+            print(
+                f"millstream: {failure}; this process ends, so that it can be started anew", file=sys.stderr, flush=True
+            )
             server.engine.kill()
             os._exit(1)
 

@@ -170,7 +170,7 @@ class KsqlMagic:
 
     def _undefine(self, name: str) -> None:
         """Names of variables are not case-sensitive."""
-        self._variables = {known: value for known, value in self._variables.items() if known.lower() != name.lower()}
+        self._variables = {key: value for key, value in self._variables.items() if key.lower() != name.lower()}
 
     def _assign(self, variable: str, answer: ResultTable | None) -> None:
         """Raises CellError if there is no answer to assign."""

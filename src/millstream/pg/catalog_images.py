@@ -118,8 +118,8 @@ def _fill(image: DuckDBPyConnection, table: str, rows: Sequence[TableRow]) -> No
     structure = orjson.dumps([dict(described)]).decode()
     insert = f"INSERT INTO pgc.{table} SELECT row.* FROM (SELECT unnest(from_json(?, '{structure}')) AS row)"
     for begin in range(0, len(rows), TOGETHER):
-        some = rows[begin : begin + TOGETHER]
-        values = [{name: row.get(name, _default(kind)) for name, kind in described} for row in some]
+        batch = rows[begin : begin + TOGETHER]
+        values = [{name: row.get(name, _default(kind)) for name, kind in described} for row in batch]
         image.execute(insert, [orjson.dumps(values).decode()])
 
 

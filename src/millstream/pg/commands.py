@@ -54,7 +54,7 @@ class SessionCommands:
     def is_own(self, statement: ClientStatement) -> bool:
         """True if a statement is about the session."""
         first, second = (*statement.opening(2), "", "")[:2]
-        own = {one for one, *_ in (*BEGINNINGS, *COMMITS, *ROLLBACKS, *HARMLESS)} - {"START"}
+        own = {word for word, *_ in (*BEGINNINGS, *COMMITS, *ROLLBACKS, *HARMLESS)} - {"START"}
         if first in own or (first, second) in BEGINNINGS or first in ("RESET", "CLOSE"):
             return True
         return (first == "SET" and not self._is_property(statement)) or self._shown(statement) is not None
@@ -73,8 +73,8 @@ class SessionCommands:
             return "all"
         phrase = " ".join(lexeme.word for lexeme in words[1:])
         name = {"TIME ZONE": "TimeZone", "TRANSACTION ISOLATION LEVEL": "transaction_isolation"}.get(phrase, name)
-        known = self.settings.is_known(name) or "." in name
-        return name if known or (words[1].word not in LISTED and len(words) == 2) else None
+        is_setting = self.settings.is_known(name) or "." in name
+        return name if is_setting or (words[1].word not in LISTED and len(words) == 2) else None
 
     def columns(self, statement: ClientStatement) -> tuple[ResultColumn, ...] | None:
         """The columns of its answer; None if it has no rows."""

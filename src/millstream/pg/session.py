@@ -133,13 +133,13 @@ class PgSession:
     async def parameter_types(self, statement: ClientStatement, requested: Sequence[int]) -> tuple[int, ...]:
         """The OIDs of a statement's parameters: those that the client `requested` (0 = unknown), else inferred ones."""
         count = statement.parameters
-        known = [*requested, *[0] * count][:count]
-        if all(known):
-            return tuple(known)
+        oids = [*requested, *[0] * count][:count]
+        if all(oids):
+            return tuple(oids)
         inner = inner_query(statement)
         if self._catalog_query(inner) is not None:
-            return catalog_types(inner, known)
-        return inferred_types(inner, known, self.context.engine.catalog)
+            return catalog_types(inner, oids)
+        return inferred_types(inner, oids, self.context.engine.catalog)
 
     async def columns(self, statement: ClientStatement, types: Sequence[int]) -> tuple[ResultColumn, ...] | None:
         """The columns that a statement will answer with, before its parameters are known; None if it has no rows.

@@ -109,9 +109,9 @@ class Child:
             output.seek(self._log_start)
             return output.read().decode(errors="replace")
 
-    def _failure(self, what: str) -> SetupError:
+    def _failure(self, event: str) -> SetupError:
         last = "\n    ".join(error_lines(self.output().splitlines()))
-        return SetupError(f"{self.name} {what}; its output:\n    {last}", f"the whole log is {self.log}")
+        return SetupError(f"{self.name} {event}; its output:\n    {last}", f"the whole log is {self.log}")
 
 
 def error_lines(lines: Sequence[str]) -> Sequence[str]:

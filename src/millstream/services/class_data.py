@@ -72,9 +72,9 @@ def _make(file: Path, program: str, command: Callable[[Path], Sequence[str]]) ->
     with work_folder(file.parent, "archiving") as folder:
         part = folder / file.name
         try:
-            done = subprocess.run(command(part), capture_output=True, text=True, timeout=PATIENCE, check=False)
-            if done.returncode or not part.exists():
-                LOG.warning("no class archive was created, so JVMs start without one: %s", done.stderr[-1000:])
+            result = subprocess.run(command(part), capture_output=True, text=True, timeout=PATIENCE, check=False)
+            if result.returncode or not part.exists():
+                LOG.warning("no class archive was created, so JVMs start without one: %s", result.stderr[-1000:])
         except subprocess.TimeoutExpired:
             LOG.warning("no class archive was created in %d s, so JVMs start without one", PATIENCE)
         part.touch()

@@ -151,12 +151,12 @@ def _verdict(
 def _reason(
     case: ConformanceCase, name: str, environment: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
 ) -> str:
-    what, played = script(case, name, defaults, bounded)
-    engine = environment.engine(what)
-    play = LivePlay(what, engine, environment.wire)
+    live_case, played = script(case, name, defaults, bounded)
+    engine = environment.engine(live_case)
+    play = LivePlay(live_case, engine, environment.wire)
     try:
         play.begin()
-        play.feed(what.feeds)
+        play.feed(live_case.feeds)
         play.settle()
     except RequestFailed as failure:
         return _refusal(case, failure)

@@ -307,8 +307,8 @@ def _register(case: ConformanceCase, site: RestSite, played: registry.CaseSchema
 
 
 def _registered(subject: str, schema: SchemaText, site: RestSite) -> int:
-    for one in schema.references:
-        _registered(one.subject, one.schema, site)
+    for reference in schema.references:
+        _registered(reference.subject, reference.schema, site)
     references = [{"name": r.name, "subject": r.subject, "version": 1} for r in schema.references]
     body = {"schema": schema.text, "schemaType": schema.kind, "references": references}
     answer = site.http.post(f"{site.registry}/subjects/{subject}/versions", json=body)

@@ -85,8 +85,8 @@ def _array(element: Convert | None) -> Convert | None:
 def _map(key: Convert | None, value: Convert | None) -> Convert | None:
     if key is None and value is None:
         return None
-    one, other = key or _same, value or _same
-    return lambda entries: {one(k): None if v is None else other(v) for k, v in entries.items()}
+    convert_key, convert_value = key or _same, value or _same
+    return lambda entries: {convert_key(k): None if v is None else convert_value(v) for k, v in entries.items()}
 
 
 def _struct(fields: dict[str, Convert]) -> Convert | None:
