@@ -10,7 +10,6 @@ finds it there or goes on waiting. Every server ends its push queries that still
 """
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -82,8 +81,7 @@ class RebuildWatch:
         # The ends of a rebuild's sources at the last look, and the rebuilds whose command is in the log.
         self._ends: dict[str, Mapping[str, Offsets]] = {}
         self._appended: set[str] = set()
-        self._closing = threading.Event()
-        self.loop = Loop("rebuilds", self._step, no_resource, outages=(KafkaException,))
+        self.loop = Loop("rebuilds", lambda _: self.step(), no_resource, outages=(KafkaException,), pause=PULSE)
 
     def start(self, append: Callable[[str, str], object]) -> None:
         """Start the thread. `append` appends a statement, with its path, to the command log, or raises
@@ -93,12 +91,7 @@ class RebuildWatch:
 
     def close(self) -> None:
         """End the thread."""
-        self._closing.set()
         self.loop.stop()
-
-    def _step(self, _: None) -> None:
-        self.step()
-        self._closing.wait(PULSE)
 
     def step(self) -> None:
         """Look once at each rebuild, and at the push queries. Raises KafkaException."""

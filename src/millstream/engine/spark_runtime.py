@@ -1,6 +1,5 @@
 """The engine's use of Spark: it runs queries, evaluates pull queries, and encodes rows as records."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -116,8 +115,7 @@ class SparkRuntime:
         self._relational = RelationalQueries(self._session)
         if log.topic:
             sink.log_to_topic(self._session, PULL, log.topic, kafka.client, log.rows)
-        self._closing = threading.Event()
-        self._jvm_watch = Loop("spark", self._check_jvm, no_resource, hopeless=(JvmDied,))
+        self._jvm_watch = Loop("spark", self._check_jvm, no_resource, hopeless=(JvmDied,), pause=1.0)
         self._jvm_watch.start()
         self._settings = settings
         self._warm_up = WarmUp(self._session, self._bounded, self._realtime, self._scope)
@@ -141,7 +139,6 @@ class SparkRuntime:
     def _check_jvm(self, _: None) -> None:
         if not jvm.alive(self._session):
             raise JvmDied("Spark's JVM has ended")
-        self._closing.wait(1)
 
     @property
     def cores(self) -> int:
@@ -166,7 +163,6 @@ class SparkRuntime:
     def close(self) -> None:
         """End the session, unless it is shared."""
         self._warm_up.end()
-        self._closing.set()
         self._jvm_watch.stop()
         self._realtime.close()
         if not self._shared:

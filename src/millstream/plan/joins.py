@@ -44,7 +44,8 @@ from millstream.plan.nodes import Join, JoinWindow, NamedExpression, OuterSides,
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
-_OUTER = {
+# The sides of a kind of join whose unmatched rows are emitted.
+OUTER_SIDES = {
     tree.JoinKind.INNER: OuterSides.NONE,
     tree.JoinKind.LEFT: OuterSides.LEFT,
     tree.JoinKind.RIGHT: OuterSides.RIGHT,
@@ -336,7 +337,7 @@ class _JoinChain:
         left_key, right_key = _criterion(join, scope, visible)
         _check_kinds(join, self.node, self.sides[0], right)
         _check_types(join, left_key, right_key)
-        outer = _OUTER[join.kind]
+        outer = OUTER_SIDES[join.kind]
         moves = bare(left_key) not in self.same, bare(right_key) != right.key
         self._check_tables(join, moves, place)
         if any(moves) and right.input.read.origin.windowed is not None:

@@ -16,6 +16,12 @@ from millstream.syntax.types import sql_type
 
 _QUOTES = '"`'
 _KINDS = {kind.value: kind for kind in tree.SourceKind}
+_DROPS: dict[str, Callable[..., tree.Statement]] = {
+    "TYPE": tree.DropType,
+    "INDEX": tree.DropIndex,
+    "FUNCTION": tree.DropFunction,
+    "CONNECTOR": tree.DropConnector,
+}
 
 
 def statement(c: Cursor) -> tree.Statement:
@@ -110,18 +116,11 @@ def _create(c: Cursor) -> tree.Statement:
 
 def _drop(c: Cursor) -> tree.Statement:
     at = c.expect("DROP").span
-    if c.accept("TYPE"):
-        if_exists = c.accept("IF", "EXISTS")
-        return tree.DropType(c.name("the name of a type"), if_exists, span=at)
-    if c.accept("INDEX"):
-        if_exists = c.accept("IF", "EXISTS")
-        return tree.DropIndex(c.name("the name of an index"), if_exists, span=at)
-    if c.accept("FUNCTION"):
-        if_exists = c.accept("IF", "EXISTS")
-        return tree.DropFunction(c.name("the name of a function"), if_exists, span=at)
-    if c.accept("CONNECTOR"):
-        if_exists = c.accept("IF", "EXISTS")
-        return tree.DropConnector(c.name("the name of a connector"), if_exists, span=at)
+    for keyword, node in _DROPS.items():
+        if c.accept(keyword):
+            if_exists = c.accept("IF", "EXISTS")
+            article = "an" if keyword == "INDEX" else "a"
+            return node(c.name(f"the name of {article} {keyword.lower()}"), if_exists, span=at)
     kind = _kind(c)
     if_exists = c.accept("IF", "EXISTS")
     name = c.name(f"the name of a {kind.value.lower()}")
