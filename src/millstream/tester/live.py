@@ -151,7 +151,7 @@ def _verdict(
 def _reason(
     case: ConformanceCase, name: str, environment: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
 ) -> str:
-    live_case, played = script(case, name, defaults, bounded)
+    live_case, result = script(case, name, defaults, bounded)
     engine = environment.engine(live_case)
     play = LivePlay(live_case, engine, environment.wire)
     try:
@@ -163,18 +163,18 @@ def _reason(
     except LiveFailure as failure:
         return "" if case.rejected is not None else str(failure)
     else:
-        return _judged(case, play, played)
+        return _judged(case, play, result)
     finally:
         engine.close()
 
 
-def _judged(case: ConformanceCase, play: LivePlay, played: PlayResult | None) -> str:
+def _judged(case: ConformanceCase, play: LivePlay, result: PlayResult | None) -> str:
     if case.rejected is not None:
         return f"neither refused nor failed, and should be: {case.rejected.get('because', '')}"
-    if played is None:
+    if result is None:
         return "the statements are refused in a bounded run, and accepted live"
     topics = {r.topic for r in case.outputs}
-    live = replace(played, catalog=play.catalog, records={topic: play.records(topic) for topic in topics})
+    live = replace(result, catalog=play.catalog, records={topic: play.records(topic) for topic in topics})
     return "\n".join(differences(case, live))
 
 
