@@ -1,8 +1,8 @@
 """Hostile bytes for every format: `python -m bench.fuzz --minutes 5 [FORMAT …]`; see docs/testing.md.
 
-Valid records are bent, cut, spliced and made up, and read and written again as a query does it. Each must come to a
-row or to a reason in words. A reason that is the name of an exception, a batch that takes too long, or memory that is
-still held afterwards are findings: they are printed with their bytes, and the exit code is 1.
+Valid records are mutated, truncated and spliced, or random bytes are generated; they are decoded and encoded as in a
+query. The result of each must be a row or an error message. A message that is the name of an exception, a batch that
+takes too long, and memory that is not freed are findings: they are printed with their bytes, and the exit code is 1.
 """
 
 import argparse
@@ -40,13 +40,13 @@ BATCH = 4000
 SLOW = 30.0
 LONGEST_REASON = 5000
 GROWTH = 48 << 20
-# A reason in our words never begins with the name of a class.
+# The codec's own error messages never begin with the name of a class.
 UNFORESEEN = r"^[a-z]+(\.[A-Za-z_$]+)+(Exception|Error)"
 
 
 @dataclass
 class Tally:
-    """What became of one format's records."""
+    """The outcomes of one format's records."""
 
     format: str
     records: int = 0
@@ -95,7 +95,7 @@ def arguments() -> argparse.Namespace:
 def attack(session: SparkSession, format: str, seconds: float, chance: random.Random) -> Tally:
     """Batch after batch, over every way to read the format."""
     tally, known = Tally(format), targets(session, format, chance)
-    strike(session, known[0], chance, tally)  # the first batch makes what stays: code, readers, caches
+    strike(session, known[0], chance, tally)  # the first batch loads code, readers and caches, which remain
     before, end = used_heap(session), time.monotonic() + seconds
     while time.monotonic() < end:
         strike(session, chance.choice(known), chance, tally)
@@ -147,7 +147,7 @@ def slow(session: SparkSession, target: Target, batch: list[bytes]) -> Iterator[
 
 
 def used_heap(session: SparkSession) -> int:
-    """How many bytes the JVM holds after a collection."""
+    """The bytes of the JVM's heap that are in use after garbage collections."""
     runtime: Any = jvm.machine(session).java.lang.Runtime.getRuntime()
     for _ in range(3):
         runtime.gc()

@@ -107,7 +107,7 @@ def _send(topics: BenchTopics, rate: int, seconds: int, pairs: bool) -> list[tup
 
 
 def _put(producer: Producer, topics: BenchTopics, key: bytes, number: int, pairs: bool) -> None:
-    """A record, and where records go in pairs the one of the other side that it meets."""
+    """A record; for a join, also the record of the other side that it is joined with."""
     producer.produce(topics.source, key=key, value=f'{{"A":{number},"B":"x"}}')
     if pairs:
         producer.produce(topics.other, key=key, value=f'{{"C":{number - 1}}}')

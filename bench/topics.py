@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ign
 PARTITIONS = 2
 # The default number of partitions.
 KEYS = 1000
-# What is answered about a topic that was just created.
+# The errors of a request about a topic that was just created.
 NEW_TOPIC = (
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -26,7 +26,7 @@ APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 
 @dataclass(frozen=True, slots=True)
 class BenchTopics:
-    """The topics of one measurement: records come in, answers go out, `other` is the right side of a join."""
+    """The topics of one measurement: the input, the sink, and `other`, the right side of a join."""
 
     bootstrap: str
     source: str
@@ -76,7 +76,7 @@ def fill(topics: BenchTopics, records: int, keys: int) -> None:
 
 
 def fill_both(topics: BenchTopics, records: int, keys: int) -> None:
-    """Put half the backlog into each input: a record meets the one of its number on the other side, 1 ms away."""
+    """Put half the backlog into each input: a record is joined with the one of its number, which is 1 ms away."""
     producer, at = bulk_producer(topics.bootstrap), started()
     for i in range(records // 2):
         produce(producer, topics.source, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at + i)

@@ -46,7 +46,7 @@ class Authority:
         return context
 
     def settings(self, kind: str) -> dict[str, str]:
-        """What a client says that has its files in a kind: pem, jks, p12."""
+        """The settings of a client whose files are of a kind: pem, jks, p12."""
         trust, own = (str(self.folder / f"{name}.{kind}") for name in ("trust", "own"))
         named = {"ssl.truststore.location": trust, "ssl.keystore.location": own}
         secret = {"ssl.truststore.password": PASSWORD, "ssl.keystore.password": PASSWORD}

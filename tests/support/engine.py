@@ -1,4 +1,4 @@
-"""An engine of a few lines behind the real door: enough of one for the tests of server/ and cli/."""
+"""A small fake engine behind the real server, for the tests of server/ and cli/."""
 
 import itertools
 import queue

@@ -6,7 +6,7 @@ from support.kafka import BrokerClient, CommittedCounts, TopicRecord, wait_for
 from support.load import SteadyLoad
 
 KEYS = 10
-# Seconds; a machine may have other things to do.
+# Seconds; long, because other processes may use the machine too.
 PATIENCE = 300
 # COPY is read again by COPIED, and COUNT by its own topic's readers.
 DECLARED = """
@@ -51,7 +51,7 @@ class CountedQueries:
         wait_for(reached, f"{more} rows more of each, {least}", PATIENCE, self.lengths)
 
     def check(self, written: int) -> None:
-        """Every row has its output once, and every count of rows, and of outputs, is there once, in order."""
+        """Each row has one output, and each count of rows, and of outputs, was written once, in order."""
         complete = lambda: min(self.lengths().values()) >= written  # noqa: E731
         wait_for(complete, f"{written} outputs of each", PATIENCE, self.lengths)
         rows = self.outputs()

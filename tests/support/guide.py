@@ -73,7 +73,7 @@ def commands(block: str) -> Iterator[Command]:
 
 @dataclass
 class Guide:
-    """Someone who follows a page, with a folder to work in and a broker."""
+    """Follows the steps of a page, with a working folder and a broker."""
 
     folder: Path
     kafka: BrokerClient

@@ -1,4 +1,4 @@
-"""HTTP clients of a few lines that can do what libraries hide: read while they send, and leave in the middle."""
+"""Small HTTP clients that can do what libraries do not offer: read while they send, and disconnect at any moment."""
 
 import socket
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class SocketClient:
         self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
 
     def leave(self) -> None:
-        """Close the socket, without the protocol's own goodbye."""
+        """Close the socket, without the protocol's close message."""
         self._socket.close()
 
     def __enter__(self) -> Self:

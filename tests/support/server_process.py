@@ -14,7 +14,7 @@ import httpx
 
 from millstream.services.ports import free_port
 
-# Seconds; a machine that many share does things in its own time.
+# Seconds; long, because other processes may use the machine too.
 PATIENCE = 600.0
 
 

@@ -17,7 +17,7 @@ from millstream.model.names import did_you_mean
 from millstream.model.schema import Column
 
 DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
-# A record's or message's name: whatever else Avro and Protobuf allow, a name of this form they do.
+# A form of the names of records and messages that both Avro and Protobuf accept.
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 

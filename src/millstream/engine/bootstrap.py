@@ -43,9 +43,9 @@ PROCESSING_LOG = "ksql.logging.processing."
 PYTHON = "millstream.python.functions.enabled"
 # How long, in seconds, pull queries use the cached number of a topic's partitions.
 PARTITIONS_KNOWN = 1.0
-# The most that a push queries' consumer holds in memory of what its clients have no room for.
+# The most kilobytes that a fan-out's consumer fetches ahead while its clients' buffers are full.
 READ_AHEAD_KB = 16 * 1024
-# So many bytes the broker sends at once also if it should gather records for longer.
+# The broker answers a fetch as soon as it has this many bytes, although it may wait longer for more records.
 GATHERED_BYTES = 256 * 1024
 log = logging.getLogger(__name__)
 

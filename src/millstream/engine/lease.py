@@ -186,8 +186,8 @@ class Lease:
             if failure.args[0].code() in FATAL:
                 raise
             if failure.args[0].code() in REPLACED:
-                # Or the group has a new generation that the client does not know yet. The callbacks report whether the
-                # partition is still assigned; if nothing changes, none is called.
+                # The member was replaced, or the client has not learned of the group's new generation yet. The
+                # rebalance callbacks report whether the partition is still assigned; without a change none is called.
                 self._confirmed = False
             LOG.warning("the lease could not be extended: %s", reason(failure))
             return

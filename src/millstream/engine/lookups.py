@@ -47,7 +47,7 @@ class Shape:
 
 
 _MARK = "\0"
-# The types of keys, each with values of the type that hardly occur: those of the places 0, 1, ….
+# By the type of a key, placeholder values for the places 0, 1, …, which hardly occur in statements.
 _UNLIKELY: Mapping[str, Callable[[int], Key]] = {
     "s": lambda place: f"~{place}~ 0f6b1a",
     "i": lambda place: 1_987_654_321 + place,

@@ -37,13 +37,14 @@ PULSE = 0.1
 BATCH = 1000
 # How often, in seconds, it is checked that the topic still exists, and how many partitions it has.
 CHECKED_EVERY = 5.0
-# Seconds of processor time that a batch costs for each client, about. Between two batches as much is left to others.
+# The approximate processor time of a batch for each client, in seconds. The same time passes before the next batch, so
+# that other threads get the processor.
 CLIENT_SECONDS, LONGEST_PACE = 0.0001, 0.2
-# Seconds between two batches, however few the clients: records that come faster are evaluated and sent together.
-# A client may ask for longer ones; after a batch of BATCH records, of which more may wait, the rest is no longer.
+# The least time between two batches, in seconds: records that arrive faster are evaluated and sent together. Clients
+# may request longer intervals, which do not apply after a batch of BATCH records, because more may be waiting.
 BATCH_SECONDS = 0.02
-# From this least interval on, in seconds, the broker gathers records for half of it: a request for each batch of the
-# producer costs the consumer as much as all that is done with the rows.
+# If the least interval of the clients has at least so many seconds, the broker waits for records for half of it: a
+# fetch for each batch of the producer costs the consumer as much as evaluating and sending the rows.
 GATHERED_FROM = 0.1
 INTERVAL = "millstream.push.interval.ms"
 BUFFER = "millstream.push.buffer.rows"
@@ -127,7 +128,7 @@ class PushSubscription:
         self._batches = deque[RowBatch]()
         self._buffered = 0
         self._reported_at: float | None = None
-        # The offsets from which on records belong to the answer, of partitions that are not read so far yet.
+        # For each partition that is not read up to there yet, the offset of the first record of the answer.
         self._starts: Positions | None = None
         self._early: list[EvaluatedBatch] = []
         self._error = ""
@@ -399,7 +400,7 @@ class TopicFanout:
             consumer.seek(TopicPartition(self._topic, partition, offset))
 
     def _pace(self) -> None:
-        """Let records gather for a batch: its cost is that of its clients, each of which is woken and written to."""
+        """Wait before the next batch: each batch wakes and writes to every client, so fewer larger ones cost less."""
         rest = self._delivered_at + pace(self._intervals(), self._was_full) - time.monotonic()
         if rest > 0:
             time.sleep(rest)
@@ -412,7 +413,7 @@ class TopicFanout:
         """Evaluate for all before rows are offered to any: a step that fails is repeated with the same records."""
         after = self._positions | {record.partition: record.offset + 1 for record in records}
         with self._lock:
-            # Of an evaluation that is added from now on, no client gets these records from here.
+            # Clients of an evaluation that is added after this do not get these records from the fan-out.
             evaluations, self.frontier = list(self.evaluations.values()), after
         batches = [(evaluation, self._evaluated(evaluation, records, after)) for evaluation in evaluations]
         for evaluation, batch in batches:

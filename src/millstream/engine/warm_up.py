@@ -1,6 +1,6 @@
 """The warm-up of a new server, in the background: the first queries should not wait for the JVM to load their code.
 
-    the session is there    push queries are evaluated for one record
+    Spark has started       push queries are evaluated for one record
     the server answers      a query without state and one with, over the command topic, are started and ended; not if
                             there are queries already, whose own starts do the same
 

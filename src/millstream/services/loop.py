@@ -170,6 +170,7 @@ def attempt(what: str, call: Callable[[], T], query: str = "") -> T | Exception:
     try:
         return call()
     except Exception as error:
+        # The boundary of one of several independent calls: whatever it raises is logged and returned.
         LOG.error("%s failed", what, exc_info=error, extra={"query": query} if query else None)
         return error
 
