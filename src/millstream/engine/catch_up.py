@@ -54,7 +54,7 @@ class BacklogStart:
 
 @dataclass(frozen=True, slots=True)
 class CatchUpAccess:
-    """What a catch-up needs of PushSubscriptions.
+    """The callbacks from a catch-up to PushSubscriptions.
 
     `join` adds the subscription to the fan-out of its topic; it returns its evaluation there, and the fan-out's
     frontier. `finish` is called once the subscription has begun there, `fail` with the reason why it never will.

@@ -231,7 +231,7 @@ class MillstreamEngine:
         self._known_servers.heartbeat(host)
 
     def report_lags(self, host: str, lags: Mapping[str, Any]) -> None:
-        """How far the stores of the server at `host` are behind."""
+        """Store the lags of the server at `host`: `hostStoreLags` of its /lag. It does not block."""
         self._known_servers.report_lags(host, lags)
 
     def _own_lags(self) -> Entity:

@@ -96,7 +96,7 @@ class _Fit:
 
     @property
     def rank(self) -> tuple[bool, int, int, int]:
-        """Greater is better."""
+        """The order of matching signatures: the call is resolved to the one with the greatest rank."""
         own = self.signature.parameters
         generic = sum(_is_generic(p.type) for p in own)
         repeated = self.signature.variadic

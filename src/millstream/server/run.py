@@ -49,7 +49,7 @@ class Server(StartedInBlock):
 
     @property
     def work(self) -> ServerContext:
-        """What the requests of this server share."""
+        """The context of this server's requests: the engine, their limits, and the audit log."""
         work = self._app.state.work
         assert isinstance(work, ServerContext)
         return work

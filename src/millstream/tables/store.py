@@ -248,7 +248,7 @@ class Store:
             return int(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
 
     def has_more_than(self, rows: int) -> bool:
-        """Whether there are more than so many rows; not all of them are counted."""
+        """True if the store has more than `rows` rows; it counts no further than that."""
         counted = f"SELECT count(*) FROM (SELECT 1 FROM rows LIMIT {rows + 1})"
         with self._readers.connection() as reader:
             return int(reader.execute(counted).fetchone()[0]) > rows
