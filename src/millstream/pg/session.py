@@ -196,8 +196,8 @@ class PgSession:
         try:
             yield
         except Exception as raised:
-            # The boundary of a statement: the engine, Spark, the Kafka client and users' functions may raise any exception.
-            # The client and the audit log get it as a PgError.
+            # The boundary of a statement: the engine, Spark, the Kafka client and users' functions may raise any
+            # exception, and the client and the audit log get it as a PgError.
             error = self._located(raised, statement, values)
             self.commands.failed()
             raise error from raised
