@@ -99,8 +99,11 @@ def cached_frame(session: SparkSession, text: str) -> DataFrame:
 
 def compare(what: str, ours: Callable[[], DataFrame], theirs: Callable[[], DataFrame]) -> None:
     """Print both rates and their ratio."""
-    mine, others = rate(ours()), rate(theirs())
-    print(json.dumps({"what": what, "codec": mine, "other": others, "ratio": round(mine / others, 2)}), flush=True)
+    our_rate, their_rate = rate(ours()), rate(theirs())
+    print(
+        json.dumps({"what": what, "codec": our_rate, "other": their_rate, "ratio": round(our_rate / their_rate, 2)}),
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

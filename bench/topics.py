@@ -120,14 +120,14 @@ def wait_for_committed(
 ) -> tuple[int, float]:
     """Wait until `expected` records of the sink are committed; returns their number, and the time (epoch s)."""
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
-    deadline, ended, seen = time.monotonic() + patience, time.time(), 0
-    while seen < expected and time.monotonic() < deadline and alive():
+    deadline, ended, committed_records = time.monotonic() + patience, time.time(), 0
+    while committed_records < expected and time.monotonic() < deadline and alive():
         ends, committed = (_end_offsets(admin, topics.sink, level) for level in IsolationLevel)
         ended = time.time()
         # Markers of transactions have offsets too: only a reader knows how many records there are.
-        seen = count(topics) if ends == committed and sum(ends) > expected else seen
+        committed_records = count(topics) if ends == committed and sum(ends) > expected else committed_records
         time.sleep(0.02)
-    return seen, ended
+    return committed_records, ended
 
 
 def _end_offsets(admin: AdminClient, topic: str, level: IsolationLevel) -> list[int]:
@@ -165,16 +165,16 @@ def first_append(topics: BenchTopics) -> float:
 
 def wait_for_records(topics: BenchTopics, expected: int, patience: float, alive: Callable[[], bool]) -> int:
     """Wait for `expected` records in the sink; returns their number then, or when no more arrive."""
-    consumer, seen, moved = reader(topics.bootstrap), 0, time.monotonic()
+    consumer, records, moved = reader(topics.bootstrap), 0, time.monotonic()
     try:
-        while seen < expected and time.monotonic() - moved < patience and alive():
-            number = _records(consumer, topics.sink, seen)
-            if number != seen:
-                seen, moved = number, time.monotonic()
+        while records < expected and time.monotonic() - moved < patience and alive():
+            number = _records(consumer, topics.sink, records)
+            if number != records:
+                records, moved = number, time.monotonic()
             time.sleep(0.05)
     finally:
         consumer.close()
-    return seen
+    return records
 
 
 def _records(consumer: Consumer, topic: str, known: int) -> int:

@@ -48,9 +48,9 @@ class Authority:
     def settings(self, kind: str) -> dict[str, str]:
         """The settings of a client whose files are of a kind: pem, jks, p12."""
         trust, own = (str(self.folder / f"{name}.{kind}") for name in ("trust", "own"))
-        named = {"ssl.truststore.location": trust, "ssl.keystore.location": own}
+        settings = {"ssl.truststore.location": trust, "ssl.keystore.location": own}
         secret = {"ssl.truststore.password": PASSWORD, "ssl.keystore.password": PASSWORD}
-        return named if kind == "pem" else named | secret
+        return settings if kind == "pem" else settings | secret
 
     def _pem(self, name: str, key: ec.EllipticCurvePrivateKey | None, certificate: x509.Certificate) -> None:
         key_text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) if key else b""

@@ -129,8 +129,10 @@ class Guide:
 
     def _millstream(self, words: list[str]) -> str:
         words = [self.servers[-1].url if word == SERVER else word for word in words]
-        done = subprocess.run([*MILLSTREAM, *words], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE)
-        return done.stdout + (done.stderr if done.returncode else "")
+        result = subprocess.run(
+            [*MILLSTREAM, *words], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE
+        )
+        return result.stdout + (result.stderr if result.returncode else "")
 
     def _request(self, words: list[str]) -> str:
         (url,) = (word for word in words if word.startswith(SERVER))

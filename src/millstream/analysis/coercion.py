@@ -105,14 +105,14 @@ def common_type(operands: Sequence[Operand]) -> SqlType | None:
 
 
 def _common_with(common: SqlType, operand: Operand) -> SqlType:
-    own = operand.value.type
-    if own is None or (isinstance(operand.value, Constant) and operand.value.value is None):
+    source = operand.value.type
+    if source is None or (isinstance(operand.value, Constant) and operand.value.value is None):
         return common
     joined = _common_with_constructor(common, operand)
     if joined is None and operand.literal:
         joined = _common_with_literal(common, operand)
     if joined is None:
-        joined = agreed_type(common, own)
+        joined = agreed_type(common, source)
     if joined is None:
         raise StatementError(f"{common} and {operand_text(operand)} have no common type", operand.span, CAST_ONE)
     return joined
@@ -160,15 +160,15 @@ def element_operand(value: TypedExpression, at: Span) -> Operand:
 
 def _common_with_literal(common: SqlType, operand: Operand) -> SqlType | None:
     assert isinstance(operand.value, Constant)
-    own, text = operand.value.type, operand.value.value
-    if own == STRING and isinstance(text, str) and is_numeric(common):
+    source, text = operand.value.type, operand.value.value
+    if source == STRING and isinstance(text, str) and is_numeric(common):
         number = text_conversions.numeric_type(text)
         if number is None:
             raise _invalid(text, common, operand.span)
         return widened(common, number)
-    if own == STRING and isinstance(text, str) and common == BOOLEAN:
+    if source == STRING and isinstance(text, str) and common == BOOLEAN:
         return common if _readable(text, BOOLEAN) else _refuse(text, common, operand.span)
-    return STRING if common == STRING and own is not None and (own == BOOLEAN or is_numeric(own)) else None
+    return STRING if common == STRING and source is not None and (source == BOOLEAN or is_numeric(source)) else None
 
 
 def _readable(text: str, target: SqlType) -> bool:

@@ -130,8 +130,8 @@ def _columns_of(alias: str, before: str, known: KnownNames) -> Iterable[str]:
 
 def _columns_in(words: Iterable[str], known: KnownNames) -> list[str]:
     """The columns of the sources that the statement names so far; if it names none, all columns."""
-    named = set(words) & {name.upper() for name in known.columns}
-    columns_by_source = [columns for name, columns in known.columns.items() if not named or name.upper() in named]
+    sources = set(words) & {name.upper() for name in known.columns}
+    columns_by_source = [columns for name, columns in known.columns.items() if not sources or name.upper() in sources]
     return sorted({identifier(column) for columns in columns_by_source for column in columns})
 
 

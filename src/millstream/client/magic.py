@@ -180,9 +180,9 @@ class KsqlMagic:
 
     def _connected_by(self, line: str) -> bool:
         """True if `line` is empty, a server's URL, or a variable with a Connection; then that is used from now on."""
-        named = self._shell.user_ns.get(line.strip())
-        if isinstance(named, Connection):
-            self._use(named)
+        variable = self._shell.user_ns.get(line.strip())
+        if isinstance(variable, Connection):
+            self._use(variable)
             return True
         url = URL.fullmatch(line)
         if url or not line.strip():

@@ -74,8 +74,11 @@ def _described(kind: RelationKind, extended: bool, context: StatementContext, en
 
 
 def _topics(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
-    every = engine.kafka.topics().items()
-    topics = {name: replicas for name, replicas in every if statement.all or not is_hidden(name, context.settings)}
+    topics = {
+        name: replicas
+        for name, replicas in engine.kafka.topics().items()
+        if statement.all or not is_hidden(name, context.settings)
+    }
     if statement.extended:
         return listings.topics_extended(context.text, topics, engine.kafka.readers_of(), engine.state.catalog)
     return listings.topics(context.text, topics)
@@ -110,13 +113,13 @@ def _(statement: tree.DescribeAll, context: StatementContext, engine: EngineCont
 
 @answer.register
 def _(statement: tree.DescribeFunction, context: StatementContext, engine: EngineContext) -> Entity:
-    own = engine.state.catalog.functions
-    functions = library(own)
+    users_functions = engine.state.catalog.functions
+    functions = library(users_functions)
     function = functions.lookup(statement.name)
     if function is None:
         hint = did_you_mean(statement.name.upper(), functions.names)
         raise StatementError(f"Can't find any functions with the name '{statement.name}'", statement.span, hint)
-    return describe.function_entity(context.text, function, own.get(function.name), engine.confinement)
+    return describe.function_entity(context.text, function, users_functions.get(function.name), engine.confinement)
 
 
 def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed:

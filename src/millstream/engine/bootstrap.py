@@ -89,8 +89,8 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         rebuilds = _watch_rebuilds(current, backends, watch)
         started.callback(rebuilds.close)
         loops = Loops()
-        own = (trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop)
-        loops.add(*own, *backends.spark.loops)
+        loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop)
+        loops.add(*backends.spark.loops)
         return EngineContext(
             at_start=settings,
             configuration=frozenset(server),

@@ -217,8 +217,8 @@ class KafkaClient:
         places = {TopicPartition(n, p.id): latest for n, topic in described.items() if topic for p in topic.partitions}
         ends: dict[str, Offsets] = {name: {} for name, topic in described.items() if topic}
         committed = IsolationLevel.READ_COMMITTED
-        listed = self._admin.list_offsets(places, isolation_level=committed, request_timeout=seconds) if places else {}
-        for place, answer in listed.items():
+        futures = self._admin.list_offsets(places, isolation_level=committed, request_timeout=seconds) if places else {}
+        for place, answer in futures.items():
             if (end := _unless_gone(answer)) is not None:
                 ends[place.topic][place.partition] = end.offset
         return ends

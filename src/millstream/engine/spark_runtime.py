@@ -148,8 +148,8 @@ class SparkRuntime:
     def figures(self) -> Figures:
         """The figures of Spark's JVM, and of each query of this engine by its id."""
         observed = figures.read(self._session)
-        named = {name.removeprefix(self._scope): query for name, query in observed.queries.items()}
-        return Figures(observed.jvm, named)
+        figures_by_id = {name.removeprefix(self._scope): query for name, query in observed.queries.items()}
+        return Figures(observed.jvm, figures_by_id)
 
     def kill(self) -> None:
         """End the JVM at once."""

@@ -392,10 +392,10 @@ class TopicFanout:
         messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
         self._was_full = len(messages) == BATCH
         records = [record_of(message) for message in messages if message.error() is None]
-        moved = self._moved([message for message in messages if message.error() is not None])
+        new_positions = self._moved([message for message in messages if message.error() is not None])
         if records or any(evaluation.has_pending for evaluation in self._evaluations()):
             self._deliver(records)
-        for partition, offset in moved.items():
+        for partition, offset in new_positions.items():
             self._positions[partition] = offset
             consumer.seek(TopicPartition(self._topic, partition, offset))
 
@@ -454,13 +454,13 @@ class TopicFanout:
         if len(lost) < len(errors):
             raise KafkaException(next(message.error() for message in errors if message not in lost))
         bounds = self._access.bounds(self._topic)
-        moved = {}
+        new_positions = {}
         for partition in {int(message.partition() or 0) for message in lost}:
             position, (first, end) = self._positions.get(partition, 0), bounds.get(partition, (0, 0))
-            moved[partition] = max(first, min(position, end))
+            new_positions[partition] = max(first, min(position, end))
             text = "partition %d of topic %s no longer has offset %d; reading continues at %d"
-            LOG.warning(text, partition, self._topic, position, moved[partition])
-        return moved
+            LOG.warning(text, partition, self._topic, position, new_positions[partition])
+        return new_positions
 
     def _check_partitions(self, consumer: Consumer) -> None:
         """At the start, and now and then, check the topic; read partitions that were added to it from their beginning.

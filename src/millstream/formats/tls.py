@@ -39,9 +39,9 @@ def context(settings: Mapping[str, str], service: str = "the schema registry") -
 def _context(settings: Mapping[str, str]) -> ssl.SSLContext:
     trusted = settings.get("ssl.truststore.location")
     context = ssl.create_default_context(cadata=trusted_certificates(trusted, settings) if trusted else None)
-    own = settings.get("ssl.keystore.location")
-    if own:
-        load_own(context, Path(own), settings)
+    keystore = settings.get("ssl.keystore.location")
+    if keystore:
+        load_own(context, Path(keystore), settings)
     return context
 
 

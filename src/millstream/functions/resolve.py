@@ -97,10 +97,10 @@ class _Fit:
     @property
     def rank(self) -> tuple[bool, int, int, int]:
         """The order of matching signatures: the call is resolved to the one with the greatest rank."""
-        own = self.signature.parameters
-        generic = sum(_is_generic(p.type) for p in own)
+        parameters = self.signature.parameters
+        generic = sum(_is_generic(p.type) for p in parameters)
         repeated = self.signature.variadic
-        return (repeated is None, len(own), -generic, -1 if repeated is None else repeated)
+        return (repeated is None, len(parameters), -generic, -1 if repeated is None else repeated)
 
 
 def _choose(function: Function, arguments: Types, at: Span) -> _Fit:

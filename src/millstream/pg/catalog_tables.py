@@ -124,9 +124,9 @@ def _database() -> TableRow:
 
 
 def _types() -> Iterable[TableRow]:
-    own = (BOOL, INT4, INT8, FLOAT8, NUMERIC, TEXT, BYTEA, DAY, CLOCK, MOMENT, JSON)
-    every = [*((t.oid, t.name, t.array, t.size) for t in own), *OTHERS]
-    for oid, name, array, size in every:
+    column_types = (BOOL, INT4, INT8, FLOAT8, NUMERIC, TEXT, BYTEA, DAY, CLOCK, MOMENT, JSON)
+    all_types = [*((t.oid, t.name, t.array, t.size) for t in column_types), *OTHERS]
+    for oid, name, array, size in all_types:
         category = "N" if name in NUMBERS else CATEGORIES.get(name, "S" if name != "record" else "P")
         yield _type(oid, name, SQL_NAMES.get(name, name), size, category, array=array)
         if array:

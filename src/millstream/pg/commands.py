@@ -54,8 +54,8 @@ class SessionCommands:
     def is_own(self, statement: ClientStatement) -> bool:
         """True if a statement is about the session."""
         first, second = (*statement.opening(2), "", "")[:2]
-        own = {word for word, *_ in (*BEGINNINGS, *COMMITS, *ROLLBACKS, *HARMLESS)} - {"START"}
-        if first in own or (first, second) in BEGINNINGS or first in ("RESET", "CLOSE"):
+        first_words = {word for word, *_ in (*BEGINNINGS, *COMMITS, *ROLLBACKS, *HARMLESS)} - {"START"}
+        if first in first_words or (first, second) in BEGINNINGS or first in ("RESET", "CLOSE"):
             return True
         return (first == "SET" and not self._is_property(statement)) or self._shown(statement) is not None
 

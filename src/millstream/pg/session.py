@@ -71,8 +71,8 @@ class PgSession:
             return StatementAnswer("DECLARE CURSOR")
         if (fetch := fetch_of(statement)) is not None:
             return await self.commands.cursors.fetch(fetch)
-        if (own := await self.commands.answer(statement)) is not None:
-            return own
+        if (own_answer := await self.commands.answer(statement)) is not None:
+            return own_answer
         if (copied := copy_query(statement)) is not None:
             return await self._copy(copied, values)
         if (catalog := self._catalog_query(statement)) is not None:

@@ -88,10 +88,10 @@ class JoinedSources:
             return scope
         if self.own:
             return self._own_keyed(scope, outputs, at)
-        named = next((c for c in self.viable if bare(c.ref) in outputs), None)
-        if named is None:
+        column = next((c for c in self.viable if bare(c.ref) in outputs), None)
+        if column is None:
             raise _missing(self.viable, sink, at)
-        return _with_key_columns(scope, {bare(named.ref): 0})
+        return _with_key_columns(scope, {bare(column.ref): 0})
 
     def _own_keyed(self, scope: NameScope, outputs: set[typed.TypedExpression], at: Span) -> NameScope:
         missing = [c.name for c in self.own if bare(c.ref) not in outputs]

@@ -63,11 +63,11 @@ def create_as(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
 
 def _rebuild(statement: tree.CreateAs, old: Source, p: Properties, context: PlanningContext) -> Outcome:
     """The outcome of a rebuild of `old` beside its query. Raises StatementError."""
-    named = replace(statement, name=rebuild_name(statement.name, context.catalog))
-    plan = _write(named, p, None, context, _query_id(statement, context.catalog))
+    renamed = replace(statement, name=rebuild_name(statement.name, context.catalog))
+    plan = _write(renamed, p, None, context, _query_id(statement, context.catalog))
     sink = replace(plan.sink, rebuilds=old.name)
     check_rebuild(old, sink, statement.span, context.catalog)
-    outcome = _start_query(named, replace(plan, sink=sink), p, None, context)
+    outcome = _start_query(renamed, replace(plan, sink=sink), p, None, context)
     return replace(outcome, message=f"{outcome.message}; {rebuild_message(old, sink)}")
 
 

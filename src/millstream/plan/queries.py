@@ -300,8 +300,8 @@ def _check_distinct(keys: tuple[NamedExpression, ...], expressions: tuple[tree.E
 
 def _changes_key(keys: tuple[NamedExpression, ...], schema: Schema) -> bool:
     """True if the key changes: PARTITION BY the current key has no effect."""
-    same = tuple(r for r in refs(schema) if r.where is ColumnPlace.KEY)
-    return tuple(k.expression for k in keys) != same
+    key_columns = tuple(r for r in refs(schema) if r.where is ColumnPlace.KEY)
+    return tuple(k.expression for k in keys) != key_columns
 
 
 def _rekey(
@@ -331,11 +331,11 @@ def _rekey(
             hidden.add(old.index)
         columns.append(replace(column, ref=target))
     computed = {**relation.scope.computed, **{e: to_key[k.expression] for e, k in zip(expressions, keys, strict=True)}}
-    named = {c.ref for c in columns}
+    selected = {c.ref for c in columns}
     columns += [
         ScopeColumn(k.name, relation.alias, ref)
         for k in keys
-        if (ref := to_key[k.expression]) not in named or k.name in aliased
+        if (ref := to_key[k.expression]) not in selected or k.name in aliased
     ]
     scope = replace(relation.scope, columns=tuple(columns), computed=computed)
     return replace(relation, node=node, scope=scope, hidden=frozenset(hidden))

@@ -268,11 +268,11 @@ def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning:
     left = [c for c, side in zip(conditions, sides, strict=True) if side == "left" and not node.outer.right]
     right = [c for c, side in zip(conditions, sides, strict=True) if side == "right" and not node.outer.left]
     rest = [c for c in conditions if c not in left and c not in right]
-    own = [(moved(typed, -width), written) for typed, written in right]
+    right_conditions = [(moved(typed, -width), written) for typed, written in right]
     assert isinstance(node.left, RelationalNode)
     assert isinstance(node.right, RelationalNode)
     joined = replace(
-        node, left=_narrowed(node.left, left, at, planning), right=_narrowed(node.right, own, at, planning)
+        node, left=_narrowed(node.left, left, at, planning), right=_narrowed(node.right, right_conditions, at, planning)
     )
     return _where(joined, rest)
 
@@ -513,7 +513,7 @@ def _selected(written: tree.Expression, columns: Sequence[NamedExpression], item
             raise StatementError(f"ORDER BY {place}: the SELECT has {len(columns)} columns", written.span)
         return place - 1
     if isinstance(written, tree.ColumnRef) and written.source is None:
-        named = [i for i, c in enumerate(columns) if c.name == written.name]
-        if named:
-            return named[0]
+        positions = [i for i, c in enumerate(columns) if c.name == written.name]
+        if positions:
+            return positions[0]
     return next((i for i, item in enumerate(items) if item.expression == written), None)

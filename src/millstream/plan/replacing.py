@@ -280,8 +280,8 @@ def _join_text(join: Join) -> str:
     window = join.window
     within = f" WITHIN {window.before} ms before and {window.after} ms after" if window else ""
     grace = f", grace {window.grace} ms" if window else ""
-    moved = ", repartitioned" if any(join.repartitions) else ""
-    return f"{join.outer.value} JOIN ON {join.text}{within}{grace}{moved}"
+    repartitioned = ", repartitioned" if any(join.repartitions) else ""
+    return f"{join.outer.value} JOIN ON {join.text}{within}{grace}{repartitioned}"
 
 
 def _stored(join: Join) -> str:

@@ -95,8 +95,8 @@ def _fits(source: SqlType, target: Decimal) -> bool:
     stored = computed(target)
     room = stored.precision - stored.scale
     if isinstance(source, Decimal):
-        own = computed(source)
-        return own.scale <= stored.scale and own.precision - own.scale <= room
+        source_size = computed(source)
+        return source_size.scale <= stored.scale and source_size.precision - source_size.scale <= room
     return _WHOLE_DIGITS.get(source, 100) <= room
 
 

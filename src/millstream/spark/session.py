@@ -200,8 +200,9 @@ def cores(session: Session) -> int:
 
 def _executors(options: SessionOptions, jars: Sequence[str]) -> dict[str, str]:
     """Settings for executors: the jars, which Spark sends them (in local mode they are on the class path), and UTC."""
-    own = options.conf.get("spark.jars", "")
-    return {"spark.jars": ",".join([*jars, own] if own else jars), "spark.executor.defaultJavaOptions": UTC}
+    configured = options.conf.get("spark.jars", "")
+    all_jars = [*jars, configured] if configured else jars
+    return {"spark.jars": ",".join(all_jars), "spark.executor.defaultJavaOptions": UTC}
 
 
 def functions(settings: Mapping[str, str]) -> dict[str, str]:

@@ -167,8 +167,8 @@ class Materializer:
             failure = self._failures.get(name)
             reason = failure.reason if failure else self.loop.health().error or "its topic is not followed yet"
             return f"the table {name} cannot be read now: {reason}"
-        done = sum(min(followed.places.get(p, 0), end) for p, end in ends.items())
-        return f"the table {name} is still being read from its topic, {done} of {sum(ends.values())} records; ask again"
+        read, total = sum(min(followed.places.get(p, 0), end) for p, end in ends.items()), sum(ends.values())
+        return f"the table {name} is still being read from its topic, {read} of {total} records; ask again"
 
     # ------------------------------------------------------------ the thread
 
@@ -250,8 +250,8 @@ class Materializer:
     def _path(self, source: Source) -> Path:
         """The file for a table over a topic; `_identity` checks its contents."""
         # A rebuild keeps its store when it takes the name of the table that it has rebuilt.
-        named = hashlib.sha256(f"{source.created_by or source.name}\0{source.topic}".encode()).hexdigest()[:20]
-        return self._folder / f"{named}.sqlite"
+        digest = hashlib.sha256(f"{source.created_by or source.name}\0{source.topic}".encode()).hexdigest()[:20]
+        return self._folder / f"{digest}.sqlite"
 
     def _follow(self, table: MaterializedTable, consumer: Consumer) -> None:
         """Start reading a table, or new partitions of its topic."""

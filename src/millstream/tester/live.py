@@ -113,8 +113,8 @@ class LivePlay:
         catalog = self._engine.catalog
         read = {q.id: [catalog.sources[name].topic for name in q.sources] for q in catalog.queries.values()}
         before = self._ends(read)
-        done = all(self._has_read(id, {topic: before[topic] for topic in topics}) for id, topics in read.items())
-        return done and before == self._ends(read)
+        all_read = all(self._has_read(id, {topic: before[topic] for topic in topics}) for id, topics in read.items())
+        return all_read and before == self._ends(read)
 
     def _ends(self, read: Mapping[str, Sequence[str]]) -> dict[str, Mapping[int, int]]:
         """The end offsets of the topics that queries read."""

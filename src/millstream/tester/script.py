@@ -108,8 +108,8 @@ def _topics(case: ConformanceCase) -> dict[str, int]:
     """The topics that exist before: with one partition if the case has no number, so that records have one order."""
     partitions = {t.name: int(t.raw.get("partitions", 1)) for t in case.topics}
     declared = dict(map(_topic, _declared(case)))
-    named = {name: 1 for name in (*declared, *(r.topic for r in case.inputs)) if not declared.get(name)}
-    return {**named, **{name: count for name, count in partitions.items() if not declared.get(name)}}
+    undeclared = {name: 1 for name in (*declared, *(r.topic for r in case.inputs)) if not declared.get(name)}
+    return {**undeclared, **{name: count for name, count in partitions.items() if not declared.get(name)}}
 
 
 def _declared(case: ConformanceCase) -> list[tree.CreateSource]:

@@ -140,7 +140,7 @@ def _scalar(function: Callable[..., Any], document: dict[str, Any]) -> Call:
 def _aggregate(functions: Any, document: dict[str, Any]) -> Call:
     """An aggregate's state is passed in and out as JSON text; it is null before the first row."""
     read, write = reader(["STRING", *document["parameters"]]), writer(document["returns"])
-    both = reader(["STRING", "STRING"])
+    read_states = reader(["STRING", "STRING"])
 
     def read_state(text: str | None) -> Any:
         return functions.initial() if text is None else json.loads(text)
@@ -160,7 +160,7 @@ def _aggregate(functions: Any, document: dict[str, Any]) -> Call:
         if operation == RESULT:
             return write(functions.result(read_state(json.loads(data)[0])))
         if operation == MERGE:
-            left, right = both(data)
+            left, right = read_states(data)
             return _state(functions.merge(read_state(left), read_state(right)))
         return moved(functions.add if operation == ADD else functions.undo, data)
 
