@@ -40,7 +40,7 @@ SIDE_ROWS = 10_000
 # until it is given up as wrong (a batch ends once a minute, and may write).
 FIRST, QUIET, PAUSE, LAST = 240.0, 10.0, 3.0, 80.0
 SINK = "{run}-out"
-# For the producer: the partition that the key's hash says.
+# For the producer: the partition is chosen by the key's hash.
 BY_KEY = -1
 
 
@@ -71,7 +71,7 @@ class NexmarkPass:
 
 @dataclass(frozen=True, slots=True)
 class QueryRun:
-    """A query at work: its engine and the engine's log, and when it was requested, in epoch s; 0 if the log says it."""
+    """A running query: its engine, the engine's log, and the time of the request in epoch s; 0 if the log has it."""
 
     engine: EngineRun
     log: Path
@@ -141,7 +141,7 @@ def fill(bootstrap: str, events: int, seed: int) -> NexmarkTopics:
 
 
 def measure(spec: NexmarkQuery, topics: NexmarkTopics, events: int, rounds: int, folder: Path) -> list[NexmarkPass]:
-    """Run the query on both engines in turns, as JSON lines too; the first pass, Flink's, says what is right."""
+    """Run the query on both engines in turns, as JSON lines too; Flink's first result is the expected one."""
     passes: list[NexmarkPass] = []
     expected = Rows()
     for _ in range(rounds if spec.millstream else 0):

@@ -80,7 +80,7 @@ class Guide:
     servers: list[ServerProcess] = field(default_factory=list)
 
     def follow(self, page: str) -> None:
-        """Do all that a page says; AssertionError where an output is not the page's."""
+        """Execute all steps of a page; AssertionError if an output is not the page's."""
         for language, text in blocks(page):
             name = NAME.match(text)
             if name:

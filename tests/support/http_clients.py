@@ -143,7 +143,7 @@ class WebSocket(SocketClient):
         return self._messages.pop(0) if self._messages else ""
 
     def close(self) -> None:
-        """Say goodbye and leave."""
+        """Send the close message, and close the socket."""
         self._socket.sendall(self._wire.send(wsproto.events.CloseConnection(1000)))
         self._socket.close()
 

@@ -157,7 +157,7 @@ def _able(side: str, columns: Sequence[Column]) -> str:
 
 
 def map_key_error(which: str, at: Span) -> StatementError:
-    """The error for a key that contains a MAP; `which` says which key."""
+    """The error for a key that contains a MAP; `which` names the key."""
     return StatementError(
         "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior due "
         f"to inconsistent serialization. {which}",

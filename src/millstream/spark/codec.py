@@ -41,7 +41,7 @@ _LENGTH = struct.Struct(">i")
 
 
 class UnreadableRecord(ValueError):
-    """Bytes that do not fit the spec, or a row that the format cannot hold; the text says why and which field."""
+    """Bytes that do not fit the spec, or a row that the format cannot hold; the text has the reason and the field."""
 
 
 def decode(column: str, spec: str) -> SparkSql:

@@ -31,7 +31,7 @@ RETRY = 1.0
 
 
 class TableNotReady(Exception):
-    """A table whose store has not read its topic to the end yet, or cannot; the message says how far it is."""
+    """A table whose store has not read its topic to the end yet, or cannot; the message has its progress."""
 
 
 @dataclass(frozen=True, slots=True)
