@@ -94,11 +94,11 @@ def arguments() -> argparse.Namespace:
 
 def attack(session: SparkSession, format: str, seconds: float, chance: random.Random) -> Tally:
     """Batch after batch, over every way to read the format."""
-    tally, known = Tally(format), targets(session, format, chance)
-    strike(session, known[0], chance, tally)  # the first batch loads code, readers and caches, which remain
+    tally, all_targets = Tally(format), targets(session, format, chance)
+    strike(session, all_targets[0], chance, tally)  # the first batch loads code, readers and caches, which remain
     before, end = used_heap(session), time.monotonic() + seconds
     while time.monotonic() < end:
-        strike(session, chance.choice(known), chance, tally)
+        strike(session, chance.choice(all_targets), chance, tally)
     tally.grown = used_heap(session) - before
     if tally.grown > GROWTH:
         tally.findings.append(f"{tally.grown >> 20} MB more are held than before")
@@ -178,15 +178,15 @@ def target(
     session: SparkSession, format: str, fields: tuple[Column, ...], wrap: bool | None, chance: random.Random
 ) -> Target:
     """A spec with a registry that knows its own schema and those of other writers, and records that are valid."""
-    known = registry.schemas()
+    schemas = registry.schemas()
     serde, heads = Serde(format, wrap), [b""]
     if format in TRANSLATORS:
         kind = TRANSLATORS[format].kind
         serde = with_changed_schema(
-            Serde(format, wrap, (), PhysicalSchema(known.url, "own", SchemaText(kind, ""))), fields, "S", "VALUE"
+            Serde(format, wrap, (), PhysicalSchema(schemas.url, "own", SchemaText(kind, ""))), fields, "S", "VALUE"
         )
         others = {"AVRO": hostile.AVRO, "JSON": hostile.JSON, "PROTOBUF": hostile.PROTO}[kind]
-        ids = [known.register(f"other{i}", SchemaText(kind, text)) for i, text in enumerate(others)]
+        ids = [schemas.register(f"other{i}", SchemaText(kind, text)) for i, text in enumerate(others)]
         heads = [b"\0" + id.to_bytes(4, "big") for id in (*ids, 99, 2**31)] + [b"\1\0\0\0\1", b"\0\0"]
     record = OneRecord(session, codec.spec(serde, fields), fields)
     encoded = record.encode_all([hostile.row(fields, chance) for _ in range(60)])

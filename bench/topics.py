@@ -177,14 +177,14 @@ def wait_for_records(topics: BenchTopics, expected: int, patience: float, alive:
     return records
 
 
-def _records(consumer: Consumer, topic: str, known: int) -> int:
-    """The number of records in the topic; `known` while a new topic has no leader, or is unknown."""
+def _records(consumer: Consumer, topic: str, last_count: int) -> int:
+    """The number of records in the topic; `last_count` while a new topic has no leader, or is unknown."""
     try:
         return sum(consumer.get_watermark_offsets(TopicPartition(topic, p))[1] for p in range(PARTITIONS))
     except KafkaException as failure:
         if failure.args[0].code() not in NEW_TOPIC:
             raise
-        return known
+        return last_count
 
 
 def appended_between(topics: BenchTopics) -> float:

@@ -242,10 +242,10 @@ def _reader(bootstrap: str, **more: object) -> Iterator[Consumer]:
         reader.close()
 
 
-def _raw(what: Bytes) -> bytes | None:
-    if what is None or isinstance(what, bytes):
-        return what
-    return what.encode() if isinstance(what, str) else json.dumps(what).encode()
+def _raw(data: Bytes) -> bytes | None:
+    if data is None or isinstance(data, bytes):
+        return data
+    return data.encode() if isinstance(data, str) else json.dumps(data).encode()
 
 
 def _must_arrive(error: object, message: Message) -> None:

@@ -221,15 +221,15 @@ def convert(value: TypedExpression, target: SqlType, at: Span) -> TypedExpressio
 
 def _converted_inside(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression | None:
     if isinstance(value, TypedArray) and isinstance(target, Array):
-        return TypedArray(target, tuple(convert(i, target.element, at) for i in value.items), value.whole)
+        return TypedArray(target, tuple(convert(i, target.element, at) for i in value.items), value.strict)
     if isinstance(value, TypedMap) and isinstance(target, Map):
         entries = ((convert(k, target.key, at), convert(v, target.value, at)) for k, v in value.entries)
-        return TypedMap(target, tuple(entries), value.whole)
+        return TypedMap(target, tuple(entries), value.strict)
     if isinstance(value, TypedStruct) and isinstance(target, Struct):
         values_by_name = dict(zip(struct_names(value), value.values, strict=True))
         null = Constant(None, None)
         values = tuple(convert(values_by_name.get(f.name, null), f.type, at) for f in target.fields)
-        return TypedStruct(target, values, value.whole)
+        return TypedStruct(target, values, value.strict)
     return None
 
 

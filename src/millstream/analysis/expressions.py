@@ -406,7 +406,7 @@ def _(expression: tree.ArrayOf, inside: _ExpressionContext) -> typed.TypedExpres
     if not expression.items:
         raise _empty("ARRAY", "ARRAY[1]", expression.span)
     element, items = _agreeing(expression.items, inside, expression.span, "an ARRAY", "elements")
-    return typed.TypedArray(Array(element), items, _fails_whole(inside))
+    return typed.TypedArray(Array(element), items, _is_strict(inside))
 
 
 @_type_node.register
@@ -415,10 +415,10 @@ def _(expression: tree.MapOf, inside: _ExpressionContext) -> typed.TypedExpressi
         raise _empty("MAP", "MAP('a' := 1)", expression.span)
     key, keys = _agreeing([k for k, _ in expression.entries], inside, expression.span, "a MAP", "keys")
     value, values = _agreeing([v for _, v in expression.entries], inside, expression.span, "a MAP", "values")
-    return typed.TypedMap(Map(key, value), tuple(zip(keys, values, strict=True)), _fails_whole(inside))
+    return typed.TypedMap(Map(key, value), tuple(zip(keys, values, strict=True)), _is_strict(inside))
 
 
-def _fails_whole(inside: _ExpressionContext) -> bool:
+def _is_strict(inside: _ExpressionContext) -> bool:
     """True if a failing element makes the whole constructor fail."""
     return not is_on(inside.scope.settings, "ksql.nested.error.set.null")
 
@@ -448,7 +448,7 @@ def _(expression: tree.StructOf, inside: _ExpressionContext) -> typed.TypedExpre
         if any(f.name == name for f in fields):
             raise StatementError(f"field {identifier(name)} is repeated", item.span)
         fields.append(Field(name, value.type))
-    return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _fails_whole(inside))
+    return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _is_strict(inside))
 
 
 def _operand(expression: tree.Expression, inside: _ExpressionContext) -> Operand:

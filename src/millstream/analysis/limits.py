@@ -76,8 +76,8 @@ def _extent(type: SqlType, types: Mapping[str, SqlType], extents: dict[str, Type
     return extents[type.name]
 
 
-def _check(where: str, count: int, what: str, at: Span, settings: Mapping[str, str]) -> None:
-    most = int(settings[PREFIX + what])
+def _check(where: str, count: int, items: str, at: Span, settings: Mapping[str, str]) -> None:
+    most = int(settings[PREFIX + items])
     if count > most:
-        hint = f"{PREFIX}{what} is the limit: larger statements take minutes to plan, or their rows"
-        raise StatementError(f"{where} has {count} {what}, and may have {most}", at, hint)
+        hint = f"{PREFIX}{items} is the limit: larger statements take minutes to plan, or their rows"
+        raise StatementError(f"{where} has {count} {items}, and may have {most}", at, hint)

@@ -103,14 +103,14 @@ def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
     existing = facts.topics.get(name)
     if existing is None:
         return
-    for what, actual in (("PARTITIONS", existing.partitions), ("REPLICAS", existing.replicas)):
-        number = p.number(what)
+    for setting, actual in (("PARTITIONS", existing.partitions), ("REPLICAS", existing.replicas)):
+        number = p.number(setting)
         if number is not None and number != actual:
             raise StatementError(
-                f"A Kafka topic with the name '{name}' already exists, with different {what.lower()}: "
+                f"A Kafka topic with the name '{name}' already exists, with different {setting.lower()}: "
                 f"{actual}, not {number}",
-                p.place(what),
-                f"leave {what} out, or choose another topic",
+                p.place(setting),
+                f"leave {setting} out, or choose another topic",
             )
 
 

@@ -102,15 +102,15 @@ class Output:
         if self.on_terminal:
             self.console.print(RichText(text, "dim"))
 
-    def trouble(self, what: ErrorReport) -> None:
+    def trouble(self, report: ErrorReport) -> None:
         """Show an error."""
-        self.spool(what.text)
-        shown = RichText(what.text)
+        self.spool(report.text)
+        shown = RichText(report.text)
         shown.stylize("bold red", 0, len("error:"))
-        if what.caret:
-            shown.highlight_words([what.caret.strip()], "bold red")
-        if what.hint:
-            shown.stylize("yellow", len(what.text) - len(f"hint: {what.hint}"))
+        if report.caret:
+            shown.highlight_words([report.caret.strip()], "bold red")
+        if report.hint:
+            shown.stylize("yellow", len(report.text) - len(f"hint: {report.hint}"))
         self.errors.print(shown, soft_wrap=True)
 
     def rows(self, answer: RowStream, live: bool, all_of_them: bool) -> None:

@@ -40,9 +40,9 @@ def answer(statement: tree.Statement, context: StatementContext, engine: EngineC
 @answer.register
 def _(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
     catalog, text = engine.state.catalog, context.text
-    match statement.what:
+    match statement.listing:
         case Listing.STREAMS | Listing.TABLES:
-            return _sources(RelationKind[statement.what.value[:-1]], statement.extended, context, engine)
+            return _sources(RelationKind[statement.listing.value[:-1]], statement.extended, context, engine)
         case Listing.TOPICS:
             return _topics(statement, context, engine)
         case Listing.QUERIES:
@@ -57,7 +57,7 @@ def _(statement: tree.Show, context: StatementContext, engine: EngineContext) ->
             return listings.indexes(text, catalog, engine.tables.has_index)
         case Listing.VARIABLES:
             return listings.variables(text, context.session.written_variables)
-    raise NotImplementedError(statement.what)
+    raise NotImplementedError(statement.listing)
 
 
 def _sources(kind: RelationKind, extended: bool, context: StatementContext, engine: EngineContext) -> Entity:

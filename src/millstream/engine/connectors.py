@@ -35,7 +35,7 @@ Readable = Callable[[Source], bool]
 def is_about_connectors(statement: tree.Statement) -> bool:
     """True if Kafka Connect executes the statement."""
     if isinstance(statement, tree.Show):
-        return statement.what in LISTINGS or statement.what is PLUGINS
+        return statement.listing in LISTINGS or statement.listing is PLUGINS
     return isinstance(statement, tree.CreateConnector | tree.DropConnector | tree.DescribeConnector)
 
 
@@ -222,6 +222,6 @@ def _status(name: str, client: ConnectClient, info: Entity) -> Entity:
 
 @_answer.register
 def _(statement: tree.Show, context: ConnectorContext) -> Entity:
-    if statement.what is PLUGINS:
+    if statement.listing is PLUGINS:
         return entities.plugins(context.text, context.client.plugins())
-    return entities.listing(context.text, context.client.connectors(), LISTINGS[statement.what])
+    return entities.listing(context.text, context.client.connectors(), LISTINGS[statement.listing])

@@ -171,34 +171,34 @@ class KafkaClient:
         """The offset after the last record of each partition. Raises KafkaException if the topic does not exist."""
         return {partition: end for partition, (_, end) in self.bounds(topic).items()}
 
-    def ends_now(self, topic: str, known: float = 0.0) -> Offsets:
+    def ends_now(self, topic: str, max_age: float = 0.0) -> Offsets:
         """Like `ends`, over the existing connection, in a few milliseconds. Raises KafkaException.
 
-        A partition that was added in the last `known` seconds may be missing: then the topic's partitions are not asked
-        for each time. A topic that was just created may have no leaders yet; the request is repeated then.
+        A partition that was added in the last `max_age` seconds may be missing, since the list of partitions is cached
+        so long. A topic that was just created may have no leaders yet; the request is repeated then.
         """
         deadline = time.monotonic() + SETTLE
         while True:
             try:
-                return self._ends_now(topic, known)
+                return self._ends_now(topic, max_age)
             except KafkaException as failure:
                 # The cached list of partitions may be outdated: try once more without it.
-                was_cached = self._partitions.pop(topic, None) is not None and known > 0
+                was_cached = self._partitions.pop(topic, None) is not None and max_age > 0
                 if not was_cached:
                     if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
                         raise
                     time.sleep(0.05)
 
-    def _ends_now(self, topic: str, known: float) -> Offsets:
+    def _ends_now(self, topic: str, max_age: float) -> Offsets:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        request = {TopicPartition(topic, p): latest for p in self._partitions_of(topic, known)}
+        request = {TopicPartition(topic, p): latest for p in self._partitions_of(topic, max_age)}
         # The end for consumers of committed records, since our readers do not read further.
         ends = self._listed(request, IsolationLevel.READ_COMMITTED)
         return {place.partition: end.offset for place, end in ends.items()}
 
-    def _partitions_of(self, topic: str, known: float) -> tuple[int, ...]:
+    def _partitions_of(self, topic: str, max_age: float) -> tuple[int, ...]:
         now, (read_at, partitions) = time.monotonic(), self._partitions.get(topic, (0.0, ()))
-        if not partitions or now - read_at >= known:
+        if not partitions or now - read_at >= max_age:
             partitions = tuple(p.id for p in self._described(topic).partitions)
             self._partitions[topic] = now, partitions
         return partitions

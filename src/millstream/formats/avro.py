@@ -148,7 +148,7 @@ def _names(columns: Sequence[Column]) -> Iterator[str]:
 # ---------------------------------------------------------------- a schema to columns
 
 
-def whole(schema: SchemaText, message: str = "") -> SqlType | None:
+def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
     """The SQL type of a schema; None if SQL has none. Names keep their case.
 
     Raises ValueError if the text is not an Avro schema.

@@ -205,7 +205,7 @@ def _nested(type: SqlType) -> bool:
 # ---------------------------------------------------------------- a schema to columns
 
 
-def whole(schema: SchemaText, message: str = "") -> SqlType | None:
+def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
     """The STRUCT of a message of the file; None if there is no such message. Raises ValueError."""
     descriptor = protofile.message(schema, message)
     return _struct(descriptor, ()) if descriptor else None

@@ -26,7 +26,7 @@ REPLICAS = "ksql.migrations.topic.replicas"
 USER, PASSWORD = "ksql.auth.basic.username", "ksql.auth.basic.password"
 AUTHORITY = "ssl.ca.location"
 DEFAULTS = {STREAM: "MIGRATION_EVENTS", TABLE: "MIGRATION_SCHEMA_VERSIONS", REPLICAS: "1"}
-KNOWN = (URL, *DEFAULTS, STREAM_TOPIC, TABLE_TOPIC, USER, PASSWORD, AUTHORITY)
+PROPERTIES = (URL, *DEFAULTS, STREAM_TOPIC, TABLE_TOPIC, USER, PASSWORD, AUTHORITY)
 _NEW = """\
 {url}={server}
 # ksql.auth.basic.username=
@@ -64,7 +64,7 @@ class MigrationConfig:
     @property
     def unknown(self) -> list[str]:
         """The names of properties that are not known, and so have no effect."""
-        return [name for name in self.properties if name not in KNOWN]
+        return [name for name in self.properties if name not in PROPERTIES]
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,9 +242,9 @@ def _windowed_move(at: Span) -> StatementError:
     )
 
 
-def _free_name(taken: Sequence[str]) -> str:
+def _free_name(used_names: Sequence[str]) -> str:
     name, n = "ROWKEY", 0
-    while name in taken:
+    while name in used_names:
         n += 1
         name = f"ROWKEY_{n}"
     return name

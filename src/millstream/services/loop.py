@@ -162,8 +162,8 @@ def no_resource() -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def attempt(what: str, call: Callable[[], T], query: str = "") -> T | Exception:
-    """The result of a call, or its exception, logged as `what`: for one of many calls that must not stop the others.
+def attempt(action: str, call: Callable[[], T], query: str = "") -> T | Exception:
+    """The result of a call, or its exception, logged as `action`: for one of many calls that must not stop the others.
 
     `query` is the id of the query that the call is for, "" if none.
     """
@@ -171,7 +171,7 @@ def attempt(what: str, call: Callable[[], T], query: str = "") -> T | Exception:
         return call()
     except Exception as error:
         # The boundary of one of several independent calls: whatever it raises is logged and returned.
-        LOG.error("%s failed", what, exc_info=error, extra={"query": query} if query else None)
+        LOG.error("%s failed", action, exc_info=error, extra={"query": query} if query else None)
         return error
 
 

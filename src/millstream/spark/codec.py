@@ -91,9 +91,9 @@ def keep_timed(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     return frame.where(report(EXPRESSION, error, f"{query}.source", "value", topic, None))
 
 
-def error_if(condition: str, why: str) -> SparkSql:
-    """Spark SQL of the error that `report` reads: `why` where the condition is true, else null."""
-    return SparkSql(f"if({condition}, {quoted(why)}, null)")
+def error_if(condition: str, reason: str) -> SparkSql:
+    """Spark SQL of the error that `report` reads: `reason` where the condition is true, else null."""
+    return SparkSql(f"if({condition}, {quoted(reason)}, null)")
 
 
 def report(kind: int, error: str, label: str, target: str, topic: str, record: str | None) -> SparkSql:

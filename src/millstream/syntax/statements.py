@@ -81,10 +81,10 @@ def _kind(c: Cursor) -> tree.SourceKind:
     return next((kind for word, kind in _KINDS.items() if c.accept(word)), None) or c.fail()
 
 
-def _as_written(c: Cursor, what: str) -> str:
+def _as_written(c: Cursor, description: str) -> str:
     """The name of something outside, such as a topic, unquoted or as a string: an unquoted one keeps its case."""
     if not c.token.is_name:
-        return c.string(what)
+        return c.string(description)
     token = c.take()
     return token.value if token.text[0] in _QUOTES else token.text
 

@@ -111,6 +111,6 @@ def _is_operand(token: Token | None) -> bool:
     return token is not None and (token.is_name or token.kind in _OPERANDS or token.key in (")", "]"))
 
 
-def _refused(variable: Token, value: str, why: str) -> SqlSyntaxError:
-    fact = f"the value {value!r} of variable {variable.value} is not allowed here: {why}"
+def _refused(variable: Token, value: str, reason: str) -> SqlSyntaxError:
+    fact = f"the value {value!r} of variable {variable.value} is not allowed here: {reason}"
     return SqlSyntaxError(fact, variable.span, "a string keeps its quotes: DEFINE name = '''text''';")
