@@ -162,7 +162,7 @@ def _figures(what: str, figures: list[tuple[float, float]], serves: float, cpu_s
 
 
 def _pushed(bootstrap: str, ask: StatementClient, text: str) -> None:
-    """Ask for rows, and return when the first one is there."""
+    """Send a query, and return when its first row has arrived."""
     body = {"sql": text, "properties": EARLIEST}
     accept = {"Accept": "application/vnd.ksqlapi.delimited.v1"}
     with httpx.stream("POST", f"{ask.url}/query-stream", json=body, headers=accept, timeout=PATIENCE) as answer:

@@ -55,8 +55,8 @@ def main() -> None:
 
 def pairs(session: SparkSession, spec: str) -> None:
     """Measure reading and writing, each by the codec and by Spark."""
-    texts = kept(session, f"cast({TEXT} as binary) as b")
-    rows = kept(session, f"{ROW} as r")
+    texts = cached_frame(session, f"cast({TEXT} as binary) as b")
+    rows = cached_frame(session, f"{ROW} as r")
     compare(
         "read",
         lambda: texts.select(F.expr(f"{codec.decode('b', spec)} as d")).select("d.value"),
@@ -73,7 +73,7 @@ def against_json(session: SparkSession, json_spec: str, format: str) -> None:
     """Measure reading and writing in a format with schemas, against the same rows in JSON."""
     physical = PhysicalSchema(registry.schemas().url, "bench-value", SchemaText("", ""))
     spec = codec.spec(with_changed_schema(Serde(format, schema=physical), COLUMNS, "BENCH", "VALUE"), COLUMNS)
-    rows = kept(session, f"{ROW} as r")
+    rows = cached_frame(session, f"{ROW} as r")
 
     def written(by: str) -> DataFrame:
         return rows.select(F.expr(f"{codec.encode('r', by)} as e")).select("e.bytes")
@@ -90,7 +90,7 @@ def against_json(session: SparkSession, json_spec: str, format: str) -> None:
     session.catalog.clearCache()
 
 
-def kept(session: SparkSession, text: str) -> DataFrame:
+def cached_frame(session: SparkSession, text: str) -> DataFrame:
     """A frame of one column in memory, one partition."""
     frame = session.range(0, ROWS, 1, 1).selectExpr(text).cache()
     frame.count()
@@ -99,8 +99,11 @@ def kept(session: SparkSession, text: str) -> DataFrame:
 
 def compare(what: str, ours: Callable[[], DataFrame], theirs: Callable[[], DataFrame]) -> None:
     """Print both rates and their ratio."""
-    mine, others = rate(ours()), rate(theirs())
-    print(json.dumps({"what": what, "codec": mine, "other": others, "ratio": round(mine / others, 2)}), flush=True)
+    our_rate, their_rate = rate(ours()), rate(theirs())
+    print(
+        json.dumps({"what": what, "codec": our_rate, "other": their_rate, "ratio": round(our_rate / their_rate, 2)}),
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

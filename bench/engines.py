@@ -76,7 +76,7 @@ class EngineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EngineRun:
-    """An engine at work: its process, whose life and resources are watched."""
+    """A running engine: its process, whose exit and resource usage are watched."""
 
     process: subprocess.Popen[bytes]
 

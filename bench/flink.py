@@ -23,7 +23,7 @@ WORKLOADS = Path(__file__).with_name("flink_sql")
 LIBRARIES = "/deps/lib/"
 # The packages of java.base that Flink's own start script opens, as far as its SQL needs them.
 OPENED = ("lang", "net", "io", "nio", "text", "time", "util", "util.concurrent")
-# Checkpoints as often as millstream ends its batches. A topic that falls silent holds no other back.
+# Checkpoints as often as millstream ends its batches. An idle topic does not hold back the watermark.
 SETTINGS: Mapping[str, str] = {
     "execution.target": "local",
     "parallelism.default": str(PARTITIONS),

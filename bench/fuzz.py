@@ -1,8 +1,8 @@
 """Hostile bytes for every format: `python -m bench.fuzz --minutes 5 [FORMAT …]`; see docs/testing.md.
 
-Valid records are bent, cut, spliced and made up, and read and written again as a query does it. Each must come to a
-row or to a reason in words. A reason that is the name of an exception, a batch that takes too long, or memory that is
-still held afterwards are findings: they are printed with their bytes, and the exit code is 1.
+Valid records are mutated, truncated and spliced, or random bytes are generated; they are decoded and encoded as in a
+query. The result of each must be a row or an error message. A message that is the name of an exception, a batch that
+takes too long, and memory that is not freed are findings: they are printed with their bytes, and the exit code is 1.
 """
 
 import argparse
@@ -40,13 +40,13 @@ BATCH = 4000
 SLOW = 30.0
 LONGEST_REASON = 5000
 GROWTH = 48 << 20
-# A reason in our words never begins with the name of a class.
+# The codec's own error messages never begin with the name of a class.
 UNFORESEEN = r"^[a-z]+(\.[A-Za-z_$]+)+(Exception|Error)"
 
 
 @dataclass
 class Tally:
-    """What became of one format's records."""
+    """The outcomes of one format's records."""
 
     format: str
     records: int = 0
@@ -94,12 +94,12 @@ def arguments() -> argparse.Namespace:
 
 def attack(session: SparkSession, format: str, seconds: float, chance: random.Random) -> Tally:
     """Batch after batch, over every way to read the format."""
-    tally, known = Tally(format), targets(session, format, chance)
-    strike(session, known[0], chance, tally)  # the first batch makes what stays: code, readers, caches
-    before, end = held(session), time.monotonic() + seconds
+    tally, all_targets = Tally(format), targets(session, format, chance)
+    strike(session, all_targets[0], chance, tally)  # the first batch loads code, readers and caches, which remain
+    before, end = used_heap(session), time.monotonic() + seconds
     while time.monotonic() < end:
-        strike(session, chance.choice(known), chance, tally)
-    tally.grown = held(session) - before
+        strike(session, chance.choice(all_targets), chance, tally)
+    tally.grown = used_heap(session) - before
     if tally.grown > GROWTH:
         tally.findings.append(f"{tally.grown >> 20} MB more are held than before")
     return tally
@@ -136,18 +136,18 @@ def fault(data: bytes, reason: str) -> Iterator[str]:
 
 def slow(session: SparkSession, target: Target, batch: list[bytes]) -> Iterator[str]:
     """Which records of a batch that took too long did so."""
-    one = OneRecord(session, target.spec, target.columns)
+    record = OneRecord(session, target.spec, target.columns)
     yield f"a batch took longer than {SLOW} s"
     for data in batch:
         start = time.monotonic()
         with contextlib.suppress(UnreadableRecord):
-            one.decode(data)
+            record.decode(data)
         if time.monotonic() - start > 1:
             yield f"{time.monotonic() - start:.1f} s for {len(data)} bytes {base64.b64encode(data[:3000]).decode()}"
 
 
-def held(session: SparkSession) -> int:
-    """How many bytes the JVM holds after a collection."""
+def used_heap(session: SparkSession) -> int:
+    """The bytes of the JVM's heap that are in use after garbage collections."""
     runtime: Any = jvm.machine(session).java.lang.Runtime.getRuntime()
     for _ in range(3):
         runtime.gc()
@@ -162,10 +162,10 @@ def targets(session: SparkSession, format: str, chance: random.Random) -> list[T
     """Every way to read the format: one column of each type bare and wrapped, and all of them in one record."""
     single = [(c,) for c in columns(*hostile.SCALARS, *hostile.NESTED)]
     result = []
-    for held in (columns(*hostile.SCALARS), columns(*hostile.SCALARS, *hostile.NESTED), *single):
-        for wrap in (None, False) if len(held) == 1 and FORMATS[format].unwraps else (None,):
-            if FORMATS[format].refusal("VALUE", held) is None:
-                result.append(target(session, format, held, wrap, chance))
+    for fields in (columns(*hostile.SCALARS), columns(*hostile.SCALARS, *hostile.NESTED), *single):
+        for wrap in (None, False) if len(fields) == 1 and FORMATS[format].unwraps else (None,):
+            if FORMATS[format].refusal("VALUE", fields) is None:
+                result.append(target(session, format, fields, wrap, chance))
     return result
 
 
@@ -175,22 +175,22 @@ def columns(*types: SqlType) -> tuple[Column, ...]:
 
 
 def target(
-    session: SparkSession, format: str, held: tuple[Column, ...], wrap: bool | None, chance: random.Random
+    session: SparkSession, format: str, fields: tuple[Column, ...], wrap: bool | None, chance: random.Random
 ) -> Target:
     """A spec with a registry that knows its own schema and those of other writers, and records that are valid."""
-    known = registry.schemas()
+    schemas = registry.schemas()
     serde, heads = Serde(format, wrap), [b""]
     if format in TRANSLATORS:
         kind = TRANSLATORS[format].kind
         serde = with_changed_schema(
-            Serde(format, wrap, (), PhysicalSchema(known.url, "own", SchemaText(kind, ""))), held, "S", "VALUE"
+            Serde(format, wrap, (), PhysicalSchema(schemas.url, "own", SchemaText(kind, ""))), fields, "S", "VALUE"
         )
         others = {"AVRO": hostile.AVRO, "JSON": hostile.JSON, "PROTOBUF": hostile.PROTO}[kind]
-        ids = [known.register(f"other{i}", SchemaText(kind, text)) for i, text in enumerate(others)]
+        ids = [schemas.register(f"other{i}", SchemaText(kind, text)) for i, text in enumerate(others)]
         heads = [b"\0" + id.to_bytes(4, "big") for id in (*ids, 99, 2**31)] + [b"\1\0\0\0\1", b"\0\0"]
-    one = OneRecord(session, codec.spec(serde, held), held)
-    encoded = one.encode_all([hostile.row(held, chance) for _ in range(60)])
-    return Target(codec.spec(serde, held), held, [b for b in encoded if isinstance(b, bytes)], heads, len(heads[0]))
+    record = OneRecord(session, codec.spec(serde, fields), fields)
+    encoded = record.encode_all([hostile.row(fields, chance) for _ in range(60)])
+    return Target(codec.spec(serde, fields), fields, [b for b in encoded if isinstance(b, bytes)], heads, len(heads[0]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a fuzz run begins with: rows of every type, schemas of other writers, and ways to bend a record."""
+"""The inputs of a fuzz run: rows of every type, schemas of other writers, and mutations of a record."""
 
 import json
 import random
@@ -68,7 +68,7 @@ PROTO = (
     enum E { A = 0; B = 5; } }""",
 )
 JSON = ('{"type":"object"}', '{"type":"array"}')
-# What numbers, lengths and nesting look like that somebody means ill by.
+# Malicious numbers, lengths and nesting.
 _TOKENS = (
     b"1e999999999",
     b"1e-999999999",
@@ -145,7 +145,7 @@ def bent(seeds: Sequence[bytes], heads: Sequence[bytes], behind: int, chance: ra
     if chance.random() < 0.1:
         return chance.choice(heads) + chance.randbytes(chance.randrange(200))
     seed = chance.choice(seeds)
-    # Each new schema id would cost a request to the registry: those that are bent are among the heads.
+    # Schema ids are not mutated, since each new one would cost a request to the registry; some heads have invalid ids.
     head, data = seed[:behind], bytearray(seed[behind:])
     for _ in range(chance.randrange(5)):
         chance.choice(_BENDS)(data, chance)

@@ -1,4 +1,4 @@
-"""Idleness: what many queries cost that have nothing to do, and how soon each answers when it has."""
+"""The cost of many idle queries, and the time in which each then writes the output of a record."""
 
 import os
 import time

@@ -44,7 +44,7 @@ def latency(bootstrap: str, workload: str, rate: int, seconds: int, engine: Engi
             _wait(tail, len(sent))
         finally:
             tail.stop()
-    return _summary(engine.name, workload, rate, sent, tail.seen)
+    return _summary(engine.name, workload, rate, sent, tail.arrivals)
 
 
 class Tail(threading.Thread):
@@ -52,7 +52,7 @@ class Tail(threading.Thread):
 
     def __init__(self, topics: BenchTopics) -> None:
         super().__init__(daemon=True)
-        self.seen: list[tuple[bytes, float]] = []
+        self.arrivals: list[tuple[bytes, float]] = []
         self._stopped = threading.Event()
         self._consumer = reader(topics.bootstrap, **{"fetch.wait.max.ms": 1000, "fetch.min.bytes": 1})
         self._consumer.assign([TopicPartition(topics.sink, p, 0) for p in range(PARTITIONS)])
@@ -63,7 +63,7 @@ class Tail(threading.Thread):
         while not self._stopped.is_set():
             message = self._consumer.poll(0.2)
             if message and not message.error():
-                self.seen.append((message_key(message.key()), time.time()))
+                self.arrivals.append((message_key(message.key()), time.time()))
 
     def stop(self) -> None:
         """End the thread and its consumer."""
@@ -73,13 +73,13 @@ class Tail(threading.Thread):
 
     def measured(self) -> int:
         """How many records of the measurement, not of the warm-up, were seen."""
-        return sum(key != WARM for key, _ in self.seen)
+        return sum(key != WARM for key, _ in self.arrivals)
 
 
 def _warm(topics: BenchTopics, tail: Tail, running: EngineRun, rate: int, pairs: bool) -> None:
     """Send until the engine answers, then at the measured rate for a while."""
     producer, deadline = _producer(topics), time.monotonic() + 120
-    while not tail.seen:
+    while not tail.arrivals:
         if time.monotonic() > deadline or not running.alive():
             raise RuntimeError("the engine does not answer")
         _put(producer, topics, WARM, 1, pairs)
@@ -107,7 +107,7 @@ def _send(topics: BenchTopics, rate: int, seconds: int, pairs: bool) -> list[tup
 
 
 def _put(producer: Producer, topics: BenchTopics, key: bytes, number: int, pairs: bool) -> None:
-    """A record, and where records go in pairs the one of the other side that it meets."""
+    """A record; for a join, also the record of the other side that it is joined with."""
     producer.produce(topics.source, key=key, value=f'{{"A":{number},"B":"x"}}')
     if pairs:
         producer.produce(topics.other, key=key, value=f'{{"C":{number - 1}}}')

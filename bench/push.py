@@ -110,7 +110,7 @@ class Subscriber(asyncio.Protocol):
         return self._rest.decode(errors="replace")
 
     def close(self) -> None:
-        """Leave."""
+        """Close the connection."""
         if self.transport is not None:
             self.transport.abort()
 

@@ -104,7 +104,7 @@ class TimedClient:
 
 
 def fill_joined(bootstrap: str, rows: int) -> None:
-    """Put rows into the two topics of the join; each row of one side meets one of the other."""
+    """Put rows into the two topics of the join; each row of one side is joined with one of the other."""
     create(bootstrap, ["left", "right"])
     producer = bulk_producer(bootstrap)
     for i in range(rows):
@@ -116,7 +116,7 @@ def fill_joined(bootstrap: str, rows: int) -> None:
 
 
 def fresh(bootstrap: str, client: TimedClient, records: int) -> Freshness:
-    """Produce records one by one, and ask for each until it is there."""
+    """Produce records one by one, and query each until the answer has it."""
     producer, times = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0}), list[float]()
     for i in range(records):
         mark = f"fresh{i}"

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ign
 PARTITIONS = 2
 # The default number of partitions.
 KEYS = 1000
-# What is answered about a topic that was just created.
+# The errors of a request about a topic that was just created.
 NEW_TOPIC = (
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -26,7 +26,7 @@ APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 
 @dataclass(frozen=True, slots=True)
 class BenchTopics:
-    """The topics of one measurement: records come in, answers go out, `other` is the right side of a join."""
+    """The topics of one measurement: the input, the sink, and `other`, the right side of a join."""
 
     bootstrap: str
     source: str
@@ -76,7 +76,7 @@ def fill(topics: BenchTopics, records: int, keys: int) -> None:
 
 
 def fill_both(topics: BenchTopics, records: int, keys: int) -> None:
-    """Put half the backlog into each input: a record meets the one of its number on the other side, 1 ms away."""
+    """Put half the backlog into each input: a record is joined with the one of its number, which is 1 ms away."""
     producer, at = bulk_producer(topics.bootstrap), started()
     for i in range(records // 2):
         produce(producer, topics.source, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at + i)
@@ -120,14 +120,14 @@ def wait_for_committed(
 ) -> tuple[int, float]:
     """Wait until `expected` records of the sink are committed; returns their number, and the time (epoch s)."""
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
-    deadline, ended, seen = time.monotonic() + patience, time.time(), 0
-    while seen < expected and time.monotonic() < deadline and alive():
+    deadline, ended, committed_records = time.monotonic() + patience, time.time(), 0
+    while committed_records < expected and time.monotonic() < deadline and alive():
         ends, committed = (_end_offsets(admin, topics.sink, level) for level in IsolationLevel)
         ended = time.time()
         # Markers of transactions have offsets too: only a reader knows how many records there are.
-        seen = count(topics) if ends == committed and sum(ends) > expected else seen
+        committed_records = count(topics) if ends == committed and sum(ends) > expected else committed_records
         time.sleep(0.02)
-    return seen, ended
+    return committed_records, ended
 
 
 def _end_offsets(admin: AdminClient, topic: str, level: IsolationLevel) -> list[int]:
@@ -165,26 +165,26 @@ def first_append(topics: BenchTopics) -> float:
 
 def wait_for_records(topics: BenchTopics, expected: int, patience: float, alive: Callable[[], bool]) -> int:
     """Wait for `expected` records in the sink; returns their number then, or when no more arrive."""
-    consumer, seen, moved = reader(topics.bootstrap), 0, time.monotonic()
+    consumer, records, moved = reader(topics.bootstrap), 0, time.monotonic()
     try:
-        while seen < expected and time.monotonic() - moved < patience and alive():
-            number = _records(consumer, topics.sink, seen)
-            if number != seen:
-                seen, moved = number, time.monotonic()
+        while records < expected and time.monotonic() - moved < patience and alive():
+            number = _records(consumer, topics.sink, records)
+            if number != records:
+                records, moved = number, time.monotonic()
             time.sleep(0.05)
     finally:
         consumer.close()
-    return seen
+    return records
 
 
-def _records(consumer: Consumer, topic: str, known: int) -> int:
-    """The number of records in the topic; `known` while a new topic has no leader, or is unknown."""
+def _records(consumer: Consumer, topic: str, last_count: int) -> int:
+    """The number of records in the topic; `last_count` while a new topic has no leader, or is unknown."""
     try:
         return sum(consumer.get_watermark_offsets(TopicPartition(topic, p))[1] for p in range(PARTITIONS))
     except KafkaException as failure:
         if failure.args[0].code() not in NEW_TOPIC:
             raise
-        return known
+        return last_count
 
 
 def appended_between(topics: BenchTopics) -> float:

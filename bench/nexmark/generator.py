@@ -15,9 +15,9 @@ SEED = 42
 EVENTS_A_ROUND, PERSONS, AUCTIONS = 50, 1, 3
 FIRST_PERSON = FIRST_AUCTION = 1000
 FIRST_CATEGORY, CATEGORIES = 10, 5
-# How many of the latest persons bid and sell, and of the latest auctions are bid for.
+# How many of the latest persons bid and sell, and for how many of the latest auctions bids are made.
 ACTIVE_PERSONS, AUCTIONS_IN_FLIGHT = 1000, 100
-# One of so many is not of the hot one.
+# One event of so many has another id than the hot one.
 HOT_AUCTION, HOT_BIDDER, HOT_SELLER, HOT_CHANNEL = 2, 4, 4, 2
 # The hot auction and seller are the first, the hot bidder the second, of every hundred.
 HOT_EVERY = 100

@@ -12,7 +12,7 @@ from confluent_kafka import Message, TopicPartition
 from bench.topics import PARTITIONS, raw, reader
 
 EXAMPLES = 3
-# The columns that say when what a row is about took place, or began.
+# The columns with the time of a row's event, or with the start of its window.
 TIMES = ("datetime", "bid_datetime", "starts", "starttime")
 HASH_DIGITS = 12
 Row = str

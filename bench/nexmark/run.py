@@ -40,7 +40,7 @@ SIDE_ROWS = 10_000
 # until it is given up as wrong (a batch ends once a minute, and may write).
 FIRST, QUIET, PAUSE, LAST = 240.0, 10.0, 3.0, 80.0
 SINK = "{run}-out"
-# For the producer: the partition that the key's hash says.
+# For the producer: the partition is chosen by the key's hash.
 BY_KEY = -1
 
 
@@ -71,7 +71,7 @@ class NexmarkPass:
 
 @dataclass(frozen=True, slots=True)
 class QueryRun:
-    """A query at work: its engine and the engine's log, and when it was requested, in epoch s; 0 if the log says it."""
+    """A running query: its engine, the engine's log, and the time of the request in epoch s; 0 if the log has it."""
 
     engine: EngineRun
     log: Path
@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> None:
         for number in options.queries:
             passes += measure(query(number), topics, options.events, options.rounds, Path(folder))
     Console(width=200).print(table([query(number) for number in options.queries], passes))
-    raise SystemExit(any(one.wrong for one in passes))
+    raise SystemExit(any(result.wrong for result in passes))
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
@@ -140,32 +140,32 @@ def fill(bootstrap: str, events: int, seed: int) -> NexmarkTopics:
     return topics
 
 
-def measure(one: NexmarkQuery, topics: NexmarkTopics, events: int, rounds: int, folder: Path) -> list[NexmarkPass]:
-    """Run the query on both engines in turns, as JSON lines too; the first pass, Flink's, says what is right."""
+def measure(spec: NexmarkQuery, topics: NexmarkTopics, events: int, rounds: int, folder: Path) -> list[NexmarkPass]:
+    """Run the query on both engines in turns, as JSON lines too; Flink's first result is the expected one."""
     passes: list[NexmarkPass] = []
     expected = Rows()
-    for _ in range(rounds if one.millstream else 0):
+    for _ in range(rounds if spec.millstream else 0):
         for engine in ENGINES:
-            done, result = one_pass(engine, one, topics, events, expected, folder)
+            measured, result = one_pass(engine, spec, topics, events, expected, folder)
             expected = expected or result
-            passes.append(done)
-            print(json.dumps({**dataclasses.asdict(done), "per_second": done.per_second}), flush=True)
+            passes.append(measured)
+            print(json.dumps({**dataclasses.asdict(measured), "per_second": measured.per_second}), flush=True)
     return passes
 
 
 @contextmanager
-def on_flink(one: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
+def on_flink(spec: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
     """The query on Flink, while the block runs."""
-    with Flink(folder).script(topics.named(one.flink)) as running:
+    with Flink(folder).script(topics.named(spec.flink)) as running:
         yield QueryRun(running, folder / "flink.log", 0.0)
 
 
 @contextmanager
-def on_millstream(one: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
+def on_millstream(spec: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
     """The query on a millstream server of its own, while the block runs."""
     with Millstream(folder, service=topics.run).server(topics.bootstrap) as (running, ask):
         requested_at = time.time()
-        ask(topics.named(one.millstream))
+        ask(topics.named(spec.millstream))
         yield QueryRun(running, folder / "server.log", requested_at)
 
 
@@ -173,27 +173,27 @@ ENGINES = {"flink": on_flink, "millstream": on_millstream}
 
 
 def one_pass(
-    engine: str, one: NexmarkQuery, topics: NexmarkTopics, events: int, expected: Rows, folder: Path
+    engine: str, spec: NexmarkQuery, topics: NexmarkTopics, events: int, expected: Rows, folder: Path
 ) -> tuple[NexmarkPass, Rows]:
     """Run one engine over the events into topics of its own; the figures, and the result."""
     topics = dataclasses.replace(topics, run=f"run_{uuid.uuid4().hex[:8]}")
     sink = BenchTopics(topics.bootstrap, "", topics.named(SINK), "")
-    for name in one.topics:
+    for name in spec.topics:
         create(topics.bootstrap, [topics.named(name)], config={**KEEP, **(APPEND_TIME if name == SINK else {})})
     try:
-        with ENGINES[engine](one, topics, folder) as running:
-            written, result = settled(sink, one, expected, generator.end(events), running.engine)
+        with ENGINES[engine](spec, topics, folder) as running:
+            written, result = settled(sink, spec, expected, generator.end(events), running.engine)
             if not (written and running.engine.alive()):
                 raise EngineError(f"{engine} ended, or wrote nothing; its log ends:\n{running.log_text()[-4000:]}")
             started = running.started()
     except EngineError as failure:
-        return NexmarkPass(one.number, engine, events, 0, 0, "", 0.0, 0.0, str(failure)), Rows()
+        return NexmarkPass(spec.number, engine, events, 0, 0, "", 0.0, 0.0, str(failure)), Rows()
     first, last = appends(sink)
     wrong, times = difference(expected, result) if expected else "", (round(last - first, 3), round(last - started, 3))
-    return NexmarkPass(one.number, engine, events, written, result.total(), digest(result), *times, wrong), result
+    return NexmarkPass(spec.number, engine, events, written, result.total(), digest(result), *times, wrong), result
 
 
-def settled(sink: BenchTopics, one: NexmarkQuery, expected: Rows, end: int, running: EngineRun) -> tuple[int, Rows]:
+def settled(sink: BenchTopics, spec: NexmarkQuery, expected: Rows, end: int, running: EngineRun) -> tuple[int, Rows]:
     """How many records the topic has when none has come for a while, and the result that they are.
 
     A result that is not the expected one is read again when more records come, as long as they do. Rows of times from
@@ -206,7 +206,7 @@ def settled(sink: BenchTopics, one: NexmarkQuery, expected: Rows, end: int, runn
         if more == written and patience == LAST:
             break
         if more == written:
-            result, patience = rows(read(sink.bootstrap, sink.sink), one.each, end, one.is_table), LAST
+            result, patience = rows(read(sink.bootstrap, sink.sink), spec.each, end, spec.is_table), LAST
             if not expected or result == expected:
                 break
         else:
@@ -218,21 +218,22 @@ def table(queries: list[NexmarkQuery], passes: list[NexmarkPass]) -> Table:
     """The medians of each query, their ratio, seconds in all, and the hash of the result that both have."""
     rates, times = ([f"{engine}, {unit}" for engine in ENGINES] for unit in ("events/s", "s in all"))
     drawn = Table("query", *rates, "ratio", *times, "rows", "result", "remarks")
-    for one in queries:
-        done = [each for each in passes if each.query == one.number]
-        figures = _figures(done) if done else ["", "", "", "", "", "", "not run"]
-        drawn.add_row(f"{one.number} {one.title}", *figures, _remarks(one))
+    for spec in queries:
+        measured = [each for each in passes if each.query == spec.number]
+        figures = _figures(measured) if measured else ["", "", "", "", "", "", "not run"]
+        drawn.add_row(f"{spec.number} {spec.title}", *figures, _remarks(spec))
     return drawn
 
 
-def _figures(done: list[NexmarkPass]) -> list[str]:
-    each = [[one for one in done if one.engine == engine] for engine in ENGINES]
-    rates = [round(median(one.per_second for one in passes)) for passes in each]
-    times = [median(one.in_all for one in passes) for passes in each]
-    result = "WRONG" if any(one.wrong for one in done) else done[0].hash
+def _figures(query_passes: list[NexmarkPass]) -> list[str]:
+    by_engine = [[measured for measured in query_passes if measured.engine == engine] for engine in ENGINES]
+    rates = [round(median(measured.per_second for measured in passes)) for passes in by_engine]
+    times = [median(measured.in_all for measured in passes) for passes in by_engine]
+    result = "WRONG" if any(measured.wrong for measured in query_passes) else query_passes[0].hash
     ratio = f"{rates[1] / rates[0]:.2f}" if rates[0] else ""
-    return [*[f"{rate:,}" for rate in rates], ratio, *[f"{s:.1f}" for s in times], f"{done[0].result:,}", result]
+    count = f"{query_passes[0].result:,}"
+    return [*[f"{rate:,}" for rate in rates], ratio, *[f"{s:.1f}" for s in times], count, result]
 
 
-def _remarks(one: NexmarkQuery) -> str:
-    return f"missing: {one.missing}" if one.missing else f"rewritten: {one.rewritten}" if one.rewritten else ""
+def _remarks(spec: NexmarkQuery) -> str:
+    return f"missing: {spec.missing}" if spec.missing else f"rewritten: {spec.rewritten}" if spec.rewritten else ""

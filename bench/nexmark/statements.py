@@ -1,4 +1,4 @@
-"""The statements of each query, from the files in millstream/ and flink/, and what their first lines say about them.
+"""The statements of each query, from the files in millstream/ and flink/, and the remarks in their first lines.
 
 The first lines of a query in millstream/ are comments:
     -- title: what the query is called

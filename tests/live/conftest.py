@@ -9,6 +9,7 @@ import pytest
 from millstream.services.broker import BrokerProcess
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient
+from support.restarted_server import RestartedServer
 
 Begin = Callable[..., EngineProcess]
 LOG_FOLDER = pytest.StashKey[Path]()
@@ -52,3 +53,21 @@ def begin(
     yield start
     for process in processes:
         process.kill()
+
+
+@pytest.fixture(scope="module")
+def successive_servers(start_server: Callable[[], EngineProcess]) -> Iterator[RestartedServer]:
+    """The server of all tests of a module, which start it again; the module's fixture `start_server` starts it.
+
+    At the end it stops in an orderly way.
+    """
+    running = RestartedServer(start_server)
+    yield running
+    running.now.close()
+
+
+@pytest.fixture
+def restarted(successive_servers: RestartedServer) -> Iterator[RestartedServer]:
+    """The server that a test starts again; queries and sources end with the test."""
+    yield successive_servers
+    successive_servers.now.clear()

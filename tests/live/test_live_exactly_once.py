@@ -29,54 +29,47 @@ def start(begin: Begin, name: str) -> EngineProcess:
 
 
 @pytest.fixture(scope="module")
-def restarted(begin: Begin) -> Iterator[RestartedServer]:
-    """The server of all tests, which start it again; at the end it stops in order."""
-    one = RestartedServer(lambda: start(begin, "once"))
-    yield one
-    one.now.close()
+def start_server(begin: Begin) -> Callable[[], EngineProcess]:
+    """A server with exactly-once."""
+    return lambda: start(begin, "once")
 
 
-@pytest.fixture
-def server(restarted: RestartedServer) -> Iterator[RestartedServer]:
-    """The server; queries and sources end with the test."""
-    yield restarted
-    restarted.now.clear()
-
-
-def test_killed_again_and_again(server: RestartedServer, queries: CountedQueries) -> None:
+def test_killed_again_and_again(restarted: RestartedServer, queries: CountedQueries) -> None:
     """At random times: while records are read, states written, transactions committed."""
     moments = random.Random(12)
-    server.now.execute(queries.statements)
+    restarted.now.execute(queries.statements)
     with queries.load() as load:
         for _ in range(3):
             queries.flow(100)
             time.sleep(moments.uniform(0, 1.5))
-            server.kill_and_start()
+            restarted.kill_and_start()
         queries.flow(100)
     queries.check(load.written)
 
 
-def test_paused_replaced_and_stopped(server: RestartedServer, queries: CountedQueries) -> None:
+def test_paused_replaced_and_stopped(restarted: RestartedServer, queries: CountedQueries) -> None:
     name = queries.name
-    server.now.execute(queries.statements)
-    ids = [q["id"] for q in server.now.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
+    restarted.now.execute(queries.statements)
+    ids = [q["id"] for q in restarted.now.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
     replacement = f"CREATE OR REPLACE STREAM {name}_COPY AS SELECT id, v FROM {name} WHERE v >= -1 EMIT CHANGES;"
     with queries.load() as load:
         queries.flow(100)
-        server.now.execute("".join(f"PAUSE {id};" for id in ids))
-        server.now.execute("".join(f"RESUME {id};" for id in ids))
+        restarted.now.execute("".join(f"PAUSE {id};" for id in ids))
+        restarted.now.execute("".join(f"RESUME {id};" for id in ids))
         queries.flow(100)
-        server.now.execute(replacement)
+        restarted.now.execute(replacement)
         queries.flow(100)
-        server.stop_and_start()
+        restarted.stop_and_start()
         queries.flow(100)
     queries.check(load.written)
-    assert dict(server.now.rows(f"SELECT id, n FROM {name}_COPIED;", KEYS)) == counted(load.written)
+    assert dict(restarted.now.rows(f"SELECT id, n FROM {name}_COPIED;", KEYS)) == counted(load.written)
 
 
-def test_frozen_and_replaced_by_another_server(server: RestartedServer, begin: Begin, queries: CountedQueries) -> None:
+def test_frozen_and_replaced_by_another_server(
+    restarted: RestartedServer, begin: Begin, queries: CountedQueries
+) -> None:
     """The thawed server finds transactions of its own open, or rows of it in the sink: none may come through."""
-    first = server.now
+    first = restarted.now
     first.execute(queries.statements)
     with queries.load() as load:
         queries.flow(100)
@@ -88,5 +81,5 @@ def test_frozen_and_replaced_by_another_server(server: RestartedServer, begin: B
             first.thaw()
         queries.flow(300)
     queries.check(load.written)
-    server.kill_for(second)
+    restarted.kill_for(second)
     assert {len(rows) for rows in queries.outputs().values()} == {load.written}

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +32,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def restarted(begin: Begin, kafka: BrokerClient, folder: Path) -> Iterator[RestartedServer]:
-    """The server of both tests; at the end it stops in order."""
+def start_server(begin: Begin, kafka: BrokerClient, folder: Path) -> Callable[[], EngineProcess]:
+    """A server with a data folder and a service id of its own."""
     settings = {"millstream.data.dir": str(folder), "ksql.service.id": kafka.unique("rebuilds").replace("-", "_")}
-    one = RestartedServer(lambda: begin("one", **settings))
-    yield one
-    one.now.close()
-
-
-@pytest.fixture
-def server(restarted: RestartedServer) -> Iterator[RestartedServer]:
-    """The server; queries and sources end with the test."""
-    yield restarted
-    restarted.now.clear()
+    return lambda: begin("one", **settings)
 
 
 class RebuiltTable:
@@ -109,28 +100,28 @@ class RebuiltTable:
 
 
 def test_rebuilds_survive_a_crash_and_take_over_the_names(
-    server: RestartedServer, kafka: BrokerClient, folder: Path
+    restarted: RestartedServer, kafka: BrokerClient, folder: Path
 ) -> None:
     rebuilt = [RebuiltTable(kafka, guarantee) for guarantee in ("at_least_once", "exactly_once_v2")]
     for one in rebuilt:
-        one.start_rebuild(server.now)
-    server.kill_and_start()
-    assert queries(server.now) == {id for one in rebuilt for id in (one.old, one.new)}
+        one.start_rebuild(restarted.now)
+    restarted.kill_and_start()
+    assert queries(restarted.now) == {id for one in rebuilt for id in (one.old, one.new)}
     for one in rebuilt:
-        one.cut_over(server.now)
-    assert queries(server.now) == {one.new for one in rebuilt}
-    assert {t["name"] for t in server.now.execute("SHOW TABLES;")[0]["tables"]} == {one.table for one in rebuilt}
+        one.cut_over(restarted.now)
+    assert queries(restarted.now) == {one.new for one in rebuilt}
+    assert {t["name"] for t in restarted.now.execute("SHOW TABLES;")[0]["tables"]} == {one.table for one in rebuilt}
     checkpoints = [path.name for path in next((folder / "checkpoints").iterdir()).iterdir()]
     assert sorted(name.rpartition("-")[0] for name in checkpoints) == sorted(one.new for one in rebuilt)
-    server.kill_and_start()
+    restarted.kill_and_start()
     for one in rebuilt:
-        one.go_on(server.now)
+        one.go_on(restarted.now)
 
 
-def test_a_rebuild_is_dropped(server: RestartedServer, kafka: BrokerClient) -> None:
+def test_a_rebuild_is_dropped(restarted: RestartedServer, kafka: BrokerClient) -> None:
     name = kafka.create_topic(kafka.unique("given").replace("-", "_").upper())
-    drop_rebuild(server.now, kafka, name)
-    cut_over_while_pushed(server.now, name)
+    drop_rebuild(restarted.now, kafka, name)
+    cut_over_while_pushed(restarted.now, name)
 
 
 def drop_rebuild(server: EngineProcess, kafka: BrokerClient, name: str) -> None:

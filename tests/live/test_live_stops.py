@@ -1,7 +1,7 @@
 """Queries that are paused, replaced, and stopped with their server, under load: no row twice, none lost."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -45,19 +45,10 @@ def name(kafka: BrokerClient) -> str:
 
 
 @pytest.fixture(scope="module")
-def restarted(begin: Begin) -> Iterator[RestartedServer]:
-    """A batch lasts a minute, and so does what a stop that is not orderly repeats. At the end it stops in order."""
+def start_server(begin: Begin) -> Callable[[], EngineProcess]:
+    """A batch takes a minute, so that a stop which is not orderly would write the rows of a minute again."""
     settings = {"millstream.batch.duration": "1 minute", "millstream.stop.timeout.ms": str(PATIENCE * 1000)}
-    one = RestartedServer(lambda: begin("stops", **settings))
-    yield one
-    one.now.close()
-
-
-@pytest.fixture
-def server(restarted: RestartedServer) -> Iterator[RestartedServer]:
-    """The server; queries and sources end with the test."""
-    yield restarted
-    restarted.now.clear()
+    return lambda: begin("stops", **settings)
 
 
 def outputs(kafka: BrokerClient, name: str) -> dict[str, int]:
@@ -86,38 +77,38 @@ def check(kafka: BrokerClient, name: str, written: int) -> None:
     assert sorted((row["V"], row["NAME"]) for row in named) == [(v, f"name{v % KEYS}") for v in range(written)]  # type: ignore[index]
 
 
-def test_queries_paused_again_and_again_under_load(server: RestartedServer, kafka: BrokerClient, name: str) -> None:
-    server.now.execute(DECLARED.format(name=name))
-    ids = [q["id"] for q in server.now.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
+def test_queries_paused_again_and_again_under_load(restarted: RestartedServer, kafka: BrokerClient, name: str) -> None:
+    restarted.now.execute(DECLARED.format(name=name))
+    ids = [q["id"] for q in restarted.now.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
     with steady(kafka, name) as load:
         for _ in range(5):
             flow(kafka, name, 200)
-            server.now.execute("".join(f"PAUSE {id};" for id in ids))
-            server.now.execute("".join(f"RESUME {id};" for id in ids))
+            restarted.now.execute("".join(f"PAUSE {id};" for id in ids))
+            restarted.now.execute("".join(f"RESUME {id};" for id in ids))
         flow(kafka, name, 200)
     check(kafka, name, load.written)
 
 
-def test_a_server_that_is_stopped_and_started_again(server: RestartedServer, kafka: BrokerClient, name: str) -> None:
-    server.now.execute(DECLARED.format(name=name))
+def test_a_server_that_is_stopped_and_started_again(restarted: RestartedServer, kafka: BrokerClient, name: str) -> None:
+    restarted.now.execute(DECLARED.format(name=name))
     with steady(kafka, name) as load:
         for _ in range(2):
             flow(kafka, name, 200)
-            server.stop_and_start()
+            restarted.stop_and_start()
         flow(kafka, name, 200)
     check(kafka, name, load.written)
 
 
 def test_a_query_that_is_replaced_repeats_no_row_of_the_old_sql(
-    server: RestartedServer, kafka: BrokerClient, name: str
+    restarted: RestartedServer, kafka: BrokerClient, name: str
 ) -> None:
     """One partition after the other: even numbers up to a place in the topic, then odd ones from there on."""
     replaced = "CREATE OR REPLACE STREAM {0}_R AS SELECT id, v FROM {0} WHERE v % 2 = {1} EMIT CHANGES;"
-    server.now.execute(DECLARED.format(name=name).split("CREATE TABLE")[0])
+    restarted.now.execute(DECLARED.format(name=name).split("CREATE TABLE")[0])
     with steady(kafka, name) as load:
-        server.now.execute(replaced.format(name, 0))
+        restarted.now.execute(replaced.format(name, 0))
         wait_for(lambda: kafka.ends(f"{name}_R") >= 300, "rows of the old query", PATIENCE)
-        server.now.execute(replaced.format(name, 1))
+        restarted.now.execute(replaced.format(name, 1))
         reached = kafka.ends(f"{name}_R")
         wait_for(lambda: kafka.ends(f"{name}_R") >= reached + 300, "rows of the new query", PATIENCE)
     inputs = kafka.consume_all(name, load.written)
@@ -140,23 +131,23 @@ def values(kafka: BrokerClient, topic: str) -> list[int]:
 
 
 def test_a_statement_that_takes_longer_than_the_response_timeout_is_queued(
-    server: RestartedServer, kafka: BrokerClient, name: str
+    restarted: RestartedServer, kafka: BrokerClient, name: str
 ) -> None:
     """As in ksqlDB: the client is told that it is logged, and /status shows when it is done."""
     timeout = "ksql.server.command.response.timeout.ms"
-    server.now.execute(DECLARED.format(name=name))
-    (id,) = [q["id"] for q in server.now.execute("SHOW QUERIES;")[0]["queries"] if f"{name}_COPY_" in q["id"]]
-    wait_for(lambda: server.now.state(id) == "RUNNING", "a running query", PATIENCE)
-    server.now.execute(f"ALTER SYSTEM '{timeout}'='1';")
+    restarted.now.execute(DECLARED.format(name=name))
+    (id,) = [q["id"] for q in restarted.now.execute("SHOW QUERIES;")[0]["queries"] if f"{name}_COPY_" in q["id"]]
+    wait_for(lambda: restarted.now.state(id) == "RUNNING", "a running query", PATIENCE)
+    restarted.now.execute(f"ALTER SYSTEM '{timeout}'='1';")
     try:
-        (paused,) = server.now.execute(f"PAUSE {id};")
+        (paused,) = restarted.now.execute(f"PAUSE {id};")
     finally:
-        server.now.execute(f"ALTER SYSTEM '{timeout}'='600000';")
+        restarted.now.execute(f"ALTER SYSTEM '{timeout}'='600000';")
     assert paused["commandStatus"] == {
         "status": "QUEUED",
         "message": "Statement written to command topic",
         "queryId": None,
     }
-    url = f"{server.now.rest()}/status/{paused['commandId']}"
+    url = f"{restarted.now.rest()}/status/{paused['commandId']}"
     wait_for(lambda: httpx.get(url).json()["status"] == "SUCCESS", "the end of PAUSE", PATIENCE)
-    assert server.now.state(id) == "PAUSED"
+    assert restarted.now.state(id) == "PAUSED"

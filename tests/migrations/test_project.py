@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from millstream.cli.main import main
-from millstream.migrations.apply import MigrationTarget, chosen, statements
+from millstream.migrations.apply import MigrationTarget, pending, statements
 from millstream.migrations.errors import MigrationError
 from millstream.migrations.metadata import NONE
 from millstream.migrations.project import CONFIG_FILE, MigrationConfig, files, load_config
@@ -51,13 +51,13 @@ def test_a_new_project_is_laid_out_as_ksqldb_s(config: MigrationConfig) -> None:
 def test_which_versions_are_applied(
     config: MigrationConfig, target: MigrationTarget, last: str, versions: list[int]
 ) -> None:
-    assert [file.version for file in chosen(config, target, last)] == versions
+    assert [file.version for file in pending(config, target, last)] == versions
 
 
 @pytest.mark.parametrize("target", [MigrationTarget(until=3), MigrationTarget(version=3)])
 def test_a_version_without_a_file(config: MigrationConfig, target: MigrationTarget) -> None:
     with pytest.raises(MigrationError, match=r"no file of version 3\n  hint: there are files of versions 1, 2, 4"):
-        chosen(config, target, NONE)
+        pending(config, target, NONE)
 
 
 def test_variables_and_what_cannot_be_in_a_migration(config: MigrationConfig) -> None:

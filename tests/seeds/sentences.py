@@ -42,9 +42,9 @@ class SentencePlay:
     def check(self, spark: SparkSession) -> None:
         """Play it. AssertionError where records, or the refusal, are not those of the sentence."""
         if not self.refusal:
-            played = play(spark, self.statements, self.inputs)
-            assert {topic: pairs(played, topic) for topic in self.outputs} == self.outputs
-            sources = {name: played.catalog.sources[name] for name in self.wraps}
+            result = play(spark, self.statements, self.inputs)
+            assert {topic: pairs(result, topic) for topic in self.outputs} == self.outputs
+            sources = {name: result.catalog.sources[name] for name in self.wraps}
             assert {n: [json.dumps(side.wrap) for side in (s.key, s.value)] for n, s in sources.items()} == self.wraps
             return
         with pytest.raises(StatementError) as caught:

@@ -119,10 +119,10 @@ def test_each_class_path_has_its_own_and_the_least_recently_used_is_removed(
         return Path(options([Path(f"{n}.jar")])[0].removeprefix("-XX:SharedArchiveFile="))
 
     monkeypatch.setattr(subprocess, "run", write)
-    files = [archive(n) for n in range(class_data.KEPT)]
+    files = [archive(n) for n in range(class_data.MOST_ARCHIVES)]
     assert len(set(files)) == len(files)
     for age, file in enumerate(reversed(files), start=1):
         os.utime(file, (age * 1000, 10_000_000 - age * 1000))
     assert archive(0) == files[0]
-    newest = archive(class_data.KEPT)
+    newest = archive(class_data.MOST_ARCHIVES)
     assert set(cache.glob("*.jsa")) == {*files, newest} - {files[1]}

@@ -1,6 +1,7 @@
 """Loops: they survive their step's exceptions, open their resource again, and report their state."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -124,6 +125,17 @@ def test_a_step_that_does_not_return_is_noticed() -> None:
     release.set()
     loop.stop()
     assert loop.health().error == ""
+
+
+def test_a_stop_ends_the_pause_between_two_steps() -> None:
+    steps: list[None] = []
+    loop = Loop("test", steps.append, no_resource, pause=60)
+    loop.start()
+    wait_for(lambda: steps, "the first step")
+    start = time.monotonic()
+    loop.stop()
+    assert time.monotonic() - start < 30
+    assert steps == [None]
 
 
 def test_an_attempt_gives_the_result_or_what_was_raised() -> None:

@@ -159,7 +159,7 @@ def test_a_stream_that_waits_for_its_tables_does_not_keep_the_batch_open(
     put(kafka, held, numbers(1))
     barriers = jvm.module(spark, "TableBootstrapBarriers")
     barriers.hold(copy.out, 1, jvm.java_map(spark, {}))
-    copy.held = held
+    copy.blocked = held
     copy.start(pace=source.Pace(interval=500, first=500))
     put(kafka, copy.topic, numbers(2))
     wait_for(lambda: copy.committed() == 2, "the commit of a batch in which a stream waits", ENOUGH)

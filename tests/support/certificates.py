@@ -46,15 +46,15 @@ class Authority:
         return context
 
     def settings(self, kind: str) -> dict[str, str]:
-        """What a client says that has its files in a kind: pem, jks, p12."""
+        """The settings of a client whose files are of a kind: pem, jks, p12."""
         trust, own = (str(self.folder / f"{name}.{kind}") for name in ("trust", "own"))
-        named = {"ssl.truststore.location": trust, "ssl.keystore.location": own}
+        settings = {"ssl.truststore.location": trust, "ssl.keystore.location": own}
         secret = {"ssl.truststore.password": PASSWORD, "ssl.keystore.password": PASSWORD}
-        return named if kind == "pem" else named | secret
+        return settings if kind == "pem" else settings | secret
 
     def _pem(self, name: str, key: ec.EllipticCurvePrivateKey | None, certificate: x509.Certificate) -> None:
-        held = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) if key else b""
-        (self.folder / name).write_bytes(held + certificate.public_bytes(Encoding.PEM))
+        key_text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) if key else b""
+        (self.folder / name).write_bytes(key_text + certificate.public_bytes(Encoding.PEM))
 
     def _stores(self, name: str, pair: Pair) -> None:
         data = pkcs12.serialize_key_and_certificates(b"own", *pair, None, BestAvailableEncryption(PASSWORD.encode()))

@@ -64,7 +64,7 @@ class TypedRows(FakeRows):
 class ClientEngine(FakeEngine):
     """Knows the stream READINGS and the table LATEST too, and answers a SELECT of theirs and one FROM everything."""
 
-    def _entities(self, text: str, done: list[Entity]) -> list[Entity]:
+    def _entities(self, text: str, entities: list[Entity]) -> list[Entity]:
         words = text.lower().rstrip(";").split()
         match words:
             case ["show" | "list", "streams"]:
@@ -79,7 +79,7 @@ class ClientEngine(FakeEngine):
                 return [_notice(text)]
             case ["insert", "into", "orders", *_] | ["set" | "unset" | "define" | "undefine", *_]:
                 return []
-        return super()._entities(text, done)
+        return super()._entities(text, entities)
 
     def _rows(self, text: str) -> FakeRows:
         query_id, lower = f"transient_{next(self._numbers)}", text.lower()

@@ -8,6 +8,6 @@ from millstream.services.cluster import SparkCluster
 def executors(cluster: SparkCluster) -> list[int]:
     """The processes of the executors that the workers run now."""
     groups = {worker.group for worker in cluster.workers}
-    listed = subprocess.run(["ps", "-ewwo", "pid=,pgid=,args="], capture_output=True, text=True, check=True).stdout
-    lines = [line.split(None, 2) for line in listed.splitlines() if "CoarseGrainedExecutorBackend" in line]
+    processes = subprocess.run(["ps", "-ewwo", "pid=,pgid=,args="], capture_output=True, text=True, check=True).stdout
+    lines = [line.split(None, 2) for line in processes.splitlines() if "CoarseGrainedExecutorBackend" in line]
     return [int(pid) for pid, group, _ in lines if int(group) in groups]

@@ -89,7 +89,7 @@ class CrashRuns:
 def main(file: str, number: int) -> None:
     runs: CrashRuns = pickle.loads(Path(file).read_bytes())
     with live_environment(runs.folder, runs.bootstrap) as environment, ExitStack() as stack:
-        # All wait for batches to end at the same time, and a batch costs more than what is in it.
+        # All cases wait for the end of their batches at once, since a batch has a high fixed cost.
         runs.play(number, replace(environment, batch="4 seconds"), stack)
         sys.stdout.buffer.write(DONE)
         sys.stdout.flush()

@@ -34,5 +34,5 @@ class LimitedDisk:
         return connection
 
     def _apply(self, connection: sqlite3.Connection) -> None:
-        # A limit below 1 would only ask for the present one.
+        # SQLite does not set a limit below 1, but returns the present one.
         connection.execute(f"PRAGMA max_page_count = {max(self._pages, 1)}")

@@ -1,4 +1,4 @@
-"""An engine of a few lines behind the real door: enough of one for the tests of server/ and cli/."""
+"""A small fake engine behind the real server, for the tests of server/ and cli/."""
 
 import itertools
 import queue
@@ -177,10 +177,10 @@ class FakeEngine:
 
     def execute(self, request: Request) -> list[Entity]:
         self.requests.append(request)
-        done: list[Entity] = []
+        entities: list[Entity] = []
         for text in re.findall(r"[^;]+;", request.text):
-            done += self._entities(text.strip(), done)
-        return done
+            entities += self._entities(text.strip(), entities)
+        return entities
 
     def query(self, request: Request) -> Rows:
         self.requests.append(request)
@@ -270,7 +270,7 @@ class FakeEngine:
             assert self.started.wait_for(lambda: len(self.queries) >= count, PATIENCE), "no query was started"
             return list(self.queries.values())
 
-    def _entities(self, text: str, done: list[Entity]) -> list[Entity]:
+    def _entities(self, text: str, entities: list[Entity]) -> list[Entity]:
         verb = text.lower()
         if verb.startswith(("show streams", "list streams")):
             return [_entity("streams", text, streams=[STREAM])]
@@ -280,8 +280,8 @@ class FakeEngine:
             command = {"commandId": f"stream/`{name}`/create", "commandStatus": status, "commandSequenceNumber": 2}
             return [_entity("currentStatus", text, **command)]
         if verb.startswith("select"):
-            raise RequestFailed(40002, "use /query for queries", text, done)
-        raise RequestFailed(40001, "line 1:6: there is no stream NOWHERE\n  hint: did you mean ORDERS?", text, done)
+            raise RequestFailed(40002, "use /query for queries", text, entities)
+        raise RequestFailed(40001, "line 1:6: there is no stream NOWHERE\n  hint: did you mean ORDERS?", text, entities)
 
     def _rows(self, text: str) -> FakeRows:
         query_id = f"transient_ORDERS_{next(self._numbers)}"

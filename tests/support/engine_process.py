@@ -91,8 +91,8 @@ class EngineProcess:
     def _sources(self) -> list[tuple[str, str]]:
         """Kind and name of each source."""
         shown = self.execute("SHOW STREAMS; SHOW TABLES;")
-        listed = [(kind, s) for kind, e in zip(("STREAM", "TABLE"), shown, strict=True) for s in e[f"{kind.lower()}s"]]
-        return [(kind, s["name"]) for kind, s in listed if s["topic"] != self.processing_log]
+        sources = [(kind, s) for kind, e in zip(("STREAM", "TABLE"), shown, strict=True) for s in e[f"{kind.lower()}s"]]
+        return [(kind, s["name"]) for kind, s in sources if s["topic"] != self.processing_log]
 
     def _dropped(self, kind: str, name: str) -> bool:
         """Drop a source; False if another one is derived from it."""

@@ -6,7 +6,7 @@ from support.kafka import BrokerClient, CommittedCounts, TopicRecord, wait_for
 from support.load import SteadyLoad
 
 KEYS = 10
-# Seconds; a machine may have other things to do.
+# Seconds; long, because other processes may use the machine too.
 PATIENCE = 300
 # COPY is read again by COPIED, and COUNT by its own topic's readers.
 DECLARED = """
@@ -51,7 +51,7 @@ class CountedQueries:
         wait_for(reached, f"{more} rows more of each, {least}", PATIENCE, self.lengths)
 
     def check(self, written: int) -> None:
-        """Every row has its output once, and every count of rows, and of outputs, is there once, in order."""
+        """Each row has one output, and each count of rows, and of outputs, was written once, in order."""
         complete = lambda: min(self.lengths().values()) >= written  # noqa: E731
         wait_for(complete, f"{written} outputs of each", PATIENCE, self.lengths)
         rows = self.outputs()
@@ -61,7 +61,7 @@ class CountedQueries:
             for record in rows[kind]:
                 counts[record.key].append(record.json["N"])  # type: ignore[index]
             assert len(counts) == KEYS
-            assert all(seen == list(range(1, len(seen) + 1)) for seen in counts.values()), kind
+            assert all(numbers == list(range(1, len(numbers) + 1)) for numbers in counts.values()), kind
             assert sum(map(len, counts.values())) == written
         sums = [max(r.json["S"] for r in rows["COPIED"] if r.key == key) for key in counts]  # type: ignore[index]
         assert sum(sums) == sum(range(written))

@@ -73,14 +73,14 @@ def commands(block: str) -> Iterator[Command]:
 
 @dataclass
 class Guide:
-    """Someone who follows a page, with a folder to work in and a broker."""
+    """Follows the steps of a page, with a working folder and a broker."""
 
     folder: Path
     kafka: BrokerClient
     servers: list[ServerProcess] = field(default_factory=list)
 
     def follow(self, page: str) -> None:
-        """Do all that a page says; AssertionError where an output is not the page's."""
+        """Execute all steps of a page; AssertionError if an output is not the page's."""
         for language, text in blocks(page):
             name = NAME.match(text)
             if name:
@@ -129,8 +129,10 @@ class Guide:
 
     def _millstream(self, words: list[str]) -> str:
         words = [self.servers[-1].url if word == SERVER else word for word in words]
-        done = subprocess.run([*MILLSTREAM, *words], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE)
-        return done.stdout + (done.stderr if done.returncode else "")
+        result = subprocess.run(
+            [*MILLSTREAM, *words], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE
+        )
+        return result.stdout + (result.stderr if result.returncode else "")
 
     def _request(self, words: list[str]) -> str:
         (url,) = (word for word in words if word.startswith(SERVER))

@@ -1,4 +1,4 @@
-"""HTTP clients of a few lines that can do what libraries hide: read while they send, and leave in the middle."""
+"""Small HTTP clients that can do what libraries do not offer: read while they send, and disconnect at any moment."""
 
 import socket
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class SocketClient:
         self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
 
     def leave(self) -> None:
-        """Close the socket, without the protocol's own goodbye."""
+        """Close the socket, without the protocol's close message."""
         self._socket.close()
 
     def __enter__(self) -> Self:
@@ -143,7 +143,7 @@ class WebSocket(SocketClient):
         return self._messages.pop(0) if self._messages else ""
 
     def close(self) -> None:
-        """Say goodbye and leave."""
+        """Send the close message, and close the socket."""
         self._socket.sendall(self._wire.send(wsproto.events.CloseConnection(1000)))
         self._socket.close()
 

@@ -1,4 +1,4 @@
-"""What a server says of its indexes."""
+"""The state of a server's indexes, as it reports it."""
 
 from support.engine_process import EngineProcess
 

@@ -1,4 +1,4 @@
-"""Topics, records in and records out, for tests against a real broker."""
+"""Creates topics, produces and consumes, for tests against a real broker."""
 
 import json
 import time
@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ign
 from support.patience import PATIENCE
 
 Bytes = bytes | str | Mapping[str, object] | None
-# Seconds between two looks at what is awaited: at first and at last, or so many times as long as a look takes.
+# Seconds between two checks of a condition: the first and the last pause, or so many times as long as a check takes.
 FIRST_PAUSE, LAST_PAUSE = 0.02, 0.25
 LOOKS_APART, LONGEST_PAUSE = 4, 1.0
 # The most records of a request of CommittedCounts, and its longest wait in seconds.
@@ -165,9 +165,9 @@ class BrokerClient:
 
 
 class CommittedCounts:
-    """How many records of each topic a reader of committed records gets; each look reads only what is new.
+    """How many records of each topic a reader of committed records gets; each count reads only new records.
 
-    So waiting for records costs as much as to read them once. The topics must exist at the first look. `close` it.
+    So waiting for records costs as much as to read them once. The topics must exist at the first count. `close` it.
     """
 
     def __init__(self, kafka: BrokerClient, topics: Sequence[str]) -> None:
@@ -218,7 +218,7 @@ def wait_for(
         if ready():
             return
         assert time.monotonic() < deadline, f"{what} did not happen in {timeout} s {seen()}"
-        # A look takes a processor from what is awaited, here and in the broker.
+        # A check uses processor time that the awaited work needs, here and in the broker.
         time.sleep(max(pause, min(LOOKS_APART * (time.monotonic() - began), LONGEST_PAUSE)))
         pause = min(1.5 * pause, LAST_PAUSE)
 
@@ -242,10 +242,10 @@ def _reader(bootstrap: str, **more: object) -> Iterator[Consumer]:
         reader.close()
 
 
-def _raw(what: Bytes) -> bytes | None:
-    if what is None or isinstance(what, bytes):
-        return what
-    return what.encode() if isinstance(what, str) else json.dumps(what).encode()
+def _raw(data: Bytes) -> bytes | None:
+    if data is None or isinstance(data, bytes):
+        return data
+    return data.encode() if isinstance(data, str) else json.dumps(data).encode()
 
 
 def _must_arrive(error: object, message: Message) -> None:

@@ -22,7 +22,7 @@ def source(name: str, topic: str) -> Source:
 
 
 class ParsingEngine(FakeEngine):
-    """Knows the streams ORDERS and SECRETS; carries nothing out, but says which right is lacking."""
+    """Has the streams ORDERS and SECRETS; executes nothing, but reports which right is missing."""
 
     catalog = Catalog({s.name: s for s in (source("ORDERS", "orders"), source("SECRETS", "secret_topic"))})
 

@@ -1,4 +1,4 @@
-"""What seven stateful queries should come to, in plain Python: the third opinion beside real-time and bounded runs.
+"""The expected results of seven stateful queries, in plain Python, for comparison with real-time and bounded runs.
 
 Each takes the inputs in order and gives the final table: the key as a case shows it, with its window's start where it
 has one, to the row.
@@ -43,7 +43,7 @@ def closed(inputs: Sequence[CaseRecord]) -> Table:
 
 
 def undone(inputs: Sequence[CaseRecord]) -> Table:
-    """SELECT g, COUNT(*), SUM(v) FROM a table: what a key's last row says, and no more; groups stay, with zeroes."""
+    """SELECT g, COUNT(*), SUM(v) FROM a table: a key counts by its latest row; empty groups remain, as zeroes."""
     rows: dict[Any, Any] = {}
     groups: dict[str, None] = {}
     for record in inputs:
@@ -79,17 +79,17 @@ def full_joined(inputs: Sequence[CaseRecord]) -> Table:
 
 
 def sessions(inputs: Sequence[CaseRecord]) -> Table:
-    """Rows of a group with no more than half a second between them, none of them late."""
+    """Session windows: rows of a group with gaps of at most half a second, without late rows."""
     table: dict[Any, tuple[int, int]] = {}
     for record, clock in zip(inputs, _clocks(inputs), strict=True):
         group, at = record.value["G"], record.timestamp
         open_ = {k: v for k, v in table.items() if k[0] == group and v[0] + GAP + GRACE >= clock}
-        near = {k: v for k, v in open_.items() if k[1] - GAP <= at <= v[0] + GAP}
-        first, last = min([at, *(k[1] for k in near)]), max([at, *(end for end, _ in near.values())])
+        joined = {k: v for k, v in open_.items() if k[1] - GAP <= at <= v[0] + GAP}
+        first, last = min([at, *(k[1] for k in joined)]), max([at, *(end for end, _ in joined.values())])
         if last + GAP + GRACE >= clock:
-            for key in near:
+            for key in joined:
                 del table[key]
-            table[group, first] = last, 1 + sum(n for _, n in near.values())
+            table[group, first] = last, 1 + sum(n for _, n in joined.values())
     return {(group, start, end): {"N": n} for (group, start), (end, n) in table.items()}
 
 

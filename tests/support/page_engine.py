@@ -30,7 +30,7 @@ def source(name: str) -> dict[str, Any]:
 
 
 class PageEngine(FakeEngine):
-    """Pairs of streams with a query between; `queries` may be changed while the page looks."""
+    """Pairs of streams with a query between; `queries` may change while the page is shown."""
 
     def __init__(self, pairs: int) -> None:
         super().__init__()

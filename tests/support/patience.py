@@ -1,4 +1,4 @@
 """How long tests wait for what must happen."""
 
-# Seconds; a machine that many share does things in its own time.
+# Seconds; long, because other processes may use the machine too.
 PATIENCE = 240.0

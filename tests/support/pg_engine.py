@@ -42,7 +42,7 @@ class PgEngine(ClientEngine):
         """The texts of its requests."""
         return [request.text for request in self.requests]
 
-    def _entities(self, text: str, done: list[Entity]) -> list[Entity]:
+    def _entities(self, text: str, entities: list[Entity]) -> list[Entity]:
         lower = text.lower()
         if lower.startswith("explain"):
             self._rows(text)
@@ -52,7 +52,7 @@ class PgEngine(ClientEngine):
             return [{"@type": "queryDescription", "statementText": text, "queryDescription": body, "warnings": []}]
         if lower.startswith(("set ", "unset ", "insert", "define")):
             return []
-        return super()._entities(text, done)
+        return super()._entities(text, entities)
 
     def _rows(self, text: str) -> FakeRows:
         if "many" in text.lower():

@@ -24,15 +24,15 @@ def play(
     """
     bounded = Bounded(spark, compiled=False)
     case = ConformanceCase("", "", "", (statements,), {}, (), (), (), {}, None)
-    played = plan(case, effective({}, settings or {}), bounded)
+    result = plan(case, effective({}, settings or {}), bounded)
     records = [(topic, pair) for topic, pairs in (inputs or {}).items() for pair in pairs]
     for number, (topic, (key, value)) in enumerate(records):
-        played.records.setdefault(topic, []).append(PlacedRecord(Record(key, value, 0), (number,)))
-    run(case, played, bounded)
-    return played
+        result.records.setdefault(topic, []).append(PlacedRecord(Record(key, value, 0), (number,)))
+    run(case, result, bounded)
+    return result
 
 
-def pairs(played: PlayResult, topic: str) -> list[Pair]:
+def pairs(result: PlayResult, topic: str) -> list[Pair]:
     """Keys and values of a topic's records, in order."""
-    records = sorted(played.records.get(topic, ()), key=lambda p: p.order)
+    records = sorted(result.records.get(topic, ()), key=lambda p: p.order)
     return [(p.record.key, p.record.value) for p in records]

@@ -97,11 +97,11 @@ class RealtimeQuery(ABC):
 
 
 class Copy(RealtimeQuery):
-    """A query that copies a topic. `columns`: what it copies, as SQL; `starts`: the offsets to begin with; `held`:
+    """A query that copies a topic. `columns`: what it copies, as SQL; `starts`: the offsets to begin with; `blocked`:
     another topic that it copies, once the barrier of its name is lifted; `tasks`: pass rows on to so many tasks."""
 
     columns = ("key", "value", "rowtime", "headers")
-    held: str | None = None
+    blocked: str | None = None
     tasks = 0
 
     def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path, topic: str, **client: str) -> None:
@@ -111,8 +111,8 @@ class Copy(RealtimeQuery):
 
     def frame(self, run: str) -> DataFrame:
         frame = source.stream(self.spark, source.Topic(self.topic, self._client, self.starts), run)
-        if self.held is not None:
-            another = source.Topic(self.held, {**self._client, "client.id": "held"})
+        if self.blocked is not None:
+            another = source.Topic(self.blocked, {**self._client, "client.id": "held"})
             stream = source.stream(self.spark, another, run)
             frame = frame.union(table_bootstrap.source(stream, self.out, RelationKind.STREAM, 0))
         frame = frame.selectExpr(*self.columns)

@@ -13,7 +13,7 @@ class RestartedServer:
         self.now = start()
 
     def stop_and_start(self) -> None:
-        """Stop it in order, and start it again."""
+        """Stop it in an orderly way, and start it again."""
         self.now.close()
         self.now = self._start()
 

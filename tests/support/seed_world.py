@@ -1,4 +1,4 @@
-"""One engine, its broker and its registry as the test of one sentence sees them."""
+"""One engine, its broker and its registry, for the test of one sentence of the requirements."""
 
 import json
 from typing import Any

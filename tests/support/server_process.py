@@ -14,7 +14,7 @@ import httpx
 
 from millstream.services.ports import free_port
 
-# Seconds; a machine that many share does things in its own time.
+# Seconds; long, because other processes may use the machine too.
 PATIENCE = 600.0
 
 
@@ -114,6 +114,6 @@ class ServerProcess:
     def java(self) -> list[int]:
         """The process ids of its JVMs."""
         assert self._process is not None
-        listed = subprocess.run(["ps", "-eo", "pid=,pgid=,comm="], capture_output=True, text=True, check=True).stdout
-        rows = [line.split(None, 2) for line in listed.splitlines()]
+        processes = subprocess.run(["ps", "-eo", "pid=,pgid=,comm="], capture_output=True, text=True, check=True).stdout
+        rows = [line.split(None, 2) for line in processes.splitlines()]
         return [int(pid) for pid, group, name in rows if int(group) == self._process.pid and name.startswith("java")]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# What the reason of such a skip begins with; tests/conftest.py counts them in the last lines of a run.
+# The prefix of the reason of such a skip; tests/conftest.py counts them in the last lines of a run.
 ABSENT = "no conformance cases"
 
 

@@ -105,14 +105,14 @@ def common_type(operands: Sequence[Operand]) -> SqlType | None:
 
 
 def _common_with(common: SqlType, operand: Operand) -> SqlType:
-    own = operand.value.type
-    if own is None or (isinstance(operand.value, Constant) and operand.value.value is None):
+    source = operand.value.type
+    if source is None or (isinstance(operand.value, Constant) and operand.value.value is None):
         return common
     joined = _common_with_constructor(common, operand)
     if joined is None and operand.literal:
         joined = _common_with_literal(common, operand)
     if joined is None:
-        joined = agreed_type(common, own)
+        joined = agreed_type(common, source)
     if joined is None:
         raise StatementError(f"{common} and {operand_text(operand)} have no common type", operand.span, CAST_ONE)
     return joined
@@ -160,15 +160,15 @@ def element_operand(value: TypedExpression, at: Span) -> Operand:
 
 def _common_with_literal(common: SqlType, operand: Operand) -> SqlType | None:
     assert isinstance(operand.value, Constant)
-    own, text = operand.value.type, operand.value.value
-    if own == STRING and isinstance(text, str) and is_numeric(common):
+    source, text = operand.value.type, operand.value.value
+    if source == STRING and isinstance(text, str) and is_numeric(common):
         number = text_conversions.numeric_type(text)
         if number is None:
             raise _invalid(text, common, operand.span)
         return widened(common, number)
-    if own == STRING and isinstance(text, str) and common == BOOLEAN:
+    if source == STRING and isinstance(text, str) and common == BOOLEAN:
         return common if _readable(text, BOOLEAN) else _refuse(text, common, operand.span)
-    return STRING if common == STRING and own is not None and (own == BOOLEAN or is_numeric(own)) else None
+    return STRING if common == STRING and source is not None and (source == BOOLEAN or is_numeric(source)) else None
 
 
 def _readable(text: str, target: SqlType) -> bool:
@@ -221,15 +221,15 @@ def convert(value: TypedExpression, target: SqlType, at: Span) -> TypedExpressio
 
 def _converted_inside(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression | None:
     if isinstance(value, TypedArray) and isinstance(target, Array):
-        return TypedArray(target, tuple(convert(i, target.element, at) for i in value.items), value.whole)
+        return TypedArray(target, tuple(convert(i, target.element, at) for i in value.items), value.strict)
     if isinstance(value, TypedMap) and isinstance(target, Map):
         entries = ((convert(k, target.key, at), convert(v, target.value, at)) for k, v in value.entries)
-        return TypedMap(target, tuple(entries), value.whole)
+        return TypedMap(target, tuple(entries), value.strict)
     if isinstance(value, TypedStruct) and isinstance(target, Struct):
         values_by_name = dict(zip(struct_names(value), value.values, strict=True))
         null = Constant(None, None)
         values = tuple(convert(values_by_name.get(f.name, null), f.type, at) for f in target.fields)
-        return TypedStruct(target, values, value.whole)
+        return TypedStruct(target, values, value.strict)
     return None
 
 

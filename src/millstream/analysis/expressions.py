@@ -88,8 +88,8 @@ def condition(expression: tree.Expression, scope: NameScope, clause: str) -> typ
 
 
 def _typed(expression: tree.Expression, inside: _ExpressionContext) -> typed.TypedExpression:
-    known = inside.scope.computed.get(expression) if inside.scope.computed else None
-    return known or _type_node(expression, inside)
+    computed = inside.scope.computed.get(expression) if inside.scope.computed else None
+    return computed or _type_node(expression, inside)
 
 
 @singledispatch
@@ -190,9 +190,9 @@ def _decimal_arithmetic(
     return typed.TypedArithmetic(_decimal_result(operator, left.type, right.type), operator, left, right)
 
 
-def _decimal_result(operator: str, one: Decimal, other: Decimal) -> Decimal:
+def _decimal_result(operator: str, first: Decimal, second: Decimal) -> Decimal:
     """The type of a decimal result, wide enough that no digit is lost, except in a quotient."""
-    p1, s1, p2, s2 = one.precision, one.scale, other.precision, other.scale
+    p1, s1, p2, s2 = first.precision, first.scale, second.precision, second.scale
     if operator in "+-":
         return Decimal(max(s1, s2) + max(p1 - s1, p2 - s2) + 1, max(s1, s2))
     if operator == "*":
@@ -236,31 +236,31 @@ def _comparison(operator: str, left: Operand, right: Operand, at: Span) -> typed
     if left.value.type is None or right.value.type is None:
         fact = f"{operator} with NULL says nothing"
         raise StatementError(fact, at, "IS NULL and IS NOT NULL ask for null")
-    one, other = _comparable(operator, left, right, at)
-    return typed.TypedComparison(BOOLEAN, operator, one, other)
+    left_value, right_value = _comparable(operator, left, right, at)
+    return typed.TypedComparison(BOOLEAN, operator, left_value, right_value)
 
 
 def _comparable(
     operator: str, left: Operand, right: Operand, at: Span
 ) -> tuple[typed.TypedExpression, typed.TypedExpression]:
     """Both sides, converted to the type in which they are compared."""
-    one, other = left.value, right.value
-    if _is_bound(one) and _is_text(other):
-        return one, _instant(right)
-    if _is_bound(other) and _is_text(one):
-        return _instant(left), other
+    left_value, right_value = left.value, right.value
+    if _is_bound(left_value) and _is_text(right_value):
+        return left_value, _instant(right)
+    if _is_bound(right_value) and _is_text(left_value):
+        return _instant(left), right_value
     target = _compared_as(operator, left, right)
     if target is None:
         fact = f"{operand_text(left)} cannot be compared with {operand_text(right)} by {operator}"
-        raise StatementError(fact, at, _hint(one, other))
+        raise StatementError(fact, at, _hint(left_value, right_value))
     if isinstance(target, Decimal):
-        return _to_decimal(one, at), _to_decimal(other, at)
-    return convert(one, target, left.span), convert(other, target, right.span)
+        return _to_decimal(left_value, at), _to_decimal(right_value, at)
+    return convert(left_value, target, left.span), convert(right_value, target, right.span)
 
 
-def _hint(one: typed.TypedExpression, other: typed.TypedExpression) -> str:
-    ordered = any(isinstance(v.type, Array | Map | Struct) or v.type == BOOLEAN for v in (one, other))
-    return "such values are equal or not, none is greater" if ordered and one.type == other.type else CAST_ONE
+def _hint(left: typed.TypedExpression, right: typed.TypedExpression) -> str:
+    ordered = any(isinstance(v.type, Array | Map | Struct) or v.type == BOOLEAN for v in (left, right))
+    return "such values are equal or not, none is greater" if ordered and left.type == right.type else CAST_ONE
 
 
 def _is_bound(value: typed.TypedExpression) -> bool:
@@ -278,20 +278,20 @@ def _instant(text: Operand) -> typed.TypedExpression:
 
 
 def _compared_as(operator: str, left: Operand, right: Operand) -> SqlType | None:
-    one, other = left.value.type, right.value.type
-    assert one is not None
-    assert other is not None
-    if is_numeric(one) and is_numeric(other):
-        return widened(one, other)
-    if isinstance(one, Array | Map | Struct):
-        same = type(one) is type(other) and operator in _EQUALITY
+    left_type, right_type = left.value.type, right.value.type
+    assert left_type is not None
+    assert right_type is not None
+    if is_numeric(left_type) and is_numeric(right_type):
+        return widened(left_type, right_type)
+    if isinstance(left_type, Array | Map | Struct):
+        same = type(left_type) is type(right_type) and operator in _EQUALITY
         return common_type((left, right)) if same else None
-    if {one, other} == {DATE, TIMESTAMP}:
+    if {left_type, right_type} == {DATE, TIMESTAMP}:
         return TIMESTAMP
-    if STRING in (one, other) and (one in TIMES or other in TIMES):
-        return other if one == STRING else one
-    simple = one == other and (one != BOOLEAN or operator in _EQUALITY)
-    return one if simple else None
+    if STRING in (left_type, right_type) and (left_type in TIMES or right_type in TIMES):
+        return right_type if left_type == STRING else left_type
+    simple = left_type == right_type and (left_type != BOOLEAN or operator in _EQUALITY)
+    return left_type if simple else None
 
 
 @_type_node.register
@@ -406,7 +406,7 @@ def _(expression: tree.ArrayOf, inside: _ExpressionContext) -> typed.TypedExpres
     if not expression.items:
         raise _empty("ARRAY", "ARRAY[1]", expression.span)
     element, items = _agreeing(expression.items, inside, expression.span, "an ARRAY", "elements")
-    return typed.TypedArray(Array(element), items, _fails_whole(inside))
+    return typed.TypedArray(Array(element), items, _is_strict(inside))
 
 
 @_type_node.register
@@ -415,10 +415,10 @@ def _(expression: tree.MapOf, inside: _ExpressionContext) -> typed.TypedExpressi
         raise _empty("MAP", "MAP('a' := 1)", expression.span)
     key, keys = _agreeing([k for k, _ in expression.entries], inside, expression.span, "a MAP", "keys")
     value, values = _agreeing([v for _, v in expression.entries], inside, expression.span, "a MAP", "values")
-    return typed.TypedMap(Map(key, value), tuple(zip(keys, values, strict=True)), _fails_whole(inside))
+    return typed.TypedMap(Map(key, value), tuple(zip(keys, values, strict=True)), _is_strict(inside))
 
 
-def _fails_whole(inside: _ExpressionContext) -> bool:
+def _is_strict(inside: _ExpressionContext) -> bool:
     """True if a failing element makes the whole constructor fail."""
     return not is_on(inside.scope.settings, "ksql.nested.error.set.null")
 
@@ -428,13 +428,13 @@ def _empty(kind: str, example: str, at: Span) -> StatementError:
 
 
 def _agreeing(
-    items: Sequence[tree.Expression], inside: _ExpressionContext, at: Span, what: str, parts: str
+    items: Sequence[tree.Expression], inside: _ExpressionContext, at: Span, kind: str, parts: str
 ) -> tuple[SqlType, tuple[typed.TypedExpression, ...]]:
     """The common type of the elements of a constructor, and the elements converted to it."""
     elements = [_operand(i, inside) for i in items]
     element_type = common_type(elements)
     if element_type is None:
-        raise StatementError(f"{what} with all NULL {parts} has no type", at, "CAST one: CAST(NULL AS INT)")
+        raise StatementError(f"{kind} with all NULL {parts} has no type", at, "CAST one: CAST(NULL AS INT)")
     return element_type, tuple(convert(e.value, element_type, e.span) for e in elements)
 
 
@@ -448,7 +448,7 @@ def _(expression: tree.StructOf, inside: _ExpressionContext) -> typed.TypedExpre
         if any(f.name == name for f in fields):
             raise StatementError(f"field {identifier(name)} is repeated", item.span)
         fields.append(Field(name, value.type))
-    return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _fails_whole(inside))
+    return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _is_strict(inside))
 
 
 def _operand(expression: tree.Expression, inside: _ExpressionContext) -> Operand:

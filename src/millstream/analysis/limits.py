@@ -20,7 +20,7 @@ PREFIX = "millstream.statement.max."
 
 def check(statement: tree.Statement, settings: Mapping[str, str], types: Mapping[str, SqlType]) -> None:
     """Raises StatementError if the statement, with custom `types` replaced, is larger than the settings allow."""
-    parts, known = 0, dict[str, TypeExtent]()
+    parts, extents = 0, dict[str, TypeExtent]()
     for node in statement.walk():
         match node:
             case tree.Case():
@@ -37,16 +37,16 @@ def check(statement: tree.Statement, settings: Mapping[str, str], types: Mapping
             case tree.CreateSource() | tree.AlterSource():
                 _check("the statement", len(node.columns), "columns", statement.span, settings)
             case tree.ColumnDef(type=type) | tree.Cast(type=type) | tree.CreateType(type=type):
-                parts += _inner_types(type, types, known, statement.span)
+                parts += _inner_types(type, types, extents, statement.span)
             case tree.FunctionParameter(type=type) | tree.CreateFunction(returns=type):
-                parts += _inner_types(type, types, known, statement.span)
+                parts += _inner_types(type, types, extents, statement.span)
         parts += isinstance(node, tree.Expression)
     _check("the statement", parts, "parts", statement.span, settings)
 
 
-def _inner_types(type: SqlType, types: Mapping[str, SqlType], known: dict[str, "TypeExtent"], at: Span | None) -> int:
+def _inner_types(type: SqlType, types: Mapping[str, SqlType], extents: dict[str, "TypeExtent"], at: Span | None) -> int:
     """The number of types within a type. Raises StatementError if they are nested too deeply."""
-    extent = _extent(type, types, known)
+    extent = _extent(type, types, extents)
     if extent.levels > NESTING:
         raise StatementError(f"the type nests {extent.levels} levels deep, and may nest {NESTING}", at)
     return extent.parts - 1
@@ -60,24 +60,24 @@ class TypeExtent:
     levels: int
 
 
-def _extent(type: SqlType, types: Mapping[str, SqlType], known: dict[str, TypeExtent]) -> TypeExtent:
+def _extent(type: SqlType, types: Mapping[str, SqlType], extents: dict[str, TypeExtent]) -> TypeExtent:
     """The extent of a type with custom types replaced, computed without replacing them.
 
-    Replacing could need any amount of memory: each of several types may contain the previous one twice. `known` has the
-    extents of custom types by name.
+    Replacing could need any amount of memory: each of several types may contain the previous one twice. `extents` has
+    the extents of custom types by name.
     """
     if not isinstance(type, CustomType):
-        inner = [_extent(child, types, known) for child in type.children()]
+        inner = [_extent(child, types, extents) for child in type.children()]
         return TypeExtent(1 + sum(e.parts for e in inner), 1 + max((e.levels for e in inner), default=0))
     if type.name not in types:
         return TypeExtent(1, 1)  # an unknown type: the error is raised where it is resolved
-    if type.name not in known:
-        known[type.name] = _extent(types[type.name], types, known)
-    return known[type.name]
+    if type.name not in extents:
+        extents[type.name] = _extent(types[type.name], types, extents)
+    return extents[type.name]
 
 
-def _check(where: str, count: int, what: str, at: Span, settings: Mapping[str, str]) -> None:
-    most = int(settings[PREFIX + what])
+def _check(where: str, count: int, items: str, at: Span, settings: Mapping[str, str]) -> None:
+    most = int(settings[PREFIX + items])
     if count > most:
-        hint = f"{PREFIX}{what} is the limit: larger statements take minutes to plan, or their rows"
-        raise StatementError(f"{where} has {count} {what}, and may have {most}", at, hint)
+        hint = f"{PREFIX}{items} is the limit: larger statements take minutes to plan, or their rows"
+        raise StatementError(f"{where} has {count} {items}, and may have {most}", at, hint)

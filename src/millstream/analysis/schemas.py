@@ -89,24 +89,24 @@ def infer_columns(side: SchemaSide) -> list[Column]:
     """
     if side.format is None or not side.format.infers:
         return []
-    known = side.registered or side.facts.latest.get(side.subject)
-    if known is None:
+    schema = side.registered or side.facts.latest.get(side.subject)
+    if schema is None:
         raise _missing(side)
     wrapped = wrapping.is_record(side.name, side.p, side.settings, side.format)
-    return _columns(side, side.format.name, known, wrapped, _message(side))
+    return _columns(side, side.format.name, schema, wrapped, _message(side))
 
 
-def _columns(side: SchemaSide, format: str, known: RegisteredSchema, wrapped: bool, message: str) -> list[Column]:
+def _columns(side: SchemaSide, format: str, registered: RegisteredSchema, wrapped: bool, message: str) -> list[Column]:
     """The side's columns by a schema, which must be of the format's kind. Raises StatementError."""
     kind = TRANSLATORS[format].kind
-    if known.schema.kind != kind:
+    if registered.schema.kind != kind:
         raise StatementError(
-            f"The schema of the message {side.name.lower()}s on topic '{side.topic}' is {known.schema.kind}, "
+            f"The schema of the message {side.name.lower()}s on topic '{side.topic}' is {registered.schema.kind}, "
             f"and the format {format} needs {kind}.",
             side.p.at,
         )
     try:
-        return translation.columns(format, known.schema, side.name, wrapped, side.id is not None, message)
+        return translation.columns(format, registered.schema, side.name, wrapped, side.id is not None, message)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if message:
             raise _missing(side) from error
@@ -197,7 +197,9 @@ def _check_fit(side: SchemaSide, serde: Serde, columns: Sequence[Column], regist
     exact = _columns(side, serde.format, registered, wrapped, serde.get(FULL_NAME) or "")
     if not wrapped:
         exact = [replace(exact[0], name=columns[0].name)]
-    wrong = [c for c, known in zip(columns, exact, strict=False) if (c.name, c.type) != (known.name, known.type)]
+    wrong = [
+        c for c, expected in zip(columns, exact, strict=False) if (c.name, c.type) != (expected.name, expected.type)
+    ]
     wrong += list(columns[len(exact) :])
     if wrong:
         names = ", ".join(f"`{c.name}` {c.type}" for c in wrong)

@@ -17,7 +17,7 @@ from millstream.model.names import did_you_mean
 from millstream.model.schema import Column
 
 DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
-# A record's or message's name: whatever else Avro and Protobuf allow, a name of this form they do.
+# A form of the names of records and messages that both Avro and Protobuf accept.
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
@@ -157,7 +157,7 @@ def _able(side: str, columns: Sequence[Column]) -> str:
 
 
 def map_key_error(which: str, at: Span) -> StatementError:
-    """The error for a key that contains a MAP; `which` says which key."""
+    """The error for a key that contains a MAP; `which` names the key."""
     return StatementError(
         "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior due "
         f"to inconsistent serialization. {which}",

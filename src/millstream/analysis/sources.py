@@ -103,14 +103,14 @@ def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
     existing = facts.topics.get(name)
     if existing is None:
         return
-    for what, actual in (("PARTITIONS", existing.partitions), ("REPLICAS", existing.replicas)):
-        number = p.number(what)
+    for setting, actual in (("PARTITIONS", existing.partitions), ("REPLICAS", existing.replicas)):
+        number = p.number(setting)
         if number is not None and number != actual:
             raise StatementError(
-                f"A Kafka topic with the name '{name}' already exists, with different {what.lower()}: "
+                f"A Kafka topic with the name '{name}' already exists, with different {setting.lower()}: "
                 f"{actual}, not {number}",
-                p.place(what),
-                f"leave {what} out, or choose another topic",
+                p.place(setting),
+                f"leave {setting} out, or choose another topic",
             )
 
 
@@ -165,11 +165,11 @@ def _check_mark(mark: ColumnMark, kind: RelationKind, definition: tree.ColumnDef
 
 
 def _header_column(definition: tree.ColumnDef, type: SqlType) -> Column:
-    whole = definition.mark is ColumnMark.HEADERS
-    expected = HEADERS_TYPE if whole else BYTES
+    has_all_headers = definition.mark is ColumnMark.HEADERS
+    expected = HEADERS_TYPE if has_all_headers else BYTES
     if type != expected:
-        what = "HEADERS" if whole else f"HEADER('{definition.header}')"
-        raise StatementError(f"Invalid type for {what} column: expected {expected}, got {type}", definition.span)
+        marking = "HEADERS" if has_all_headers else f"HEADER('{definition.header}')"
+        raise StatementError(f"Invalid type for {marking} column: expected {expected}, got {type}", definition.span)
     return Column(definition.name, type, RecordPart.HEADER, definition.header)
 
 
@@ -282,10 +282,10 @@ def _check_grows(source: Source, statement: tree.AlterSource) -> None:
 
 def altered(source: Source, statement: tree.AlterSource, types: Mapping[str, SqlType], text: str) -> Source:
     """The source with ALTER's columns appended to its value. Raises StatementError."""
-    what = source.kind.value.lower()
+    kind = source.kind.value.lower()
     if source.read_only:
         raise StatementError(
-            f"Cannot alter {what} '{source.name}': ALTER operations are not supported on source {what}s.",
+            f"Cannot alter {kind} '{source.name}': ALTER operations are not supported on source {kind}s.",
             statement.span,
         )
     if source.created_by is not None:

@@ -155,26 +155,26 @@ class TypedCase(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedArray(TypedExpression):
-    """An array of `items`. A failing item makes the array fail if `whole`; otherwise it is null."""
+    """An array of `items`. An item that fails makes a `strict` array fail; in any other it is null."""
 
     items: tuple[TypedExpression, ...]
-    whole: bool = False
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TypedMap(TypedExpression):
-    """A map of `entries`; `whole` as in TypedArray."""
+    """A map of `entries`; `strict` as in TypedArray."""
 
     entries: tuple[tuple[TypedExpression, TypedExpression], ...]
-    whole: bool = False
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TypedStruct(TypedExpression):
-    """A struct of `values` in the order of the type's fields; `whole` as in TypedArray."""
+    """A struct of `values` in the order of the type's fields; `strict` as in TypedArray."""
 
     values: tuple[TypedExpression, ...]
-    whole: bool = False
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

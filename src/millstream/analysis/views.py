@@ -108,14 +108,14 @@ def to_logical_view(query: tree.SelectQuery, sources: Sequence[tuple[str, Source
 def _by_alias(query: tree.SelectQuery, sources: Sequence[tuple[str, Source]]) -> tree.SelectQuery:
     """The query with sources referred to by their aliases, also where their own names were used."""
     aliases = {alias for alias, _ in sources}
-    own = {source.name: alias for alias, source in sources if source.name not in aliases}
+    alias_by_source = {source.name: alias for alias, source in sources if source.name not in aliases}
 
     def replacement(node: tree.SyntaxNode) -> tree.SyntaxNode | None:
-        if isinstance(node, tree.ColumnRef | tree.SelectAll) and node.source in own:
-            return replace(node, source=own[node.source])
+        if isinstance(node, tree.ColumnRef | tree.SelectAll) and node.source in alias_by_source:
+            return replace(node, source=alias_by_source[node.source])
         return None
 
-    return query.transform(replacement) if own else query
+    return query.transform(replacement) if alias_by_source else query
 
 
 def _mentions(expression: tree.SyntaxNode) -> bool:

@@ -125,9 +125,9 @@ def _check_form(side: str, p: Properties, columns: Sequence[Column], format: For
             f"leave {property_name} out: {shape.words} says it",
         )
     if len(columns) == 1 and not (format.wraps if shape.wrapped else format.unwraps):
-        what = "in a record" if shape.wrapped else "bare"
+        form = "in a record" if shape.wrapped else "bare"
         raise StatementError(
-            f"Format '{format.name}' cannot write a single column {what}, as {shape.words} asks for",
+            f"Format '{format.name}' cannot write a single column {form}, as {shape.words} asks for",
             p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT"),
             f"{side}_FORMAT may be {_formats_for(shape.wrapped)}",
         )

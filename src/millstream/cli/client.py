@@ -95,7 +95,7 @@ class RestClient:
             raise ClientError(str(error)) from error
         self._tls = tls or ClientTls()
         self.url, self._auth = server.url, auth or server.auth
-        self._chosen: str | None = None
+        self._negotiated: str | None = None
 
     def elsewhere(self, url: str) -> "RestClient":
         """A client of another server, with the same name and password."""
@@ -179,9 +179,9 @@ class RestClient:
 
     def _protocol(self) -> str:
         """HTTP/2 if the server supports it; with TLS the protocol is negotiated."""
-        if self._chosen is None:
-            self._chosen = "both" if self.url.startswith("https") else self._probed()
-        return self._chosen
+        if self._negotiated is None:
+            self._negotiated = "both" if self.url.startswith("https") else self._probed()
+        return self._negotiated
 
     def _probed(self) -> str:
         try:

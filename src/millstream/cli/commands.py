@@ -155,7 +155,7 @@ COMMANDS = (
 
 
 def _elsewhere(written: str, fact: str, hint: str) -> ShellCommand:
-    """A command of other shells: its error says what to type here."""
+    """A command of other shells: its error names the command to use here."""
 
     def refuse(_: "ShellSession", __: Sequence[str]) -> None:
         raise ClientError(f"{written} {fact}", hint)

@@ -34,7 +34,7 @@ class KnownNames:
     queries: tuple[str, ...] = ()
 
 
-def known(entities: Iterable[Entity]) -> KnownNames:
+def known_names(entities: Iterable[Entity]) -> KnownNames:
     """The names in a server's answers."""
     columns: dict[str, tuple[str, ...]] = {}
     names: dict[str, tuple[str, ...]] = {}
@@ -77,7 +77,7 @@ class SqlCompleter(Completer):
                 entities += self._client().execute(statement.rstrip(";") + ";", SessionSettings(), PATIENCE)
             except ClientError:
                 continue
-        return known(entities)
+        return known_names(entities)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """The words that complete the one at the cursor, the server's names first."""
@@ -130,9 +130,9 @@ def _columns_of(alias: str, before: str, known: KnownNames) -> Iterable[str]:
 
 def _columns_in(words: Iterable[str], known: KnownNames) -> list[str]:
     """The columns of the sources that the statement names so far; if it names none, all columns."""
-    named = set(words) & {name.upper() for name in known.columns}
-    chosen = [columns for name, columns in known.columns.items() if not named or name.upper() in named]
-    return sorted({identifier(column) for columns in chosen for column in columns})
+    sources = set(words) & {name.upper() for name in known.columns}
+    columns_by_source = [columns for name, columns in known.columns.items() if not sources or name.upper() in sources]
+    return sorted({identifier(column) for columns in columns_by_source for column in columns})
 
 
 def _matching(typed: str, words: Iterable[str], meaning: str) -> Iterator[Completion]:

@@ -283,8 +283,8 @@ def _variant(name: str, variant: Entity) -> list[Part]:
 
 
 def _argument(argument: Entity) -> str:
-    named = f"{argument.get('name') or ''} {argument.get('type', '')}".strip()
-    return named + ("…" if argument.get("isVariadic") else "")
+    declared = f"{argument.get('name') or ''} {argument.get('type', '')}".strip()
+    return declared + ("…" if argument.get("isVariadic") else "")
 
 
 def _topic(entity: Entity) -> list[Part]:
@@ -292,9 +292,8 @@ def _topic(entity: Entity) -> list[Part]:
 
 
 def _terminated(entity: Entity) -> list[Part]:
-    done = entity.get("wasTerminated", True)
-    query = entity.get("queryId", "")
-    return [Text(f"query {query} {'was terminated' if done else 'was not terminated'}", "good" if done else "warning")]
+    outcome, style = ("was", "good") if entity.get("wasTerminated", True) else ("was not", "warning")
+    return [Text(f"query {entity.get('queryId', '')} {outcome} terminated", style)]
 
 
 def _asserted(kind: str, member: str) -> Show:

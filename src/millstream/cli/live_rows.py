@@ -23,13 +23,13 @@ class LiveRows:
 
     def __init__(self, names: Sequence[str], keep: int, screen: int) -> None:
         self.count = 0
-        self.kept: deque[list[str]] = deque(maxlen=keep)
+        self.last_rows: deque[list[str]] = deque(maxlen=keep)
         self._names, self._screen, self._start = names, screen, time.monotonic()
         self._widths = natural(names, ())
 
     def add(self, row: Sequence[Any]) -> None:
         """Add a row that has arrived."""
-        self.kept.append([printable(cell(value)) for value in row])
+        self.last_rows.append([printable(cell(value)) for value in row])
         self.count += 1
 
     def widths(self) -> list[int]:
@@ -39,7 +39,7 @@ class LiveRows:
 
     def recent(self) -> list[list[str]]:
         """The rows that fit the screen; rows may be added meanwhile by another thread."""
-        return list(self.kept.copy())[-self._screen :]
+        return list(self.last_rows.copy())[-self._screen :]
 
     def footer(self) -> Text:
         """The line below the rows."""

@@ -157,18 +157,18 @@ def _apply(
 ) -> None:
     applying.validate(config, metadata)
     target = applying.MigrationTarget(args.until, args.next, args.version)
-    chosen = applying.chosen(config, target, metadata.last_migrated())
-    if not chosen:
+    pending = applying.pending(config, target, metadata.last_migrated())
+    if not pending:
         print("nothing is new")
-    for file in chosen:
+    for file in pending:
         print(f"version {file.version}: {file.name}")
         if args.dry_run:
             for parsed in applying.statements(file, dict(args.define)):
                 print(f"  {parsed.text}")
         else:
             applying.apply(file, connection, metadata, dict(args.define), lambda text: print(f"  {text}", flush=True))
-    if chosen:
-        print("a dry run: nothing was done" if args.dry_run else f"{len(chosen)} applied")
+    if pending:
+        print("a dry run: nothing was done" if args.dry_run else f"{len(pending)} applied")
 
 
 def _info(config: MigrationConfig, metadata: MigrationMetadata) -> None:

@@ -25,7 +25,7 @@ from millstream.server.text import dumps
 
 STYLES = {"title": "bold", "good": "green", "warning": "yellow", "dim": "dim"}
 PAGE = 500
-KEPT = 10_000
+MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +102,15 @@ class Output:
         if self.on_terminal:
             self.console.print(RichText(text, "dim"))
 
-    def trouble(self, what: ErrorReport) -> None:
+    def trouble(self, report: ErrorReport) -> None:
         """Show an error."""
-        self.spool(what.text)
-        shown = RichText(what.text)
+        self.spool(report.text)
+        shown = RichText(report.text)
         shown.stylize("bold red", 0, len("error:"))
-        if what.caret:
-            shown.highlight_words([what.caret.strip()], "bold red")
-        if what.hint:
-            shown.stylize("yellow", len(what.text) - len(f"hint: {what.hint}"))
+        if report.caret:
+            shown.highlight_words([report.caret.strip()], "bold red")
+        if report.hint:
+            shown.stylize("yellow", len(report.text) - len(f"hint: {report.hint}"))
         self.errors.print(shown, soft_wrap=True)
 
     def rows(self, answer: RowStream, live: bool, all_of_them: bool) -> None:
@@ -148,15 +148,15 @@ class Output:
 
     def _watched(self, head: Grid, rows: Iterable[Sequence[Any]], all_of_them: bool) -> None:
         screen = screen_rows(self.console)
-        watched = LiveRows(head.columns, KEPT if all_of_them else screen, screen)
+        watched = LiveRows(head.columns, MOST_ROWS if all_of_them else screen, screen)
         try:
             watch(self.console, watched, rows, lambda shown, widths: self._cut(head, shown, widths))
         finally:
             if all_of_them:
-                self._pages(head, watched.kept)
+                self._pages(head, watched.last_rows)
             else:
-                self.console.print(self._cut(head, watched.kept, watched.widths()))
-                self.spool(plain.grid_text(replace(head, rows=watched.kept)))
+                self.console.print(self._cut(head, watched.last_rows, watched.widths()))
+                self.spool(plain.grid_text(replace(head, rows=watched.last_rows)))
 
     def _cut(self, head: Grid, rows: Iterable[Sequence[str]], widths: Sequence[int]) -> Table:
         """One line for each row: long cells are cut, and columns that do not fit are left out."""

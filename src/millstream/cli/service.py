@@ -101,14 +101,14 @@ def undisturbed() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[int] = []
-    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in STOPPING}
+    received: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: received.append(number)) for number in STOPPING}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if came:
+    if received:
         raise KeyboardInterrupt
 
 
@@ -133,9 +133,11 @@ def stop_requested() -> Iterator[threading.Event]:
 def wait_or_die(server: Server, stop: threading.Event) -> None:
     """Return when `stop` is set. If the engine needs a new process to recover, end this one and its JVM with code 1."""
     while not stop.wait(WATCH):
-        why = server.engine.fatal()
-        if why:
-            print(f"millstream: {why}; this process ends, so that it can be started anew", file=sys.stderr, flush=True)
+        failure = server.engine.fatal()
+        if failure:
+            print(
+                f"millstream: {failure}; this process ends, so that it can be started anew", file=sys.stderr, flush=True
+            )
             server.engine.kill()
             os._exit(1)
 

@@ -133,15 +133,15 @@ class ShellSession:
 
     def define(self, name: str, value: str) -> None:
         """Define a variable for the following statements."""
-        self.variables = {known: text for known, text in self.variables.items() if known.lower() != name.lower()}
+        self.variables = {key: text for key, text in self.variables.items() if key.lower() != name.lower()}
         self.variables[name] = value
 
     def undefine(self, name: str) -> None:
         """Remove a variable. Raises ClientError if there is none."""
-        known = next((known for known in self.variables if known.lower() == name.lower()), None)
-        if known is None:
+        variable = next((variable for variable in self.variables if variable.lower() == name.lower()), None)
+        if variable is None:
             raise ClientError(f"there is no variable {name}", "SHOW VARIABLES; lists them")
-        del self.variables[known]
+        del self.variables[variable]
 
 
 Act = Callable[[ShellSession, ScriptStatement], None]

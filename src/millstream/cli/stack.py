@@ -97,9 +97,9 @@ def _check_ports(options: StackOptions) -> None:
         ports.append((options.registry_port, "the schema registry", "--registry-port"))
     if options.connect:
         ports.append((options.connect_port, "Kafka Connect", "--connect-port"))
-    for port, what, setting in ports:
+    for port, service, setting in ports:
         if port:
-            check_free(options.host, port, what, setting)
+            check_free(options.host, port, service, setting)
 
 
 def _properties(options: StackOptions, bootstrap: str, registry: str, connect: str) -> dict[str, str]:

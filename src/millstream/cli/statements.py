@@ -84,8 +84,8 @@ def _statement(text: str, piece: Sequence[Token], end: int) -> ScriptStatement:
 def _rest(text: str, piece: Sequence[Token], error: SqlSyntaxError | None) -> ScriptStatement:
     """The last statement: without semicolon, or with an invalid token."""
     if error is None:
-        whole = _statement(text, piece, piece[-1].end)
-        return ScriptStatement(whole.text + ";", whole.line, whole.words)
+        statement = _statement(text, piece, piece[-1].end)
+        return ScriptStatement(statement.text + ";", statement.line, statement.words)
     start = piece[0].start if piece else _offset(text, error)
     return ScriptStatement(text[start:].rstrip(), text.count("\n", 0, start) + 1, tuple(piece))
 

@@ -51,10 +51,10 @@ def run(args: argparse.Namespace) -> int:
     """Change or show the file; returns 0. Raises SetupError."""
     path: Path = args.users_file
     if args.verb == "add":
-        known = read_roles(args.roles_file)
-        unknown = [role for role in args.role if role not in known]
+        roles = read_roles(args.roles_file)
+        unknown = [role for role in args.role if role not in roles]
         if unknown:
-            raise SetupError(f"there is no role {unknown[0]}", f"there are {', '.join(known)}")
+            raise SetupError(f"there is no role {unknown[0]}", f"there are {', '.join(roles)}")
         replaced = add_user(path, args.name, tuple(dict.fromkeys(args.role)), _password(args), args.scram)
         print(f"{'changed' if replaced else 'added'} {args.name} in {path}")
     elif args.verb == "remove":

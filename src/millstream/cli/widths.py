@@ -34,8 +34,8 @@ def fitted(widths: Sequence[int], room: int, least: Sequence[int] = ()) -> list[
 def comfortable(widths: Sequence[int], room: int, least: Sequence[int] = ()) -> int:
     """The number of columns that fit side by side, each at its width or at one that is still readable."""
     bounds = least or [0] * len(widths)
-    taken = [min(width, max(COMFORT, bound)) + BETWEEN for width, bound in zip(widths, bounds, strict=True)]
-    return sum(total - BETWEEN <= room for total in accumulate(taken))
+    spaces = [min(width, max(COMFORT, bound)) + BETWEEN for width, bound in zip(widths, bounds, strict=True)]
+    return sum(total - BETWEEN <= room for total in accumulate(spaces))
 
 
 def words_whole(names: Sequence[str]) -> list[int]:

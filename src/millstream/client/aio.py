@@ -166,7 +166,7 @@ class AsyncConnection(ClosedByAsyncBlock):
     ) -> list[Result]:
         """Execute statements other than queries; see Connection.execute. Raises StatementRefused."""
         exchange = statement_exchange(statements, self._session.plus(properties, variables), self._sequence)
-        results = [result(entity) for entity in parsed(await self._whole(exchange)) or ()]
+        results = [result(entity) for entity in parsed(await self._read_response(exchange)) or ()]
         self._sequence = max(self._sequence, last_sequence(results))
         return results
 
@@ -195,7 +195,7 @@ class AsyncConnection(ClosedByAsyncBlock):
     async def close_query(self, query_id: str) -> None:
         """End a push query; no effect if it has ended already, or the server has stopped."""
         with suppress(MillstreamError):
-            await self._whole(close_exchange(query_id))
+            await self._read_response(close_exchange(query_id))
 
     async def insert(
         self,
@@ -228,7 +228,7 @@ class AsyncConnection(ClosedByAsyncBlock):
         """Close the connection, and end the queries that are being read from it."""
         await self._http.aclose()
 
-    async def _whole(self, exchange: Exchange) -> httpx.Response:
+    async def _read_response(self, exchange: Exchange) -> httpx.Response:
         async with self._opened(exchange) as response:
             await response.aread()
             return response

@@ -20,7 +20,7 @@ class ClosedByBlock(ABC):
 
 
 class ClosedByAsyncBlock(ABC):
-    """The same for asyncio."""
+    """A base class with the methods of an asynchronous context manager: the block ends with `close`."""
 
     @abstractmethod
     async def close(self) -> None:

@@ -99,7 +99,7 @@ class Connection(ClosedByBlock):
         is refused; those before it were executed.
         """
         exchange = statement_exchange(statements, self._session.plus(properties, variables), self._sequence)
-        results = [result(entity) for entity in parsed(self._whole(exchange)) or ()]
+        results = [result(entity) for entity in parsed(self._read_response(exchange)) or ()]
         self._sequence = max(self._sequence, last_sequence(results))
         return results
 
@@ -126,7 +126,7 @@ class Connection(ClosedByBlock):
     def close_query(self, query_id: str) -> None:
         """End a push query; no effect if it has ended already, or the server has stopped."""
         with suppress(MillstreamError):
-            self._whole(close_exchange(query_id))
+            self._read_response(close_exchange(query_id))
 
     def insert(
         self, target: str, rows: Iterable[Mapping[str, Any]], *, properties: Mapping[str, Any] | None = None
@@ -155,7 +155,7 @@ class Connection(ClosedByBlock):
         """Close the connection, and end the queries that are being read from it."""
         self._http.close()
 
-    def _whole(self, exchange: Exchange) -> httpx.Response:
+    def _read_response(self, exchange: Exchange) -> httpx.Response:
         """The response, read to its end. Raises MillstreamError."""
         with self._opened(exchange) as response:
             response.read()

@@ -145,8 +145,8 @@ class KsqlMagic:
         text, connection = blank + statement.text, self._connected()
         session: dict[str, Any] = {"properties": self._properties, "variables": self._variables}
         if statement.is_push:
-            kept = returned or options.variable is not None
-            live = DisplayedQuery(connection.push(text, **session), options.limits, kept)
+            keeps_rows = returned or options.variable is not None
+            live = DisplayedQuery(connection.push(text, **session), options.limits, keeps_rows)
             return live.follow(NotebookDisplay(returned) if hasattr(self._shell, "kernel") else TerminalDisplay())
         if statement.returns_rows:
             with connection.query(text, **session) as answer:
@@ -170,7 +170,7 @@ class KsqlMagic:
 
     def _undefine(self, name: str) -> None:
         """Names of variables are not case-sensitive."""
-        self._variables = {known: value for known, value in self._variables.items() if known.lower() != name.lower()}
+        self._variables = {key: value for key, value in self._variables.items() if key.lower() != name.lower()}
 
     def _assign(self, variable: str, answer: ResultTable | None) -> None:
         """Raises CellError if there is no answer to assign."""
@@ -180,9 +180,9 @@ class KsqlMagic:
 
     def _connected_by(self, line: str) -> bool:
         """True if `line` is empty, a server's URL, or a variable with a Connection; then that is used from now on."""
-        named = self._shell.user_ns.get(line.strip())
-        if isinstance(named, Connection):
-            self._use(named)
+        variable = self._shell.user_ns.get(line.strip())
+        if isinstance(variable, Connection):
+            self._use(variable)
             return True
         url = URL.fullmatch(line)
         if url or not line.strip():

@@ -25,8 +25,8 @@ class LineBuffer:
 
     def lines(self, chunk: bytes) -> list[bytes]:
         """The lines that this piece completes, without empty ones."""
-        *whole, self._rest = (self._rest + chunk).split(b"\n")
-        return [line for line in whole if line]
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        return [line for line in lines if line]
 
     def last(self) -> list[bytes]:
         """The rest after the last newline, if any."""

@@ -1,0 +1,1 @@
+"""The engine: executes statements, replays the command log, and supervises queries."""

@@ -40,9 +40,9 @@ def answer(statement: tree.Statement, context: StatementContext, engine: EngineC
 @answer.register
 def _(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
     catalog, text = engine.state.catalog, context.text
-    match statement.what:
+    match statement.listing:
         case Listing.STREAMS | Listing.TABLES:
-            return _sources(RelationKind[statement.what.value[:-1]], statement.extended, context, engine)
+            return _sources(RelationKind[statement.listing.value[:-1]], statement.extended, context, engine)
         case Listing.TOPICS:
             return _topics(statement, context, engine)
         case Listing.QUERIES:
@@ -57,7 +57,7 @@ def _(statement: tree.Show, context: StatementContext, engine: EngineContext) ->
             return listings.indexes(text, catalog, engine.tables.has_index)
         case Listing.VARIABLES:
             return listings.variables(text, context.session.written_variables)
-    raise NotImplementedError(statement.what)
+    raise NotImplementedError(statement.listing)
 
 
 def _sources(kind: RelationKind, extended: bool, context: StatementContext, engine: EngineContext) -> Entity:
@@ -74,8 +74,11 @@ def _described(kind: RelationKind, extended: bool, context: StatementContext, en
 
 
 def _topics(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
-    every = engine.kafka.topics().items()
-    topics = {name: replicas for name, replicas in every if statement.all or not is_hidden(name, context.settings)}
+    topics = {
+        name: replicas
+        for name, replicas in engine.kafka.topics().items()
+        if statement.all or not is_hidden(name, context.settings)
+    }
     if statement.extended:
         return listings.topics_extended(context.text, topics, engine.kafka.readers_of(), engine.state.catalog)
     return listings.topics(context.text, topics)
@@ -110,13 +113,13 @@ def _(statement: tree.DescribeAll, context: StatementContext, engine: EngineCont
 
 @answer.register
 def _(statement: tree.DescribeFunction, context: StatementContext, engine: EngineContext) -> Entity:
-    own = engine.state.catalog.functions
-    functions = library(own)
+    users_functions = engine.state.catalog.functions
+    functions = library(users_functions)
     function = functions.lookup(statement.name)
     if function is None:
         hint = did_you_mean(statement.name.upper(), functions.names)
         raise StatementError(f"Can't find any functions with the name '{statement.name}'", statement.span, hint)
-    return describe.function_entity(context.text, function, own.get(function.name), engine.confinement)
+    return describe.function_entity(context.text, function, users_functions.get(function.name), engine.confinement)
 
 
 def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed:
@@ -128,9 +131,14 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
         return Observed(states=states)
     topic = engine.kafka.facts([source.topic]).get(source.topic)
     statistics = {id: describe.statistics(engine.supervisor.progress(id), _tasks(id, engine)) for id in sorted(ids)}
-    lines = [_rebuild_text(source, engine), *(describe.statistics_text(id, one) for id, one in statistics.items())]
+    lines = [
+        _rebuild_text(source, engine),
+        *(describe.statistics_text(id, statistic) for id, statistic in statistics.items()),
+    ]
     cluster = [
-        s for id, one in statistics.items() for s in describe.statistics_of_host(engine.host, id, one, time.time())
+        s
+        for id, statistic in statistics.items()
+        for s in describe.statistics_of_host(engine.host, id, statistic, time.time())
     ]
     healths = {id: engine.supervisor.health(id) for id in sorted(ids)}
     failures = [describe.failure_text(id, h.failures[-1]) for id, h in healths.items() if h and h.failures]
@@ -158,15 +166,15 @@ def _(statement: tree.Explain, context: StatementContext, engine: EngineContext)
 
 
 def _requested_query(statement: tree.Explain, engine: EngineContext) -> PersistentQuery:
-    known = engine.state.catalog.queries
+    queries = engine.state.catalog.queries
     id_text = str(statement.query)
-    id = next((q for q in known if q.upper() == id_text.upper()), None)
+    id = next((q for q in queries if q.upper() == id_text.upper()), None)
     if id is None:
-        hint = did_you_mean(id_text, known)
+        hint = did_you_mean(id_text, queries)
         raise StatementError(
             f"Query with id:{id_text} does not exist, use SHOW QUERIES to view them", statement.span, hint
         )
-    return known[id]
+    return queries[id]
 
 
 def _query_body(query: PersistentQuery, engine: EngineContext) -> Entity:

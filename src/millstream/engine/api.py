@@ -226,7 +226,7 @@ class Engine(Protocol):
         ...
 
     def report_lags(self, host: str, lags: Mapping[str, Any]) -> None:
-        """How far the stores of the server at `host` are behind: `hostStoreLags` of /lag. It does not block."""
+        """Store how far the stores of the server at `host` are behind: `hostStoreLags` of /lag. It does not block."""
         ...
 
     def terminate_cluster(self, delete_topics: Sequence[str]) -> None:

@@ -53,21 +53,21 @@ def _wait(context: StatementContext, timeout: tree.Duration | None, default: str
         raise RequestFailed(TOO_MANY, "too many ASSERTs wait already\n  hint: try again", context.text)
     try:
         deadline = time.monotonic() + patience / 1000
-        while (why := wrong()) and time.monotonic() < deadline:
+        while (reason := wrong()) and time.monotonic() < deadline:
             time.sleep(PULSE)
     finally:
         WAITING.release()
-    if why:
-        raise RequestFailed(ASSERTION_FAILED, why, context.text)
+    if reason:
+        raise RequestFailed(ASSERTION_FAILED, reason, context.text)
 
 
 def _wrong_schema(statement: tree.AssertSchema, schemas: RegistryAccess) -> str:
     """Why the assertion does not hold now; "" if it does."""
-    what = [f"subject name {statement.subject}"] if statement.subject is not None else []
-    what += [f"id {statement.id}"] if statement.id is not None else []
+    conditions = [f"subject name {statement.subject}"] if statement.subject is not None else []
+    conditions += [f"id {statement.id}"] if statement.id is not None else []
     if schemas.has(statement.subject, statement.id) == statement.exists:
         return ""
-    return f"Schema with {' and '.join(what)} {'does not exist' if statement.exists else 'exists'}"
+    return f"Schema with {' and '.join(conditions)} {'does not exist' if statement.exists else 'exists'}"
 
 
 def _wrong(statement: tree.AssertTopic, expected: dict[str, str | int | bool], kafka: KafkaClient) -> str:

@@ -43,9 +43,9 @@ PROCESSING_LOG = "ksql.logging.processing."
 PYTHON = "millstream.python.functions.enabled"
 # How long, in seconds, pull queries use the cached number of a topic's partitions.
 PARTITIONS_KNOWN = 1.0
-# The most that a push queries' consumer holds in memory of what its clients have no room for.
+# The most kilobytes that a fan-out's consumer fetches ahead while its clients' buffers are full.
 READ_AHEAD_KB = 16 * 1024
-# So many bytes the broker sends at once also if it should gather records for longer.
+# The broker answers a fetch as soon as it has this many bytes, although it may wait longer for more records.
 GATHERED_BYTES = 256 * 1024
 log = logging.getLogger(__name__)
 
@@ -89,8 +89,8 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         rebuilds = _watch_rebuilds(current, backends, watch)
         started.callback(rebuilds.close)
         loops = Loops()
-        own = (trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop)
-        loops.add(*own, *backends.spark.loops)
+        loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop)
+        loops.add(*backends.spark.loops)
         return EngineContext(
             at_start=settings,
             configuration=frozenset(server),

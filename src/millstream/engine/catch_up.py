@@ -37,7 +37,7 @@ from millstream.engine.topic_fanout import (
 from millstream.services.loop import Loop, attempt
 
 # A query joins the fan-out when so few records are between it and the topic's end.
-NEAR = 1000
+JOIN_DISTANCE = 1000
 
 
 class BacklogLost(Exception):
@@ -54,7 +54,7 @@ class BacklogStart:
 
 @dataclass(frozen=True, slots=True)
 class CatchUpAccess:
-    """What a catch-up needs of PushSubscriptions.
+    """The callbacks from a catch-up to PushSubscriptions.
 
     `join` adds the subscription to the fan-out of its topic; it returns its evaluation there, and the fan-out's
     frontier. `finish` is called once the subscription has begun there, `fail` with the reason why it never will.
@@ -138,10 +138,10 @@ class CatchUp:
 
     def _is_near(self) -> bool:
         """True if few records are left; the topic's end is requested again only if few were left to the last one."""
-        if self._ends and self._records_before(self._ends) > NEAR:
+        if self._ends and self._records_before(self._ends) > JOIN_DISTANCE:
             return False
         self._ends = self._access.kafka.ends(self._topic)
-        return self._records_before(self._ends) <= NEAR
+        return self._records_before(self._ends) <= JOIN_DISTANCE
 
     def _records_before(self, ends: Positions) -> int:
         return sum(max(0, end - self._positions.get(partition, 0)) for partition, end in ends.items())

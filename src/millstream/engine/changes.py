@@ -83,14 +83,14 @@ def _starts(result: Outcome, settings: Mapping[str, str], engine: EngineContext)
 
 def _entity(context: StatementContext, command: Command, offset: int, engine: EngineContext) -> Entity:
     context.session.sequence = offset
-    done = _wait(offset, engine, int(context.settings[RESPONSE_TIMEOUT]) / 1000)
-    if done is None:
+    result = _wait(offset, engine, int(context.settings[RESPONSE_TIMEOUT]) / 1000)
+    if result is None:
         engine.queue(command.path, offset)
         return build.current_status(context.text, command.path, QUEUED, offset)
-    if done.failure is not None:
-        raise done.failure
-    path = done.outcome.path if done.outcome else command.path
-    return build.current_status(context.text, path, done.state.statuses[path], offset)
+    if result.failure is not None:
+        raise result.failure
+    path = result.outcome.path if result.outcome else command.path
+    return build.current_status(context.text, path, result.state.statuses[path], offset)
 
 
 def _wait(offset: int, engine: EngineContext, seconds: float) -> AppliedCommand | None:
@@ -102,11 +102,11 @@ def control(context: StatementContext, engine: EngineContext) -> Entity:
     statement = context.statement
     assert isinstance(statement, tree.ControlQuery)
     if statement.verb is tree.QueryVerb.TERMINATE:
-        named = [id for id in list(engine.push) if statement.query is None or id.upper() == statement.query.upper()]
-        for id in named:
+        ids = [id for id in list(engine.push) if statement.query is None or id.upper() == statement.query.upper()]
+        for id in ids:
             _close(id, engine)
-        if named and statement.query is not None:
-            return build.entity("terminate_query", context.text, queryId=named[0], wasTerminated=True)
+        if ids and statement.query is not None:
+            return build.entity("terminate_query", context.text, queryId=ids[0], wasTerminated=True)
     return change(context, engine)
 
 

@@ -35,7 +35,7 @@ Readable = Callable[[Source], bool]
 def is_about_connectors(statement: tree.Statement) -> bool:
     """True if Kafka Connect executes the statement."""
     if isinstance(statement, tree.Show):
-        return statement.what in LISTINGS or statement.what is PLUGINS
+        return statement.listing in LISTINGS or statement.listing is PLUGINS
     return isinstance(statement, tree.CreateConnector | tree.DropConnector | tree.DescribeConnector)
 
 
@@ -156,10 +156,12 @@ def _check_class(plugin: str, at: Span | None, client: ConnectClient, failure: C
     """Raises StatementError if the validation failed since Connect has no such class; it names all classes itself."""
     if not failure.status:
         return
-    known = [name for listed in client.plugins() for name in _names_of_class(listed["class"])]
-    if plugin not in known:
+    classes = [name for listed in client.plugins() for name in _names_of_class(listed["class"])]
+    if plugin not in classes:
         hint = "SHOW CONNECTOR PLUGINS lists those it has; others go into a folder of its plugin.path"
-        raise StatementError(f'Kafka Connect has no connector class "{plugin}"', at, _suggestion(plugin, known) or hint)
+        raise StatementError(
+            f'Kafka Connect has no connector class "{plugin}"', at, _suggestion(plugin, classes) or hint
+        )
 
 
 def _names_of_class(name: str) -> tuple[str, ...]:
@@ -168,8 +170,8 @@ def _names_of_class(name: str) -> tuple[str, ...]:
     return (name, simple, simple.removesuffix("Connector"))
 
 
-def _suggestion(plugin: str, known: Iterable[str]) -> str:
-    return did_you_mean(plugin, known).replace("`", "'")
+def _suggestion(plugin: str, classes: Iterable[str]) -> str:
+    return did_you_mean(plugin, classes).replace("`", "'")
 
 
 @_answer.register
@@ -220,6 +222,6 @@ def _status(name: str, client: ConnectClient, info: Entity) -> Entity:
 
 @_answer.register
 def _(statement: tree.Show, context: ConnectorContext) -> Entity:
-    if statement.what is PLUGINS:
+    if statement.listing is PLUGINS:
         return entities.plugins(context.text, context.client.plugins())
-    return entities.listing(context.text, context.client.connectors(), LISTINGS[statement.what])
+    return entities.listing(context.text, context.client.connectors(), LISTINGS[statement.listing])

@@ -74,9 +74,9 @@ def decoded(text: str) -> ContinuationToken:
     try:
         body: Any = json.loads(base64.b64decode(text, validate=True))
         offsets = body["endOffsets"]["o"]
-        named = str(body.get("topic", "")), str(body.get("topicId", ""))
+        topic_and_id = str(body.get("topic", "")), str(body.get("topicId", ""))
     except (ValueError, KeyError, TypeError, AttributeError) as failure:
         raise ContinuationRefused("it is no continuation token") from failure
     if not isinstance(offsets, list) or not all(type(offset) is int for offset in offsets):
         raise ContinuationRefused("it is no continuation token")
-    return ContinuationToken(dict(enumerate(offsets)), *named)
+    return ContinuationToken(dict(enumerate(offsets)), *topic_and_id)

@@ -231,7 +231,7 @@ class MillstreamEngine:
         self._known_servers.heartbeat(host)
 
     def report_lags(self, host: str, lags: Mapping[str, Any]) -> None:
-        """How far the stores of the server at `host` are behind."""
+        """Store the lags of the server at `host`: `hostStoreLags` of its /lag. It does not block."""
         self._known_servers.report_lags(host, lags)
 
     def _own_lags(self) -> Entity:
@@ -242,11 +242,11 @@ class MillstreamEngine:
     def _heartbeats(self) -> Heartbeats | None:
         """What sends heartbeats to the other servers, started; None if it is off."""
         context = self._context
-        every = intervals(context.server)
-        if every is None:
+        delays = intervals(context.server)
+        if delays is None:
             return None
         heartbeats = Heartbeats(
-            context.url, every, lambda: context.kafka.client_ids(context.lease.group), self._own_lags
+            context.url, delays, lambda: context.kafka.client_ids(context.lease.group), self._own_lags
         )
         context.loops.add(heartbeats.loop)
         heartbeats.loop.start()

@@ -48,15 +48,15 @@ CHANGING = (
 def execute(request: Request, engine: EngineContext) -> list[Entity]:
     """Execute the statements of a request; returns the entities of those that have one. Raises RequestFailed."""
     session = RequestSession(request, engine.server)
-    done: list[Entity] = []
-    with refusals(lambda: request.text, done):
+    entities: list[Entity] = []
+    with refusals(lambda: request.text, entities):
         for context in statements(request.text, session, engine):
-            with refusals(lambda context=context: context.text, done):  # type: ignore[misc]
+            with refusals(lambda context=context: context.text, entities):  # type: ignore[misc]
                 check_right(context.statement, context.text, request, engine)
                 answer = one(context, request, engine)
             if answer is not None:
-                done.append(answer)
-    return done
+                entities.append(answer)
+    return entities
 
 
 def statements(text: str, session: RequestSession, engine: EngineContext) -> Iterator[StatementContext]:
@@ -99,9 +99,9 @@ def one(context: StatementContext, request: Request, engine: EngineContext) -> E
         case tree.AssertSchema():
             return assertions.schema(context, engine)
         case tree.QueryStatement() | tree.Print():
-            what = "PRINT" if isinstance(statement, tree.Print) else "SELECT"
+            keyword = "PRINT" if isinstance(statement, tree.Print) else "SELECT"
             raise RequestFailed(
-                USE_QUERY, f"{what} answers with rows: send it to /query or /query-stream", context.text
+                USE_QUERY, f"{keyword} answers with rows: send it to /query or /query-stream", context.text
             )
     if connectors.is_about_connectors(statement):
         return connectors.execute(context, engine, lambda source: _may_describe(source, request, engine))
@@ -157,21 +157,21 @@ def catch_up(sequence: int | None, engine: EngineContext) -> None:
 
 
 @contextmanager
-def refusals(text: Callable[[], str], done: list[Entity] | None = None) -> Iterator[None]:
-    """Converts exceptions into a RequestFailed about the statement that `text` returns, after the entities `done`."""
+def refusals(text: Callable[[], str], entities: list[Entity] | None = None) -> Iterator[None]:
+    """Converts exceptions into a RequestFailed about the statement that `text` returns, after these `entities`."""
     try:
         yield
     except RequestFailed as failure:
-        raise RequestFailed(failure.code, failure.message, failure.statement, done or failure.entities) from failure
+        raise RequestFailed(failure.code, failure.message, failure.statement, entities or failure.entities) from failure
     except NoRegistry as error:
-        raise RequestFailed(NO_REGISTRY, str(error), text(), done or ()) from error
+        raise RequestFailed(NO_REGISTRY, str(error), text(), entities or ()) from error
     except StatementError as error:
-        raise RequestFailed(BAD_STATEMENT, str(error), text(), done or ()) from error
+        raise RequestFailed(BAD_STATEMENT, str(error), text(), entities or ()) from error
     except RecursionError as error:
-        raise RequestFailed(BAD_STATEMENT, TOO_DEEP, text(), done or ()) from error
+        raise RequestFailed(BAD_STATEMENT, TOO_DEEP, text(), entities or ()) from error
     except SettingRefused as refused:
-        raise RequestFailed(BAD_STATEMENT, str(refused), text(), done or ()) from refused
+        raise RequestFailed(BAD_STATEMENT, str(refused), text(), entities or ()) from refused
     except CannotRun as failure:
-        raise RequestFailed(SERVER_ERROR, f"the query cannot run: {failure}", text(), done or ()) from failure
+        raise RequestFailed(SERVER_ERROR, f"the query cannot run: {failure}", text(), entities or ()) from failure
     except KafkaException as failure:
-        raise RequestFailed(SERVER_ERROR, f"Kafka: {reason(failure)}", text(), done or ()) from failure
+        raise RequestFailed(SERVER_ERROR, f"Kafka: {reason(failure)}", text(), entities or ()) from failure

@@ -151,10 +151,10 @@ class Follower:
         after = with_status(replace(self._state, position=offset + 1), command.path, status)
         return AppliedCommand(after, None, StatementError(status.message))
 
-    def _skip(self, offset: int, why: str) -> None:
+    def _skip(self, offset: int, reason: str) -> None:
         """Record why the command at `offset` is not, or only partly, executed; the commands after it are executed."""
-        LOG.error("command %d is skipped: %s", offset, why)
-        self._skipped.append(f"command {offset}: {shortened(why, MESSAGE)}")
+        LOG.error("command %d is skipped: %s", offset, reason)
+        self._skipped.append(f"command {offset}: {shortened(reason, MESSAGE)}")
 
     def _carried_out(self, result: AppliedCommand, offset: int, mine: bool) -> AppliedCommand:
         """Execute a command: all of it on the leader, else only the creation of a topic that a client of ours waits
@@ -171,10 +171,10 @@ class Follower:
 
     def _with_topics(self, result: AppliedCommand, steps: Sequence[CreateTopic | DeleteTopic]) -> AppliedCommand:
         for step in steps:
-            why = self._step_failure(step)
-            if why and result.outcome is not None:
-                self._skip(result.state.position - 1, f"{step.sentence}: {why}")
-                status = CommandStatus("ERROR", why, result.outcome.query_id)
+            reason = self._step_failure(step)
+            if reason and result.outcome is not None:
+                self._skip(result.state.position - 1, f"{step.sentence}: {reason}")
+                status = CommandStatus("ERROR", reason, result.outcome.query_id)
                 return AppliedCommand(with_status(result.state, result.outcome.path, status), result.outcome)
         return result
 
@@ -214,5 +214,5 @@ class Follower:
 
     def _carry_out_late(self, pending: PendingSteps) -> None:
         for step in pending.steps:
-            if why := self._step_failure(step):
-                self._skip(pending.offset, f"{step.sentence}: {why}")
+            if reason := self._step_failure(step):
+                self._skip(pending.offset, f"{step.sentence}: {reason}")

@@ -12,7 +12,6 @@ A server that does not answer is left out until the next discovery, so that it d
 
 import logging
 import ssl
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -65,10 +64,10 @@ def address(id: str) -> str | None:
     url = id.removeprefix(CLIENT_ID)
     try:
         parts = urlsplit(url)
-        known = id != url and parts.scheme in ("http", "https") and bool(parts.hostname and parts.port)
+        is_server = id != url and parts.scheme in ("http", "https") and bool(parts.hostname and parts.port)
     except ValueError:
         return None
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if known else None
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if is_server else None
 
 
 class Heartbeats:
@@ -93,17 +92,11 @@ class Heartbeats:
         self._silent: set[str] = set()
         self._reported: dict[str, str] = {}
         self._discover_at = self._lags_at = 0.0
-        self._closing = threading.Event()
-        self.loop = Loop("heartbeats", self._step, client or _client, outages=(KafkaException,))
+        self.loop = Loop("heartbeats", self.step, client or _client, outages=(KafkaException,), pause=intervals.send)
 
     def close(self) -> None:
         """End the thread."""
-        self._closing.set()
         self.loop.stop()
-
-    def _step(self, client: httpx.Client) -> None:
-        self.step(client)
-        self._closing.wait(self._intervals.send)
 
     def step(self, client: httpx.Client) -> None:
         """Send a heartbeat to each server, and the lags if they are due. Raises KafkaException."""

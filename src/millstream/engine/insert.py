@@ -111,11 +111,11 @@ class RowWriter:
 
     def _records(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Bytes, Bytes, int] | RequestFailed]:
         """The record of each row, or why it has none; all valid rows are encoded in one call."""
-        named = [self._checked(row) for row in rows]
-        fit = [row for row in named if not isinstance(row, RequestFailed)]
+        checked_rows = [self._checked(row) for row in rows]
+        fit = [row for row in checked_rows if not isinstance(row, RequestFailed)]
         encoded = iter(self._context.spark.records(self.source, fit))
         now = int(time.time() * 1000)
-        return [n if isinstance(n, RequestFailed) else _record(next(encoded), n, now) for n in named]
+        return [n if isinstance(n, RequestFailed) else _record(next(encoded), n, now) for n in checked_rows]
 
     def _checked(self, row: Mapping[str, Any]) -> dict[str, Any] | RequestFailed:
         try:

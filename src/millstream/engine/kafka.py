@@ -171,34 +171,34 @@ class KafkaClient:
         """The offset after the last record of each partition. Raises KafkaException if the topic does not exist."""
         return {partition: end for partition, (_, end) in self.bounds(topic).items()}
 
-    def ends_now(self, topic: str, known: float = 0.0) -> Offsets:
+    def ends_now(self, topic: str, max_age: float = 0.0) -> Offsets:
         """Like `ends`, over the existing connection, in a few milliseconds. Raises KafkaException.
 
-        A partition that was added in the last `known` seconds may be missing: then the topic's partitions are not asked
-        for each time. A topic that was just created may have no leaders yet; the request is repeated then.
+        A partition that was added in the last `max_age` seconds may be missing, since the list of partitions is cached
+        so long. A topic that was just created may have no leaders yet; the request is repeated then.
         """
         deadline = time.monotonic() + SETTLE
         while True:
             try:
-                return self._ends_now(topic, known)
+                return self._ends_now(topic, max_age)
             except KafkaException as failure:
                 # The cached list of partitions may be outdated: try once more without it.
-                was_cached = self._partitions.pop(topic, None) is not None and known > 0
+                was_cached = self._partitions.pop(topic, None) is not None and max_age > 0
                 if not was_cached:
                     if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
                         raise
                     time.sleep(0.05)
 
-    def _ends_now(self, topic: str, known: float) -> Offsets:
+    def _ends_now(self, topic: str, max_age: float) -> Offsets:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        request = {TopicPartition(topic, p): latest for p in self._partitions_of(topic, known)}
+        request = {TopicPartition(topic, p): latest for p in self._partitions_of(topic, max_age)}
         # The end for consumers of committed records, since our readers do not read further.
         ends = self._listed(request, IsolationLevel.READ_COMMITTED)
         return {place.partition: end.offset for place, end in ends.items()}
 
-    def _partitions_of(self, topic: str, known: float) -> tuple[int, ...]:
+    def _partitions_of(self, topic: str, max_age: float) -> tuple[int, ...]:
         now, (read_at, partitions) = time.monotonic(), self._partitions.get(topic, (0.0, ()))
-        if not partitions or now - read_at >= known:
+        if not partitions or now - read_at >= max_age:
             partitions = tuple(p.id for p in self._described(topic).partitions)
             self._partitions[topic] = now, partitions
         return partitions
@@ -217,8 +217,8 @@ class KafkaClient:
         places = {TopicPartition(n, p.id): latest for n, topic in described.items() if topic for p in topic.partitions}
         ends: dict[str, Offsets] = {name: {} for name, topic in described.items() if topic}
         committed = IsolationLevel.READ_COMMITTED
-        listed = self._admin.list_offsets(places, isolation_level=committed, request_timeout=seconds) if places else {}
-        for place, answer in listed.items():
+        futures = self._admin.list_offsets(places, isolation_level=committed, request_timeout=seconds) if places else {}
+        for place, answer in futures.items():
             if (end := _unless_gone(answer)) is not None:
                 ends[place.topic][place.partition] = end.offset
         return ends
@@ -233,9 +233,9 @@ class KafkaClient:
         newest = self._listed(dict.fromkeys(partitions, OffsetSpec.max_timestamp()))  # type: ignore[no-untyped-call]
         oldest = {p: at.timestamp - keep_ms for p, at in newest.items() if at.offset >= 0 and at.timestamp >= keep_ms}
         since = {p: OffsetSpec.for_timestamp(at) for p, at in oldest.items()}
-        kept = {p: at.offset for p, at in self._listed(since).items()}
-        first = self._listed(dict.fromkeys(kept, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
-        old = [TopicPartition(topic, p.partition, at) for p, at in kept.items() if at > first[p].offset]
+        kept_from = {p: at.offset for p, at in self._listed(since).items()}
+        first = self._listed(dict.fromkeys(kept_from, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
+        old = [TopicPartition(topic, p.partition, at) for p, at in kept_from.items() if at > first[p].offset]
         for answer in self._admin.delete_records(old, request_timeout=PATIENCE).values() if old else ():
             _answer(answer)
         return {place.partition: place.offset for place in old}
@@ -294,7 +294,9 @@ class KafkaClient:
 
     def write_all(self, topic: str, records: Sequence[tuple[Bytes, Bytes, int]]) -> list[KafkaException | None]:
         """Write records (key, value, timestamp) in order and wait for all; for each None, or why it was not written."""
-        return [sent.failure for sent in self._wait([self._send(topic, *record) for record in records], whole=False)]
+        return [
+            sent.failure for sent in self._wait([self._send(topic, *record) for record in records], all_or_none=False)
+        ]
 
     def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> "_Delivery":
         sent = _Delivery()
@@ -313,7 +315,7 @@ class KafkaClient:
             else:
                 return sent
 
-    def _wait(self, records: Sequence["_Delivery"], whole: bool = True) -> Sequence["_Delivery"]:
+    def _wait(self, records: Sequence["_Delivery"], all_or_none: bool = True) -> Sequence["_Delivery"]:
         deadline = time.monotonic() + PATIENCE
         while not all(sent.done for sent in records) and time.monotonic() < deadline:
             self._writer().poll(0.01)
@@ -322,7 +324,7 @@ class KafkaClient:
                 sent.failure = KafkaException(KafkaError(KafkaError._TIMED_OUT))
             if sent.failure is not None and sent.failure.args[0].fatal():
                 self._replace_writer()
-            if whole and sent.failure is not None:
+            if all_or_none and sent.failure is not None:
                 raise sent.failure
         return records
 

@@ -141,8 +141,8 @@ class Lease:
             raise KafkaException(error)
         if error is not None and error.code() == KafkaError.INVALID_SESSION_TIMEOUT:
             limits = "the broker's group.min.session.timeout.ms and group.max.session.timeout.ms do not allow it"
-            why = f"no server can lead: millstream.lease.timeout.ms is {self._timeout * 1000:.0f}, and {limits}"
-            raise KafkaException(KafkaError(error.code(), why))
+            reason = f"no server can lead: millstream.lease.timeout.ms is {self._timeout * 1000:.0f}, and {limits}"
+            raise KafkaException(KafkaError(error.code(), reason))
         if time.monotonic() < self._renew_at or not (self._assigned or self._term):
             return
         self._renew_at = time.monotonic() + RENEW_AFTER
@@ -159,8 +159,8 @@ class Lease:
             self._owner_at = now
         elif now - self._owner_at > REJOIN_AFTER:
             self._owner_at = now
-            why = f"the group {self.group} has assigned the lease to no member for {REJOIN_AFTER:.0f} s"
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, why))
+            reason = f"the group {self.group} has assigned the lease to no member for {REJOIN_AFTER:.0f} s"
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, reason))
 
     def _confirm(self, consumer: Consumer) -> None:
         """Check, by who has committed last, whether the term continues, a new one begins, or another server leads."""
@@ -186,8 +186,8 @@ class Lease:
             if failure.args[0].code() in FATAL:
                 raise
             if failure.args[0].code() in REPLACED:
-                # Or the group has a new generation that the client does not know yet. The callbacks report whether the
-                # partition is still assigned; if nothing changes, none is called.
+                # The member was replaced, or the client has not learned of the group's new generation yet. The
+                # rebalance callbacks report whether the partition is still assigned; without a change none is called.
                 self._confirmed = False
             LOG.warning("the lease could not be extended: %s", reason(failure))
             return

@@ -47,7 +47,7 @@ class Shape:
 
 
 _MARK = "\0"
-# The types of keys, each with values of the type that hardly occur: those of the places 0, 1, ….
+# By the type of a key, placeholder values for the places 0, 1, …, which hardly occur in statements.
 _UNLIKELY: Mapping[str, Callable[[int], Key]] = {
     "s": lambda place: f"~{place}~ 0f6b1a",
     "i": lambda place: 1_987_654_321 + place,
@@ -123,7 +123,7 @@ def _transformed(access: Access, of: Callable[[TypedExpression], TypedExpression
     """An access with other constants."""
     windows = tuple(replace(bound, constant=bound.constant.transform(of)) for bound in access.windows)
     if isinstance(access, KeyLookup):
-        return KeyLookup(tuple(tuple(constant.transform(of) for constant in some) for some in access.keys), windows)
+        return KeyLookup(tuple(tuple(constant.transform(of) for constant in values) for values in access.keys), windows)
     return replace(access, windows=windows)
 
 
@@ -131,7 +131,7 @@ def _constants(accesses: Sequence[Access]) -> Iterator[TypedExpression]:
     """The keys and window bounds of accesses."""
     for access in accesses:
         if isinstance(access, KeyLookup):
-            yield from (constant for some in access.keys for constant in some)
+            yield from (constant for values in access.keys for constant in values)
         yield from (bound.constant for bound in access.windows)
 
 
@@ -215,6 +215,8 @@ def _is_template(plan: PullPlan, unlikely: Sequence[Key]) -> bool:
     """True if a plan is a look-up that contains all of the unlikely keys, each as a constant of its accesses only."""
     if any(isinstance(access, FullScan) or not isinstance(access, KeyLookup) for access in plan.accesses):
         return False
-    constants = [part for whole in _constants(plan.accesses) for part in whole.walk() if isinstance(part, Constant)]
+    constants = [
+        part for constant in _constants(plan.accesses) for part in constant.walk() if isinstance(part, Constant)
+    ]
     values = {abs(c.value) if isinstance(c.value, int) else c.value for c in constants}
     return values == set(unlikely) and not any(str(key) in repr(plan.plan) for key in unlikely)

@@ -65,7 +65,7 @@ class Observer:
 
     def __init__(self, engine: EngineContext) -> None:
         self._engine = engine
-        self._whole = CachedValue(self._observe)
+        self._observation = CachedValue(self._observe)
         self._ends = CachedValue(self._fetch_ends)
 
     def observe(self, missing_right: MissingRight) -> Entity:
@@ -73,12 +73,14 @@ class Observer:
 
         `missing_right` checks a statement against the user's rights; it returns "" if the user may execute it.
         """
-        catalog, whole = self._whole.get(FRESH)
+        catalog, observation = self._observation.get(FRESH)
         readable = {name for name in catalog.sources if not missing_right(tree.Describe(name, True), catalog)}
         return {
-            **whole,
-            "sources": [source for source in whole["sources"] if source["name"] in readable],
-            "queries": [query for query in whole["queries"] if readable.issuperset((query["sink"], *query["sources"]))],
+            **observation,
+            "sources": [source for source in observation["sources"] if source["name"] in readable],
+            "queries": [
+                query for query in observation["queries"] if readable.issuperset((query["sink"], *query["sources"]))
+            ],
         }
 
     def _observe(self) -> tuple[Catalog, Entity]:

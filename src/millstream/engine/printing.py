@@ -37,18 +37,18 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
     """
     if all(low == end for low, end in kafka.bounds(statement.topic).values()):
         yield f"Topic '{statement.topic}' is empty: its records are shown as they arrive"
-    every, left = statement.interval or 1, statement.limit
+    interval, left = statement.interval or 1, statement.limit
     key, value = FormatGuess("Key", coded), FormatGuess("Value", coded)
     with kafka.reader() as reader:
         reader.assign(_places(statement, kafka))
-        seen = 0
+        received = 0
         while left is None or left > 0:
             message = reader.poll(PULSE)
             if message is None or message.error() is not None:
                 yield None
                 continue
-            seen += 1
-            if (seen - 1) % every:
+            received += 1
+            if (received - 1) % interval:
                 continue
             shown = [key.show(message.key()), value.show(message.value())]
             yield from key.news()
@@ -134,6 +134,6 @@ def _numbers(data: bytes) -> dict[str, Any]:
     if len(data) == struct.calcsize(">i"):
         return {"KAFKA_INT": str(struct.unpack(">i", data)[0])}
     if len(data) == struct.calcsize(">q"):
-        whole, fraction = struct.unpack(">q", data)[0], struct.unpack(">d", data)[0]
-        return {"KAFKA_BIGINT": str(whole), "KAFKA_DOUBLE": repr(fraction)}
+        bigint, double = struct.unpack(">q", data)[0], struct.unpack(">d", data)[0]
+        return {"KAFKA_BIGINT": str(bigint), "KAFKA_DOUBLE": repr(double)}
     return {}

@@ -37,8 +37,8 @@ def _calls_python(nodes: tuple[PlanNode, ...]) -> bool:
 
 def _expressions(node: PlanNode) -> tuple[TypedExpression, ...]:
     match node:
-        case ClientOutput(columns=named) | Flatten(functions=named):
-            return tuple(one.expression for one in named)
+        case ClientOutput(columns=items) | Flatten(functions=items):
+            return tuple(item.expression for item in items)
         case Filter(condition=condition):
             return (condition,)
         case _:

@@ -10,7 +10,6 @@ finds it there or goes on waiting. Every server ends its push queries that still
 """
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -53,7 +52,9 @@ class RebuildProgress:
 
 def has_read(positions: Mapping[str, int], ends: Mapping[str, Offsets]) -> bool:
     """True if the positions, by "topic/partition", have reached the ends in every partition that has had records."""
-    places = ((f"{topic}/{partition}", end) for topic, one in ends.items() for partition, end in one.items() if end)
+    places = (
+        (f"{topic}/{partition}", end) for topic, offsets in ends.items() for partition, end in offsets.items() if end
+    )
     return all(positions.get(place, -1) >= end for place, end in places)
 
 
@@ -80,8 +81,7 @@ class RebuildWatch:
         # The ends of a rebuild's sources at the last look, and the rebuilds whose command is in the log.
         self._ends: dict[str, Mapping[str, Offsets]] = {}
         self._appended: set[str] = set()
-        self._closing = threading.Event()
-        self.loop = Loop("rebuilds", self._step, no_resource, outages=(KafkaException,))
+        self.loop = Loop("rebuilds", lambda _: self.step(), no_resource, outages=(KafkaException,), pause=PULSE)
 
     def start(self, append: Callable[[str, str], object]) -> None:
         """Start the thread. `append` appends a statement, with its path, to the command log, or raises
@@ -91,12 +91,7 @@ class RebuildWatch:
 
     def close(self) -> None:
         """End the thread."""
-        self._closing.set()
         self.loop.stop()
-
-    def _step(self, _: None) -> None:
-        self.step()
-        self._closing.wait(PULSE)
 
     def step(self) -> None:
         """Look once at each rebuild, and at the push queries. Raises KafkaException."""
@@ -152,6 +147,8 @@ def progress(source: Source, state: EngineState, supervisor: Supervisor, kafka: 
         bounds = {read.topic: kafka.bounds(read.topic) for read in reads(desired.plan)}
     except KafkaException:
         return None
-    places = [(f"{topic}/{p}", low, end) for topic, one in bounds.items() for p, (low, end) in one.items()]
+    places = [
+        (f"{topic}/{p}", low, end) for topic, partitions in bounds.items() for p, (low, end) in partitions.items()
+    ]
     read = sum(min(max(positions.get(place, low) - low, 0), end - low) for place, low, end in places)
     return RebuildProgress(id, source.rebuilds, read, sum(end - low for _, low, end in places))

@@ -61,7 +61,7 @@ def _state(replacement: Replacement, plan: Write, engine: EngineContext) -> Repl
     desired, progress = engine.state.desired.get(id), engine.supervisor.progress(id)
     counts, figures = progress.get("counts") or {}, describe.statistics(progress)
     return ReplacedState(
-        held=state_text(desired.plan) if desired else "",
+        text=state_text(desired.plan) if desired else "",
         rows=figures.get("state-rows"),
         bytes=figures.get("state-bytes"),
         written=int(counts.get("last", 0)),

@@ -24,6 +24,6 @@ def take(statement: tree.TakeSavepoint, context: StatementContext, engine: Engin
         hint = "send it to the server that does: it has the query's checkpoint"
         raise StatementError(f"this server does not run query {id}", at, hint)
     engine.spark.check_new_savepoint(statement.name, at)
-    place = engine.supervisor.while_stopped(id, lambda one: engine.spark.take_savepoint(one, statement.name))
+    place = engine.supervisor.while_stopped(id, lambda query: engine.spark.take_savepoint(query, statement.name))
     hint = f"a query that is created under SET '{SAVEPOINT}'='{statement.name}' starts from it"
     return build.warning(context.text, f"Savepoint {statement.name} of query {id} is {place}: {hint}.")

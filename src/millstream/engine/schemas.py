@@ -124,5 +124,7 @@ def _unconfigured(target: Target) -> NoRegistry:
     if isinstance(statement, tree.CreateSource) and not statement.columns:
         return NoRegistry(UNCONFIGURED, statement.span, HINT)
     format = p.text("VALUE_FORMAT") or p.text("FORMAT") or p.text("KEY_FORMAT")
-    named = f" with format {format.upper()}" if format else ""
-    return NoRegistry(f"Cannot create topic '{target.topic}'{named} without configuring '{URL}'", statement.span, HINT)
+    with_format = f" with format {format.upper()}" if format else ""
+    return NoRegistry(
+        f"Cannot create topic '{target.topic}'{with_format} without configuring '{URL}'", statement.span, HINT
+    )

@@ -71,7 +71,7 @@ class RequestSession:
         self.properties.pop(canonical(name), None)
 
     def _define(self, name: str, value: str) -> None:
-        others = sum(len(known) for key, known in self.variables.items() if key != name.upper())
+        others = sum(len(variable) for key, variable in self.variables.items() if key != name.upper())
         if others + len(value) > LONGEST:
             raise SettingRefused(f"the variables of a session may have {LONGEST} characters together")
         self.variables[name.upper()] = value

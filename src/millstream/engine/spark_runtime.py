@@ -1,6 +1,5 @@
 """The engine's use of Spark: it runs queries, evaluates pull queries, and encodes rows as records."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -116,8 +115,7 @@ class SparkRuntime:
         self._relational = RelationalQueries(self._session)
         if log.topic:
             sink.log_to_topic(self._session, PULL, log.topic, kafka.client, log.rows)
-        self._closing = threading.Event()
-        self._jvm_watch = Loop("spark", self._check_jvm, no_resource, hopeless=(JvmDied,))
+        self._jvm_watch = Loop("spark", self._check_jvm, no_resource, hopeless=(JvmDied,), pause=1.0)
         self._jvm_watch.start()
         self._settings = settings
         self._warm_up = WarmUp(self._session, self._bounded, self._realtime, self._scope)
@@ -141,7 +139,6 @@ class SparkRuntime:
     def _check_jvm(self, _: None) -> None:
         if not jvm.alive(self._session):
             raise JvmDied("Spark's JVM has ended")
-        self._closing.wait(1)
 
     @property
     def cores(self) -> int:
@@ -151,8 +148,8 @@ class SparkRuntime:
     def figures(self) -> Figures:
         """The figures of Spark's JVM, and of each query of this engine by its id."""
         observed = figures.read(self._session)
-        named = {name.removeprefix(self._scope): one for name, one in observed.queries.items()}
-        return Figures(observed.jvm, named)
+        figures_by_id = {name.removeprefix(self._scope): query for name, query in observed.queries.items()}
+        return Figures(observed.jvm, figures_by_id)
 
     def kill(self) -> None:
         """End the JVM at once."""
@@ -166,7 +163,6 @@ class SparkRuntime:
     def close(self) -> None:
         """End the session, unless it is shared."""
         self._warm_up.end()
-        self._closing.set()
         self._jvm_watch.stop()
         self._realtime.close()
         if not self._shared:
@@ -285,10 +281,10 @@ class SparkRuntime:
         except EvaluationFailed as failure:
             raise CannotRun(str(failure)) from failure
 
-    def skipped(self, topic: str, partition: int, offset: int, why: str) -> None:
+    def skipped(self, topic: str, partition: int, offset: int, reason: str) -> None:
         """Write to the processing log that a table could not read a record."""
         body: dict[str, object] = {
-            "errorMessage": why,
+            "errorMessage": reason,
             "record": None,
             "cause": [],
             "topic": topic,

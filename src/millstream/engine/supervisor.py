@@ -158,7 +158,7 @@ class Supervisor:
         Raises what `action` raises, and StatementError if the query does not exist any more.
         """
         done: Future[T] = Future()
-        self._submit(lambda: self._hold(id, action, done)).result()
+        self._submit(lambda: self._act_while_stopped(id, action, done)).result()
         return done.result()
 
     def health(self, id: str) -> QueryHealth | None:
@@ -198,9 +198,11 @@ class Supervisor:
 
     def _set_desired(self, desired: Mapping[str, DesiredQuery]) -> None:
         self._stop_others(desired)
-        for id, one in desired.items():
+        for id, query in desired.items():
             if id not in self._queries:
-                self._queries[id] = _SupervisedQuery(one, health=QueryHealth("RUNNING" if one.running else "PAUSED"))
+                self._queries[id] = _SupervisedQuery(
+                    query, health=QueryHealth("RUNNING" if query.running else "PAUSED")
+                )
 
     def _stop_others(self, desired: Mapping[str, DesiredQuery]) -> None:
         others = {id: query for id, query in self._queries.items() if desired.get(id) != query.desired}
@@ -224,7 +226,7 @@ class Supervisor:
         for id in list(queries):
             del self._queries[id]
 
-    def _hold(self, id: str, action: Callable[[DesiredQuery], T], done: Future[T]) -> None:
+    def _act_while_stopped(self, id: str, action: Callable[[DesiredQuery], T], done: Future[T]) -> None:
         query = self._queries.get(id)
         if query is None:
             done.set_exception(StatementError(f"this server does not run query {id} any more"))
@@ -282,13 +284,13 @@ class Supervisor:
             query.health = replace(query.health, state="RUNNING")
 
     def _check_running(self, query: _SupervisedQuery, running: RunningQuery) -> None:
-        why = running.failure()
-        if why is None:
+        reason = running.failure()
+        if reason is None:
             return
         _stop(query)
-        self._failed(query, why or "the query ended without a reason")
+        self._failed(query, reason or "the query ended without a reason")
 
-    def _failed(self, query: _SupervisedQuery, why: str) -> None:
+    def _failed(self, query: _SupervisedQuery, reason: str) -> None:
         now, settings = self._clock(), query.desired.settings
         if query.since and now - query.since > HEALTHY_AFTER:
             query.tries = 0
@@ -296,8 +298,8 @@ class Supervisor:
         query.tries += 1
         query.next_try = now + wait
         id = query.desired.query.id
-        LOG.warning("query %s failed, next try in %.0f s: %s", id, wait, why, extra={"query": id})
-        failures = _limited((*query.health.failures, QueryFailure(now, why)), int(settings[ERRORS_KEPT]))
+        LOG.warning("query %s failed, next try in %.0f s: %s", id, wait, reason, extra={"query": id})
+        failures = _limited((*query.health.failures, QueryFailure(now, reason)), int(settings[ERRORS_KEPT]))
         query.health = QueryHealth("ERROR", failures, query.health.restarts + 1)
 
 

@@ -37,13 +37,14 @@ PULSE = 0.1
 BATCH = 1000
 # How often, in seconds, it is checked that the topic still exists, and how many partitions it has.
 CHECKED_EVERY = 5.0
-# Seconds of processor time that a batch costs for each client, about. Between two batches as much is left to others.
+# The approximate processor time of a batch for each client, in seconds. The same time passes before the next batch, so
+# that other threads get the processor.
 CLIENT_SECONDS, LONGEST_PACE = 0.0001, 0.2
-# Seconds between two batches, however few the clients: records that come faster are evaluated and sent together.
-# A client may ask for longer ones; after a batch of BATCH records, of which more may wait, the rest is no longer.
+# The least time between two batches, in seconds: records that arrive faster are evaluated and sent together. Clients
+# may request longer intervals, which do not apply after a batch of BATCH records, because more may be waiting.
 BATCH_SECONDS = 0.02
-# From this least interval on, in seconds, the broker gathers records for half of it: a request for each batch of the
-# producer costs the consumer as much as all that is done with the rows.
+# If the least interval of the clients has at least so many seconds, the broker waits for records for half of it: a
+# fetch for each batch of the producer costs the consumer as much as evaluating and sending the rows.
 GATHERED_FROM = 0.1
 INTERVAL = "millstream.push.interval.ms"
 BUFFER = "millstream.push.buffer.rows"
@@ -127,7 +128,7 @@ class PushSubscription:
         self._batches = deque[RowBatch]()
         self._buffered = 0
         self._reported_at: float | None = None
-        # The offsets from which on records belong to the answer, of partitions that are not read so far yet.
+        # For each partition that is not read up to there yet, the offset of the first record of the answer.
         self._starts: Positions | None = None
         self._early: list[EvaluatedBatch] = []
         self._error = ""
@@ -304,7 +305,7 @@ class SharedEvaluation:
         row = self._show(answer)
         return Tombstone(row) if is_tombstone else row
 
-    def hold(self, records: Sequence[Record]) -> None:
+    def buffer(self, records: Sequence[Record]) -> None:
         """Keep records until the plan is prepared."""
         self._pending += records
 
@@ -391,15 +392,15 @@ class TopicFanout:
         messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
         self._was_full = len(messages) == BATCH
         records = [record_of(message) for message in messages if message.error() is None]
-        moved = self._moved([message for message in messages if message.error() is not None])
+        new_positions = self._moved([message for message in messages if message.error() is not None])
         if records or any(evaluation.has_pending for evaluation in self._evaluations()):
             self._deliver(records)
-        for partition, offset in moved.items():
+        for partition, offset in new_positions.items():
             self._positions[partition] = offset
             consumer.seek(TopicPartition(self._topic, partition, offset))
 
     def _pace(self) -> None:
-        """Let records gather for a batch: its cost is that of its clients, each of which is woken and written to."""
+        """Wait before the next batch: each batch wakes and writes to every client, so fewer larger ones cost less."""
         rest = self._delivered_at + pace(self._intervals(), self._was_full) - time.monotonic()
         if rest > 0:
             time.sleep(rest)
@@ -412,12 +413,12 @@ class TopicFanout:
         """Evaluate for all before rows are offered to any: a step that fails is repeated with the same records."""
         after = self._positions | {record.partition: record.offset + 1 for record in records}
         with self._lock:
-            # Of an evaluation that is added from now on, no client gets these records from here.
+            # Clients of an evaluation that is added after this do not get these records from the fan-out.
             evaluations, self.frontier = list(self.evaluations.values()), after
         batches = [(evaluation, self._evaluated(evaluation, records, after)) for evaluation in evaluations]
         for evaluation, batch in batches:
             if batch is None:
-                evaluation.hold(records)
+                evaluation.buffer(records)
                 continue
             evaluation.evaluated_all()
             for subscription in self._subscriptions(evaluation):
@@ -453,13 +454,13 @@ class TopicFanout:
         if len(lost) < len(errors):
             raise KafkaException(next(message.error() for message in errors if message not in lost))
         bounds = self._access.bounds(self._topic)
-        moved = {}
+        new_positions = {}
         for partition in {int(message.partition() or 0) for message in lost}:
             position, (first, end) = self._positions.get(partition, 0), bounds.get(partition, (0, 0))
-            moved[partition] = max(first, min(position, end))
+            new_positions[partition] = max(first, min(position, end))
             text = "partition %d of topic %s no longer has offset %d; reading continues at %d"
-            LOG.warning(text, partition, self._topic, position, moved[partition])
-        return moved
+            LOG.warning(text, partition, self._topic, position, new_positions[partition])
+        return new_positions
 
     def _check_partitions(self, consumer: Consumer) -> None:
         """At the start, and now and then, check the topic; read partitions that were added to it from their beginning.

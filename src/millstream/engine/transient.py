@@ -46,7 +46,7 @@ BATCH = 500
 LARGE = 20_000
 LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
 # Rows that no client has read are deleted after an hour.
-KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000"}
+TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000"}
 PUSH_V2 = "ksql.query.push.v2.enabled"
 PUSH_TOKENS = "ksql.query.push.v2.continuation.tokens.enabled"
 # A client that asks for tokens gets one at least every so many seconds while records are read, with or without rows.
@@ -252,7 +252,7 @@ class PushQuery(ClientQuery, ClosableQuery):
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
             starts = {s.topic: kafka.ends(s.topic) for s in query.sources if not from_beginning(s, settings)}
-            kafka.create(self._topic, 1, 1, KEPT)
+            kafka.create(self._topic, 1, 1, TOPIC_CONFIG)
             self._running = self._context.spark.push(query.plan, self.query_id, self._topic, settings, starts)
             on_failure.pop_all()
         if self._closed.is_set():
@@ -284,9 +284,9 @@ class PushQuery(ClientQuery, ClosableQuery):
     def _check(self) -> None:
         if self._closed.is_set():
             return
-        why = self._reason or (self._running.failure() if self._running else None)
-        if why:
-            raise RequestFailed(50000, f"the query failed: {why}", self.statement)
+        reason = self._reason or (self._running.failure() if self._running else None)
+        if reason:
+            raise RequestFailed(50000, f"the query failed: {reason}", self.statement)
 
     def end(self, reason: str) -> None:
         """End it with an error after the rows that are in its topic."""

@@ -9,7 +9,6 @@ for:
                   1 s, 9 s, 4 s, 30 s, 25 s, 17 s   30 s     the first at or after 20 s: the fourth record
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 
@@ -49,19 +48,13 @@ class Trimmer:
         self, kafka: KafkaClient, queries: Callable[[], Iterable[DesiredQuery]], period: float = PERIOD
     ) -> None:
         self._kafka, self._queries, self._period = kafka, queries, period
-        self._closing = threading.Event()
         # When a topic was last trimmed, or first seen, on the monotonic clock.
         self._since: dict[str, float] = {}
-        self.loop = Loop("retention", self._step, no_resource, outages=(KafkaException,))
+        self.loop = Loop("retention", lambda _: self.step(), no_resource, outages=(KafkaException,), pause=PULSE)
 
     def close(self) -> None:
         """End the thread."""
-        self._closing.set()
         self.loop.stop()
-
-    def _step(self, _: None) -> None:
-        self.step()
-        self._closing.wait(PULSE)
 
     def step(self) -> None:
         """Trim the topics that are due. Raises KafkaException."""

@@ -1,6 +1,6 @@
 """The warm-up of a new server, in the background: the first queries should not wait for the JVM to load their code.
 
-    the session is there    push queries are evaluated for one record
+    Spark has started       push queries are evaluated for one record
     the server answers      a query without state and one with, over the command topic, are started and ended; not if
                             there are queries already, whose own starts do the same
 
@@ -52,8 +52,8 @@ class WarmUp:
         self._ending.set()
         self._steps.shutdown()
 
-    def _submit(self, what: str, step: Callable[[], object]) -> None:
-        self._steps.submit(lambda: None if self._ending.is_set() else attempt(what, step))
+    def _submit(self, name: str, step: Callable[[], object]) -> None:
+        self._steps.submit(lambda: None if self._ending.is_set() else attempt(name, step))
 
     def _evaluate_pushes(self) -> None:
         warm_up.evaluate_pushes(warm_up.plans("warm-up"), self._bounded, self._id)

@@ -93,8 +93,8 @@ def _type(type: SqlType, name: str) -> Any:
         case Struct(fields):
             return _record(fields, name)
     if type in _LOGICAL:
-        held, logical, connect = _LOGICAL[type]
-        return {"type": held, "connect.version": 1, "connect.name": _CONNECT + connect, "logicalType": logical}
+        avro_type, logical, connect = _LOGICAL[type]
+        return {"type": avro_type, "connect.version": 1, "connect.name": _CONNECT + connect, "logicalType": logical}
     return _PLAIN[type]
 
 
@@ -148,7 +148,7 @@ def _names(columns: Sequence[Column]) -> Iterator[str]:
 # ---------------------------------------------------------------- a schema to columns
 
 
-def whole(schema: SchemaText, message: str = "") -> SqlType | None:
+def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
     """The SQL type of a schema; None if SQL has none. Names keep their case.
 
     Raises ValueError if the text is not an Avro schema.

@@ -33,7 +33,7 @@ class Format:
         """Why the format cannot hold these columns on that side ("KEY" or "VALUE"); None if it can."""
         if not (self.key if side == "KEY" else self.value):
             return f"The '{self.name}' format is not supported for {side.lower()}s" if columns else None
-        return next((why for check in self.checks if (why := check(self.name, columns))), None)
+        return next((reason for check in self.checks if (reason := check(self.name, columns))), None)
 
     def wrapped(self, columns: int, requested: bool | None) -> bool:
         """True if this number of columns is written inside a record; `requested` is the wrapping of a single column."""

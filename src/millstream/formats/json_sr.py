@@ -76,7 +76,7 @@ def _type(type: SqlType) -> dict[str, Any]:
     return _PLAIN[type]
 
 
-def whole(schema: SchemaText, message: str = "") -> SqlType | None:
+def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
     """The SQL type of a schema; None if SQL has none. Names keep their case.
 
     Raises ValueError if the text is not JSON.

@@ -173,12 +173,11 @@ def unnameable(format: str, columns: Sequence[Column]) -> str | None:
         wrong = next((n for n in names if not _NAME.fullmatch(n)), None)
         if wrong is not None:
             return f"Schema is not compatible with Protobuf: a name is a letter, then letters, digits and '_': {wrong}"
-        known: dict[str, str] = {}
+        first_names: dict[str, str] = {}
         for name in names:
-            if known.setdefault(_camel(name), name) != name:
-                return (
-                    f"Schema is not compatible with Protobuf: it cannot distinguish {known[_camel(name)]} from {name}"
-                )
+            first = first_names.setdefault(_camel(name), name)
+            if first != name:
+                return f"Schema is not compatible with Protobuf: it cannot distinguish {first} from {name}"
     return None
 
 
@@ -206,7 +205,7 @@ def _nested(type: SqlType) -> bool:
 # ---------------------------------------------------------------- a schema to columns
 
 
-def whole(schema: SchemaText, message: str = "") -> SqlType | None:
+def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
     """The STRUCT of a message of the file; None if there is no such message. Raises ValueError."""
     descriptor = protofile.message(schema, message)
     return _struct(descriptor, ()) if descriptor else None

@@ -75,8 +75,8 @@ def _pool(schema: SchemaText) -> DescriptorPool:
     files = list({file.name: file for file in (*_known(), *_files(schema, _FILE))}.values())
     declared = {name for file in files for name in _declared(file.message_type, file.enum_type, file.package)}
     for i, file in enumerate(files):
-        for each in file.message_type:
-            _prune(each, f"{file.package}.{each.name}", declared)
+        for message in file.message_type:
+            _prune(message, f"{file.package}.{message.name}", declared)
         # Imports may be missing that are not needed here; other files import for it.
         del file.public_dependency[:], file.weak_dependency[:]
         file.dependency[:] = [before.name for before in files[:i]]
@@ -118,8 +118,8 @@ def _described(text: str, name: str) -> FileDescriptorProto:
 def _declared(messages: Any, enums: Any, scope: str) -> Iterator[str]:
     """The full names of messages and enums, including nested ones."""
     yield from (f"{scope}.{declared.name}".lstrip(".") for declared in (*messages, *enums))
-    for each in messages:
-        yield from _declared(each.nested_type, each.enum_type, f"{scope}.{each.name}")
+    for message in messages:
+        yield from _declared(message.nested_type, message.enum_type, f"{scope}.{message.name}")
 
 
 def _prune(message: DescriptorProto, scope: str, declared: set[str]) -> None:

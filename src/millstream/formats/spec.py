@@ -42,8 +42,8 @@ def document_of(type: SqlType) -> object:
     """A type in the form of the codec's documents."""
     match type:
         case Decimal():
-            held = computed(type)
-            return {"decimal": [held.precision, held.scale]}
+            stored = computed(type)
+            return {"decimal": [stored.precision, stored.scale]}
         case Array(element):
             return {"array": document_of(element)}
         case Map(key, value):

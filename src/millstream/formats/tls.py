@@ -39,9 +39,9 @@ def context(settings: Mapping[str, str], service: str = "the schema registry") -
 def _context(settings: Mapping[str, str]) -> ssl.SSLContext:
     trusted = settings.get("ssl.truststore.location")
     context = ssl.create_default_context(cadata=trusted_certificates(trusted, settings) if trusted else None)
-    own = settings.get("ssl.keystore.location")
-    if own:
-        load_own(context, Path(own), settings)
+    keystore = settings.get("ssl.keystore.location")
+    if keystore:
+        load_own(context, Path(keystore), settings)
     return context
 
 
@@ -50,23 +50,23 @@ def trusted_certificates(location: str, settings: Mapping[str, str]) -> str:
     path = Path(location)
     if _is_pem(path):
         return path.read_text("latin-1")
-    held = _pkcs12(path, settings.get("ssl.truststore.password", ""))
-    certificates = [c.certificate for c in (*held.additional_certs, *([held.cert] if held.cert else []))]
+    store = _pkcs12(path, settings.get("ssl.truststore.password", ""))
+    certificates = [c.certificate for c in (*store.additional_certs, *([store.cert] if store.cert else []))]
     return "".join(c.public_bytes(Encoding.PEM).decode() for c in certificates)
 
 
 def load_own(context: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> None:
     """Load the key and the certificates of a keystore into a context. Raises ValueError, OSError."""
-    whole = settings.get("ssl.keystore.password", "")
+    password = settings.get("ssl.keystore.password", "")
     if _is_pem(path):
-        context.load_cert_chain(path, password=settings.get("ssl.key.password") or whole)
+        context.load_cert_chain(path, password=settings.get("ssl.key.password") or password)
         return
-    held = _pkcs12(path, whole)
-    if held.key is None or held.cert is None:
+    store = _pkcs12(path, password)
+    if store.key is None or store.cert is None:
         raise ValueError(f"{path} holds no key with a certificate")
     once = secrets.token_hex(16)
-    text = held.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(once.encode()))
-    chain = (held.cert, *held.additional_certs)
+    text = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(once.encode()))
+    chain = (store.cert, *store.additional_certs)
     text += b"".join(c.certificate.public_bytes(Encoding.PEM) for c in chain)
     # Python's TLS reads keys from files only: write a temporary one that only its owner can read.
     with tempfile.TemporaryDirectory() as folder:
@@ -93,9 +93,9 @@ def _converted(path: Path, password: str) -> pkcs12.PKCS12KeyAndCertificates:
         converted = Path(folder) / "store.p12"
         words = ["-importkeystore", "-noprompt", "-srckeystore", str(path), "-destkeystore", str(converted)]
         words += ["-deststoretype", "PKCS12", "-srcstorepass:env", "STORE", "-deststorepass:env", "STORE"]
-        done = subprocess.run(
+        result = subprocess.run(
             [tool, *words], capture_output=True, text=True, env={**os.environ, "STORE": password}, check=False
         )
-        if done.returncode:
-            raise ValueError(f"{path} cannot be read: {(done.stdout + done.stderr).strip()}")
+        if result.returncode:
+            raise ValueError(f"{path} cannot be read: {(result.stdout + result.stderr).strip()}")
         return pkcs12.load_pkcs12(converted.read_bytes(), password.encode())

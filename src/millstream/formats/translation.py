@@ -22,15 +22,15 @@ class Translator:
 
     kind: str
     text: ToText
-    whole: ToType
+    root_type: ToType
     required: ToRequired = lambda schema: ()
 
 
 TRANSLATORS = {
-    "AVRO": Translator(avro.KIND, avro.text, avro.whole, avro.required),
-    "JSON_SR": Translator(json_sr.KIND, json_sr.text, json_sr.whole, json_sr.required),
-    "PROTOBUF": Translator(protobuf.KIND, protobuf.text, protobuf.whole),
-    "PROTOBUF_NOSR": Translator(protobuf.KIND, protobuf.text, protobuf.whole),
+    "AVRO": Translator(avro.KIND, avro.text, avro.root_type, avro.required),
+    "JSON_SR": Translator(json_sr.KIND, json_sr.text, json_sr.root_type, json_sr.required),
+    "PROTOBUF": Translator(protobuf.KIND, protobuf.text, protobuf.root_type),
+    "PROTOBUF_NOSR": Translator(protobuf.KIND, protobuf.text, protobuf.root_type),
 }
 BARE = {"KEY": "ROWKEY", "VALUE": "ROWVAL"}
 
@@ -40,11 +40,11 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
 
     If the side is not `wrapped`, it is one column, ROWKEY or ROWVAL. Raises ValueError with the reason.
     """
-    whole_type = TRANSLATORS[format].whole(schema, message)
-    if whole_type is None:
+    schema_type = TRANSLATORS[format].root_type(schema, message)
+    if schema_type is None:
         raise ValueError(f"it has no message {message}" if message else "its type has no counterpart in SQL")
     part = RecordPart.KEY if side == "KEY" else RecordPart.VALUE
-    type = whole_type if exact else upper(whole_type)
+    type = schema_type if exact else upper(schema_type)
     if not wrapped:
         return [Column(BARE[side], type, part)]
     if not isinstance(type, Struct):

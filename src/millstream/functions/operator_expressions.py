@@ -37,7 +37,7 @@ class OperatorExpression(TreeNode["OperatorExpression"]):
         return SqlCast(self, type)
 
     def is_null(self) -> "SqlPostfix":
-        """True if it is null."""
+        """The expression `self is null`, a BOOLEAN that is never null."""
         return SqlPostfix(self, "is null")
 
     def is_not_null(self) -> "SqlPostfix":
@@ -351,11 +351,11 @@ def bound(values: Mapping[SqlVariable, OperatorExpression], body: OperatorExpres
     return SqlLet(tuple(NamedValue(variable.name, value) for variable, value in values.items()), body)
 
 
-def same_values(type: SqlType, one: OperatorExpression, other: OperatorExpression) -> OperatorExpression:
-    """Whether two values of a type are the same, nulls too; Spark compares no maps."""
+def same_values(type: SqlType, left: OperatorExpression, right: OperatorExpression) -> OperatorExpression:
+    """True if two values of a type are equal or both null; by ms_same for maps, which Spark does not compare."""
     if type.holds_map:
-        return call("coalesce", call("ms_same", one, other), one.is_null() & other.is_null())
-    return one.same_as(other)
+        return call("coalesce", call("ms_same", left, right), left.is_null() & right.is_null())
+    return left.same_as(right)
 
 
 def function(names: tuple[str, ...], body: SqlBody) -> SqlLambda:

@@ -55,17 +55,17 @@ class _Scope:
     """The variables in scope, and the names that are in use."""
 
     variables: Mapping[str, _Bound]
-    taken: frozenset[str]
+    used_names: frozenset[str]
 
     def with_variables(self, names: Sequence[str]) -> "tuple[_Scope, list[str]]":
         """A scope with these variables bound, and the names that they get in the text."""
-        variables, taken, texts = dict(self.variables), set(self.taken), []
+        variables, used_names, texts = dict(self.variables), set(self.used_names), []
         for name in names:
-            text = next(t for t in _names(name) if t not in taken)
+            text = next(t for t in _names(name) if t not in used_names)
             variables[name] = _Bound(text)
-            taken.add(text)
+            used_names.add(text)
             texts.append(text)
-        return _Scope(variables, frozenset(taken)), texts
+        return _Scope(variables, frozenset(used_names)), texts
 
 
 def _names(name: str) -> Iterator[str]:
@@ -176,7 +176,7 @@ def _(node: SqlLet, scope: _Scope) -> str:
     cheap = {b.name: _is_cheap(b.value, scope) for b in node.bindings}
     in_place = {n: _Bound(t, cheap[n]) for n, t in texts.items() if cheap[n] or _reads(n, node.body) <= 1}
     named = [name for name in texts if name not in in_place]
-    inner, names = _Scope({**scope.variables, **in_place}, scope.taken).with_variables(named)
+    inner, names = _Scope({**scope.variables, **in_place}, scope.used_names).with_variables(named)
     text = _text(node.body, inner)
     for name, variable in reversed(list(zip(named, names, strict=True))):
         text = f"ms_let({texts[name]}, {variable} -> {text})"

@@ -89,10 +89,10 @@ def _document(function: UserFunction) -> str:
 
 
 def _lowering(function: UserFunction) -> Lowering:
-    quoted, what = f"'{_document(function)}'", "'c'"
+    quoted, operation = f"'{_document(function)}'", "'c'"
 
     def lower(texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> str:
-        return f"ms_python({', '.join((quoted, what, *texts))})"
+        return f"ms_python({', '.join((quoted, operation, *texts))})"
 
     return lower
 
@@ -102,12 +102,12 @@ def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
     document, row = text_constant(_document(function)), column("row")
     arguments = [argument(i) for i in range(len(function.parameters))]
 
-    def step(what: str, *values: OperatorExpression) -> OperatorExpression:
-        called = call("ms_python", document, text_constant(what), *values)
+    def step(operation: str, *values: OperatorExpression) -> OperatorExpression:
+        called = call("ms_python", document, text_constant(operation), *values)
         return call("ms_guard", called, LABEL, row.field("partition"), row.field("offset"))
 
-    def unless_failed(what: str, state: OperatorExpression, *values: OperatorExpression) -> OperatorExpression:
-        return call("coalesce", step(what, state, *values), state)
+    def unless_failed(operation: str, state: OperatorExpression, *values: OperatorExpression) -> OperatorExpression:
+        return call("coalesce", step(operation, state, *values), state)
 
     accumulator = Accumulator(
         "string",

@@ -96,11 +96,11 @@ class _Fit:
 
     @property
     def rank(self) -> tuple[bool, int, int, int]:
-        """Greater is better."""
-        own = self.signature.parameters
-        generic = sum(_is_generic(p.type) for p in own)
+        """The order of matching signatures: the call is resolved to the one with the greatest rank."""
+        parameters = self.signature.parameters
+        generic = sum(_is_generic(p.type) for p in parameters)
         repeated = self.signature.variadic
-        return (repeated is None, len(own), -generic, -1 if repeated is None else repeated)
+        return (repeated is None, len(parameters), -generic, -1 if repeated is None else repeated)
 
 
 def _choose(function: Function, arguments: Types, at: Span) -> _Fit:
@@ -218,8 +218,8 @@ def _complete(
             casts.append(_lambda(i, parameter, generics, lambda_typer, at))
         else:
             casts.append(_cast(parameter, argument, generics))
-    known = [_argument_type(cast, argument) for cast, argument in zip(casts, arguments, strict=True)]
-    returns = _result(fit.signature.returns, generics, known, at)
+    types = [_argument_type(cast, argument) for cast, argument in zip(casts, arguments, strict=True)]
+    returns = _result(fit.signature.returns, generics, types, at)
     if returns is None or _is_generic(returns):
         raise StatementError(
             f"the type that {function.name} gives cannot be derived from NULL", at, "use CAST(NULL AS …)"
@@ -263,11 +263,11 @@ def _lambda(
     parameters = [_substituted(p, generics) for p in pattern.parameters]
     if lambda_typer is None or None in parameters:
         raise StatementError("a lambda's parameters cannot be typed from NULL", at, "use CAST(NULL AS …)")
-    known = tuple(p for p in parameters if p is not None)
-    body = lambda_typer(index, known)
+    types = tuple(p for p in parameters if p is not None)
+    body = lambda_typer(index, types)
     if isinstance(pattern.result, Generic):
         generics.setdefault(pattern.result.name, body)
     result = _substituted(pattern.result, generics)
     if result is None or not widens(body, result):
         raise StatementError(f"a lambda gives {body} where {result} is needed", at, f"use CAST(… AS {result})")
-    return LambdaType(known, result)
+    return LambdaType(types, result)

@@ -20,8 +20,8 @@ def spark_type(t: SqlType) -> str:
     """Spark SQL text of `t`; raises NotSupported for a type that Spark lacks."""
     match t:
         case Decimal():
-            held = computed(t)
-            return f"decimal({held.precision}, {held.scale})"
+            stored = computed(t)
+            return f"decimal({stored.precision}, {stored.scale})"
         case Array(element):
             return f"array<{spark_type(element)}>"
         case Map(key, value):

@@ -49,29 +49,29 @@ def number_widens(source: SqlType, target: SqlType) -> bool:
     return is_numeric(source) and (is_numeric(target) or target == ANY_DECIMAL) and _rung(source) <= _rung(target)
 
 
-def widened(one: SqlType, other: SqlType) -> SqlType | None:
+def widened(first: SqlType, second: SqlType) -> SqlType | None:
     """The narrowest number type that can hold both; None if one is not a number."""
-    if not (is_numeric(one) and is_numeric(other)):
+    if not (is_numeric(first) and is_numeric(second)):
         return None
-    low, high = sorted((one, other), key=_rung)
+    low, high = sorted((first, second), key=_rung)
     decimals = as_decimal(low), as_decimal(high)
     if not isinstance(high, Decimal) or decimals[0] is None or decimals[1] is None:
         return high
     return wider_decimal([decimals[0], decimals[1]])
 
 
-def common(one: SqlType, other: SqlType) -> SqlType | None:
+def common(first: SqlType, second: SqlType) -> SqlType | None:
     """The type for two uses of a generic: of equal types, numbers, and ARRAYs and MAPs of such; else None."""
-    if one == other:
-        return one
-    match one, other:
+    if first == second:
+        return first
+    match first, second:
         case Array(a), Array(b):
             element = common(a, b)
             return None if element is None else Array(element)
         case Map(key, a), Map(other_key, b) if key == other_key:
             value = common(a, b)
             return None if value is None else Map(key, value)
-    return widened(one, other)
+    return widened(first, second)
 
 
 def wider_decimal(types: Sequence[Decimal]) -> Decimal:

@@ -43,7 +43,7 @@ class MigrationTarget:
     version: int | None = None
 
 
-def chosen(config: MigrationConfig, target: MigrationTarget, last: str) -> list[MigrationFile]:
+def pending(config: MigrationConfig, target: MigrationTarget, last: str) -> list[MigrationFile]:
     """The files to apply, in order of version; `last` is the version that was applied last, NONE if there is none.
 
     Raises MigrationError if there is no file of the version that the target names.

@@ -26,7 +26,7 @@ REPLICAS = "ksql.migrations.topic.replicas"
 USER, PASSWORD = "ksql.auth.basic.username", "ksql.auth.basic.password"
 AUTHORITY = "ssl.ca.location"
 DEFAULTS = {STREAM: "MIGRATION_EVENTS", TABLE: "MIGRATION_SCHEMA_VERSIONS", REPLICAS: "1"}
-KNOWN = (URL, *DEFAULTS, STREAM_TOPIC, TABLE_TOPIC, USER, PASSWORD, AUTHORITY)
+PROPERTIES = (URL, *DEFAULTS, STREAM_TOPIC, TABLE_TOPIC, USER, PASSWORD, AUTHORITY)
 _NEW = """\
 {url}={server}
 # ksql.auth.basic.username=
@@ -64,7 +64,7 @@ class MigrationConfig:
     @property
     def unknown(self) -> list[str]:
         """The names of properties that are not known, and so have no effect."""
-        return [name for name in self.properties if name not in KNOWN]
+        return [name for name in self.properties if name not in PROPERTIES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +146,9 @@ def create_file(config: MigrationConfig, name: str, version: int | None) -> Path
     """
     existing = files(config)
     number = version or max((file.version for file in existing), default=0) + 1
-    taken = next((file for file in existing if file.version == number), None)
-    if taken is not None:
-        raise MigrationError(f"version {number} is {taken.path.name}", "choose another version")
+    existing_file = next((file for file in existing if file.version == number), None)
+    if existing_file is not None:
+        raise MigrationError(f"version {number} is {existing_file.path.name}", "choose another version")
     if not 0 < number <= LAST_VERSION:
         raise MigrationError(f"version {number} is not between 1 and {LAST_VERSION}")
     word = re.sub(r"\s+", "_", name.strip())

@@ -36,5 +36,5 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint with the most similar of `known`; "" if none is similar."""
     known = list(known)
     by_case = [k for k in known if k.upper() == name.upper()]
-    near = by_case or get_close_matches(name, known, 1, 0.6)
-    return f"did you mean {identifier(near[0])}?" if near else ""
+    similar = by_case or get_close_matches(name, known, 1, 0.6)
+    return f"did you mean {identifier(similar[0])}?" if similar else ""

@@ -58,7 +58,7 @@ def duration(low_ms: int, high_ms: int) -> ValueKind:
         ms = milliseconds(text)
         return None if ms is None or not low_ms <= ms <= high_ms else " ".join(text.split())
 
-    return ValueKind(f"a duration from {_spoken(low_ms)} to {_spoken(high_ms)}, as in '1 minute'", read)
+    return ValueKind(f"a duration from {_duration_text(low_ms)} to {_duration_text(high_ms)}, as in '1 minute'", read)
 
 
 def milliseconds(text: str) -> int | None:
@@ -70,7 +70,7 @@ def milliseconds(text: str) -> int | None:
     return None if None in units else sum(int(n) * (unit or 0) for (n, _), unit in zip(parts, units, strict=True))
 
 
-def _spoken(ms: int) -> str:
+def _duration_text(ms: int) -> str:
     names = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000), ("millisecond", 1))
     name, unit = next((name, unit) for name, unit in names if ms % unit == 0)
     return f"{ms // unit} {name}{'' if ms == unit else 's'}"

@@ -25,7 +25,7 @@ from millstream.security.roles import Principal
 from millstream.syntax import tree
 
 # The number of cached images: users with other rights need another one, and each change of the catalog does.
-KEPT = 4
+MOST_IMAGES = 4
 MEMORY = "256MB"
 # The time limit of a catalog query in seconds, and the most rows of its result.
 PATIENCE, MOST_ROWS = 10.0, 100_000
@@ -90,7 +90,7 @@ class CatalogImages:
                 # The reference to the catalog keeps it alive, so that no other catalog object gets its id().
                 self._images[key] = catalog, _image_of(visible)
             self._images.move_to_end(key)
-            while len(self._images) > KEPT:
+            while len(self._images) > MOST_IMAGES:
                 self._images.popitem(last=False)
             return self._images[key][1]
 
@@ -118,8 +118,8 @@ def _fill(image: DuckDBPyConnection, table: str, rows: Sequence[TableRow]) -> No
     structure = orjson.dumps([dict(described)]).decode()
     insert = f"INSERT INTO pgc.{table} SELECT row.* FROM (SELECT unnest(from_json(?, '{structure}')) AS row)"
     for begin in range(0, len(rows), TOGETHER):
-        some = rows[begin : begin + TOGETHER]
-        values = [{name: row.get(name, _default(kind)) for name, kind in described} for row in some]
+        batch = rows[begin : begin + TOGETHER]
+        values = [{name: row.get(name, _default(kind)) for name, kind in described} for row in batch]
         image.execute(insert, [orjson.dumps(values).decode()])
 
 

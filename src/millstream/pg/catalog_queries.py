@@ -81,9 +81,9 @@ def _may_be_one(statement: ClientStatement, sources: Collection[str]) -> bool:
     names = {lexeme.text.strip('"').lower() for lexeme in statement.words if lexeme.kind in ("word", "quoted")}
     if "from" not in names:
         return True
-    known = {name.lower() for name in sources}
-    return any(name == INFORMATION or (name.startswith("pg_") and name not in known) for name in names) or (
-        not (names & known or "emit" in names)
+    source_names = {name.lower() for name in sources}
+    return any(name == INFORMATION or (name.startswith("pg_") and name not in source_names) for name in names) or (
+        not (names & source_names or "emit" in names)
         and "(" in {lexeme.text for lexeme in statement.words}
         and bool(names & TABLE_FUNCTIONS)
     )
@@ -282,7 +282,7 @@ def _function(node: exp.Func, identity: SessionIdentity) -> exp.Expr:
 
 def _literal(value: str | int | list[str]) -> exp.Expr:
     if isinstance(value, list):
-        return exp.Array(expressions=[exp.Literal.string(one) for one in value])
+        return exp.Array(expressions=[exp.Literal.string(element) for element in value])
     return exp.Literal.number(value) if isinstance(value, int) else exp.Literal.string(value)
 
 

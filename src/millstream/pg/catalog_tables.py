@@ -34,7 +34,7 @@ OWNER, CATALOG_OID, PUBLIC_OID, INFORMATION_OID, DATABASE_OID, HEAP, KEY_METHOD 
 FIRST_OID, OIDS = 100_000, 2_000_000_000
 TableRow = Mapping[str, Any]
 # Names of types in SQL, by those in pg_type.
-SPOKEN = {
+SQL_NAMES = {
     "bool": "boolean",
     "int2": "smallint",
     "int4": "integer",
@@ -71,17 +71,17 @@ OTHERS = (
 )
 
 
-def oid_of(name: str, taken: Mapping[int, str]) -> int:
+def oid_of(name: str, names_by_oid: Mapping[int, str]) -> int:
     """The OID of a source or an index; if two names have the same one, the later name gets the next free OID."""
     oid = FIRST_OID + zlib.crc32(name.encode()) % OIDS
-    while taken.get(oid, name) != name:
+    while names_by_oid.get(oid, name) != name:
         oid += 1
     return oid
 
 
 def rows_of(sources: Sequence[Source]) -> dict[str, list[TableRow]]:
     """The rows of each table of catalog.sql that has some; a column that a row does not name is NULL, 0 or false."""
-    taken: dict[int, str] = {}
+    names_by_oid: dict[int, str] = {}
     tables: dict[str, list[TableRow]] = {
         "pg_namespace": [
             {"oid": oid, "nspname": name, "nspowner": OWNER}
@@ -105,7 +105,7 @@ def rows_of(sources: Sequence[Source]) -> dict[str, list[TableRow]]:
         **{name: [] for name in ("pg_class", "pg_attribute", "pg_index", "pg_constraint", "pg_description")},
     }
     for source in sources:
-        _add(source, tables, taken)
+        _add(source, tables, names_by_oid)
     return tables
 
 
@@ -124,16 +124,16 @@ def _database() -> TableRow:
 
 
 def _types() -> Iterable[TableRow]:
-    own = (BOOL, INT4, INT8, FLOAT8, NUMERIC, TEXT, BYTEA, DAY, CLOCK, MOMENT, JSON)
-    every = [*((t.oid, t.name, t.array, t.size) for t in own), *OTHERS]
-    for oid, name, array, size in every:
+    column_types = (BOOL, INT4, INT8, FLOAT8, NUMERIC, TEXT, BYTEA, DAY, CLOCK, MOMENT, JSON)
+    all_types = [*((t.oid, t.name, t.array, t.size) for t in column_types), *OTHERS]
+    for oid, name, array, size in all_types:
         category = "N" if name in NUMBERS else CATEGORIES.get(name, "S" if name != "record" else "P")
-        yield _type(oid, name, SPOKEN.get(name, name), size, category, array=array)
+        yield _type(oid, name, SQL_NAMES.get(name, name), size, category, array=array)
         if array:
-            yield _type(array, f"_{name}", f"{SPOKEN.get(name, name)}[]", -1, "A", element=oid)
+            yield _type(array, f"_{name}", f"{SQL_NAMES.get(name, name)}[]", -1, "A", element=oid)
 
 
-def _type(oid: int, name: str, spoken: str, size: int, category: str, array: int = 0, element: int = 0) -> TableRow:
+def _type(oid: int, name: str, sql_name: str, size: int, category: str, array: int = 0, element: int = 0) -> TableRow:
     """A row of pg_type; `typdefault`, which no type here has, keeps its name in SQL for format_type."""
     return {
         "oid": oid,
@@ -153,15 +153,15 @@ def _type(oid: int, name: str, spoken: str, size: int, category: str, array: int
         "typsend": "array_send" if element else f"{name}send",
         "typsubscript": "array_subscript_handler" if element else "-",
         "typtypmod": -1,
-        "typdefault": spoken,
+        "typdefault": sql_name,
     }
 
 
-def _add(source: Source, tables: dict[str, list[TableRow]], taken: dict[int, str]) -> None:
+def _add(source: Source, tables: dict[str, list[TableRow]], names_by_oid: dict[int, str]) -> None:
     """The rows of a stream or table, of its columns, and of the index over a table's key."""
     name = client_name(source.name)
-    oid = oid_of(name, taken)
-    taken[oid] = name
+    oid = oid_of(name, names_by_oid)
+    names_by_oid[oid] = name
     columns = _columns(source)
     has_key = source.kind is RelationKind.TABLE and source.windowed is None and bool(source.schema.key)
     tables["pg_class"].append(_relation(oid, name, len(columns), "r", has_key))
@@ -170,7 +170,9 @@ def _add(source: Source, tables: dict[str, list[TableRow]], taken: dict[int, str
     about = f"{source.kind.value} over topic {source.topic}"
     tables["pg_description"].append({"objoid": oid, "classoid": 1259, "objsubid": 0, "description": about})
     if has_key:
-        _add_key(oid, f"{name}_pkey", [n for n, c in enumerate(columns, 1) if c.part is RecordPart.KEY], tables, taken)
+        _add_key(
+            oid, f"{name}_pkey", [n for n, c in enumerate(columns, 1) if c.part is RecordPart.KEY], tables, names_by_oid
+        )
 
 
 def _columns(source: Source) -> list[Column]:
@@ -179,10 +181,10 @@ def _columns(source: Source) -> list[Column]:
 
 
 def _add_key(
-    relation: int, name: str, numbers: list[int], tables: dict[str, list[TableRow]], taken: dict[int, str]
+    relation: int, name: str, numbers: list[int], tables: dict[str, list[TableRow]], names_by_oid: dict[int, str]
 ) -> None:
-    oid = oid_of(name, taken)
-    taken[oid] = name
+    oid = oid_of(name, names_by_oid)
+    names_by_oid[oid] = name
     tables["pg_class"].append(_relation(oid, name, len(numbers), "i", False))
     tables["pg_index"].append(
         {

@@ -12,7 +12,7 @@ from millstream.pg.results import ListedRows, ResultColumn, StatementAnswer
 from millstream.pg.script import ClientStatement, Lexeme
 from millstream.pg.settings import PgSettings, SessionIdentity, is_kept
 
-KEPT = "nothing is rolled back: every statement takes effect at once"
+NO_ROLLBACK = "nothing is rolled back: every statement takes effect at once"
 # The statements that begin or end a transaction, by their first words.
 BEGINNINGS = {("BEGIN",), ("START", "TRANSACTION")}
 COMMITS, ROLLBACKS = {("COMMIT",), ("END",)}, {("ROLLBACK",), ("ABORT",)}
@@ -54,8 +54,8 @@ class SessionCommands:
     def is_own(self, statement: ClientStatement) -> bool:
         """True if a statement is about the session."""
         first, second = (*statement.opening(2), "", "")[:2]
-        own = {one for one, *_ in (*BEGINNINGS, *COMMITS, *ROLLBACKS, *HARMLESS)} - {"START"}
-        if first in own or (first, second) in BEGINNINGS or first in ("RESET", "CLOSE"):
+        first_words = {word for word, *_ in (*BEGINNINGS, *COMMITS, *ROLLBACKS, *HARMLESS)} - {"START"}
+        if first in first_words or (first, second) in BEGINNINGS or first in ("RESET", "CLOSE"):
             return True
         return (first == "SET" and not self._is_property(statement)) or self._shown(statement) is not None
 
@@ -71,10 +71,10 @@ class SessionCommands:
         name = "".join(_unquoted(lexeme) for lexeme in words[1:])
         if len(words) == 2 and words[1].word == "ALL":
             return "all"
-        spoken = " ".join(lexeme.word for lexeme in words[1:])
-        name = {"TIME ZONE": "TimeZone", "TRANSACTION ISOLATION LEVEL": "transaction_isolation"}.get(spoken, name)
-        known = self.settings.is_known(name) or "." in name
-        return name if known or (words[1].word not in LISTED and len(words) == 2) else None
+        phrase = " ".join(lexeme.word for lexeme in words[1:])
+        name = {"TIME ZONE": "TimeZone", "TRANSACTION ISOLATION LEVEL": "transaction_isolation"}.get(phrase, name)
+        is_setting = self.settings.is_known(name) or "." in name
+        return name if is_setting or (words[1].word not in LISTED and len(words) == 2) else None
 
     def columns(self, statement: ClientStatement) -> tuple[ResultColumn, ...] | None:
         """The columns of its answer; None if it has no rows."""
@@ -121,12 +121,12 @@ class SessionCommands:
         first = statement.opening(1)
         if first in ROLLBACKS and any(lexeme.word == "TO" for lexeme in statement.words):
             self.status = "T"
-            return StatementAnswer("ROLLBACK", notices=(KEPT,))
+            return StatementAnswer("ROLLBACK", notices=(NO_ROLLBACK,))
         if first in (*COMMITS, *ROLLBACKS):
             back, changed = first in ROLLBACKS or self.status == "E", self.changed
             self.status, self.changed = "I", False
             await self.cursors.end_transaction()
-            return StatementAnswer("ROLLBACK" if back else "COMMIT", notices=(KEPT,) if back and changed else ())
+            return StatementAnswer("ROLLBACK" if back else "COMMIT", notices=(NO_ROLLBACK,) if back and changed else ())
         self.status, self.changed = "T", False
         return StatementAnswer("START TRANSACTION" if first == ("START",) else "BEGIN")
 

@@ -121,9 +121,9 @@ def _format(words: Sequence[Lexeme]) -> CopyFormat:
         if name in ("csv", "binary"):
             read["format"] = name
         elif name == "header":
-            spoken = follows.text.strip("'").lower() if follows else ""
-            read["header"] = spoken if spoken in ("true", "false", "on", "off", "1", "0") else "true"
-            index += spoken in ("true", "false", "on", "off", "1", "0")
+            argument = follows.text.strip("'").lower() if follows else ""
+            read["header"] = argument if argument in ("true", "false", "on", "off", "1", "0") else "true"
+            index += argument in ("true", "false", "on", "off", "1", "0")
         elif name in ("format", "delimiter", "null", "encoding") and follows is not None:
             read[name] = _option(follows)
             index += 1

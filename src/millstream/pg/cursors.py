@@ -133,7 +133,7 @@ class Cursors:
             await self.close_all()
             return
         portal = self._portal(name if name in self._open else name.lower())
-        self._open = {key: kept for key, kept in self._open.items() if kept[0] is not portal}
+        self._open = {key: entry for key, entry in self._open.items() if entry[0] is not portal}
         await portal.close()
 
     async def end_transaction(self) -> None:
@@ -163,10 +163,10 @@ async def _counted(portal: Portal, count: int, patience: float | None) -> list[R
     deadline = None if patience is None else time.monotonic() + patience
     while len(rows) < count and not portal.ended:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        taken = await portal.take(count - len(rows), left)
-        if not taken:
+        batch = await portal.take(count - len(rows), left)
+        if not batch:
             break
-        rows += taken
+        rows += batch
     return rows
 
 
@@ -174,8 +174,8 @@ async def _all(portal: Portal, fetch: FetchRequest) -> list[Row]:
     """All remaining rows; of a push query those that have arrived, at least one."""
     rows: list[Row] = []
     while not portal.ended:
-        taken = await portal.take(0, fetch.patience if not rows else 0.0 if portal.answer.endless else None)
-        if not taken:
+        batch = await portal.take(0, fetch.patience if not rows else 0.0 if portal.answer.endless else None)
+        if not batch:
             break
-        rows += taken
+        rows += batch
     return rows

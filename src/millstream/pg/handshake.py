@@ -123,8 +123,8 @@ async def _scram(name: str, user: User | None, stream: PgStream, context: PgCont
     login = context.login
     assert login is not None
     assert login.users is not None
-    known = user.scram if user is not None else None
-    exchange = ScramExchange(known or login.users.pretended(name))
+    verifier = user.scram if user is not None else None
+    exchange = ScramExchange(verifier or login.users.pretended(name))
     offer = messages.authentication(messages.SASL, messages.texts(METHOD) + b"\0")
     first = ByteReader(await _answer(stream, offer))
     if first.text() != METHOD:

@@ -54,7 +54,7 @@ _CASTS = {
 }
 
 
-def catalog_types(statement: ClientStatement, known: Sequence[int]) -> tuple[int, ...]:
+def catalog_types(statement: ClientStatement, oids: Sequence[int]) -> tuple[int, ...]:
     """The same for a query of the catalog: the type that a parameter is cast to (`$1::oid[]`), else text."""
     words, types = statement.words, {}
     for index, lexeme in enumerate(words):
@@ -63,17 +63,17 @@ def catalog_types(statement: ClientStatement, known: Sequence[int]) -> tuple[int
             name = after[3:] if after[1:3] == ["pg_catalog", "."] else after[1:]
             types[lexeme.number] = _CASTS.get(name[0], (TEXT.oid, TEXT.array))[name[1:3] == ["[", "]"]]
     counted = dict.fromkeys(_counts(statement), INT8.oid)
-    return tuple(oid or types.get(n, counted.get(n, TEXT.oid)) for n, oid in enumerate(known, 1))
+    return tuple(oid or types.get(n, counted.get(n, TEXT.oid)) for n, oid in enumerate(oids, 1))
 
 
-def inferred_types(statement: ClientStatement, known: Sequence[int], catalog: Catalog) -> tuple[int, ...]:
-    """The OIDs of a statement's parameters; `known` has those that the client gave, else 0. Raises StatementError."""
+def inferred_types(statement: ClientStatement, oids: Sequence[int], catalog: Catalog) -> tuple[int, ...]:
+    """The OIDs of a statement's parameters; `oids` has those that the client gave, else 0. Raises StatementError."""
     counted = set(_counts(statement))
     text = for_engine(statement, lambda number: "1" if number in counted else _marker(number)).text
     types = dict.fromkeys(counted, INT8.oid)
     for number, type in _places(parse_one(text), catalog):
         types.setdefault(number, pg_type(type).oid)
-    return tuple(oid or types.get(number, TEXT.oid) for number, oid in enumerate(known, 1))
+    return tuple(oid or types.get(number, TEXT.oid) for number, oid in enumerate(oids, 1))
 
 
 def _marker(number: int) -> str:

@@ -65,7 +65,7 @@ class BindPortal:
 
 @dataclass(frozen=True, slots=True)
 class NamedTarget:
-    """What Describe and Close are about: `kind` is S for a statement, P for a portal."""
+    """Describe or Close (`tag`) of the statement (`kind` S) or the portal (`kind` P) called `name`."""
 
     tag: str
     kind: str
@@ -121,7 +121,7 @@ class ByteReader:
         return int.from_bytes(self.take(4))
 
     def take(self, count: int) -> bytes:
-        """So many bytes."""
+        """The next `count` bytes. Raises ProtocolViolation if the message has fewer."""
         begin, self._at = self._at, self._at + count
         if count < 0 or self._at > len(self._content):
             raise ProtocolViolation("a message ends in the middle of a field")

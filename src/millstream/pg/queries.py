@@ -26,7 +26,7 @@ async def queried(request: Request, work: PgContext, owner: str) -> StatementAns
     rows = started.rows
     assert rows is not None
     columns = result_columns(rows.names, rows.types)
-    if started.whole:
+    if started.complete:
         return listed(columns, started.first)
     if isinstance(rows, BatchedRows):
         feed: AnyFeed = work.feeds.follow(rows, owner)
@@ -42,7 +42,7 @@ class _Started:
         self.rows: Rows | None = None
         self.first: list[Row] = []
         self.more: Iterator[Any] = iter(())
-        self.whole = self._abandoned = False
+        self.complete = self._abandoned = False
 
     def run(self, request: Request, work: PgContext) -> None:
         """Start the query, and read the rows of a short answer; blocks."""
@@ -52,7 +52,7 @@ class _Started:
             self.more = iter(rows)
         if rows.short:
             self.first = list(islice(self.more, SHORT))
-            self.whole = len(self.first) < SHORT
+            self.complete = len(self.first) < SHORT
         if self._abandoned:
             rows.close()
 

@@ -138,9 +138,9 @@ class Portal:
                 return ()
             else:
                 self._left = rows
-        taken, self._left = (self._left[:most], self._left[most:]) if most else (self._left, ())
-        self.sent += len(taken)
-        return taken
+        rows, self._left = (self._left[:most], self._left[most:]) if most else (self._left, ())
+        self.sent += len(rows)
+        return rows
 
     async def close(self) -> None:
         """End the query, if one runs."""

@@ -62,9 +62,9 @@ class PgServer(StartedInBlock):
         """An event loop with the listening socket in it; its connections end with it."""
         assert self._listening is not None
         # The socket outlives the event loop: if a loop fails, the next one serves it.
-        own = self._listening.dup()
+        listening = self._listening.dup()
         with asyncio.Runner() as runner:
-            server = runner.run(asyncio.start_server(self._accepted, sock=own))
+            server = runner.run(asyncio.start_server(self._accepted, sock=listening))
             try:
                 yield runner
             finally:

@@ -71,8 +71,8 @@ class PgSession:
             return StatementAnswer("DECLARE CURSOR")
         if (fetch := fetch_of(statement)) is not None:
             return await self.commands.cursors.fetch(fetch)
-        if (own := await self.commands.answer(statement)) is not None:
-            return own
+        if (own_answer := await self.commands.answer(statement)) is not None:
+            return own_answer
         if (copied := copy_query(statement)) is not None:
             return await self._copy(copied, values)
         if (catalog := self._catalog_query(statement)) is not None:
@@ -133,13 +133,13 @@ class PgSession:
     async def parameter_types(self, statement: ClientStatement, requested: Sequence[int]) -> tuple[int, ...]:
         """The OIDs of a statement's parameters: those that the client `requested` (0 = unknown), else inferred ones."""
         count = statement.parameters
-        known = [*requested, *[0] * count][:count]
-        if all(known):
-            return tuple(known)
+        oids = [*requested, *[0] * count][:count]
+        if all(oids):
+            return tuple(oids)
         inner = inner_query(statement)
         if self._catalog_query(inner) is not None:
-            return catalog_types(inner, known)
-        return inferred_types(inner, known, self.context.engine.catalog)
+            return catalog_types(inner, oids)
+        return inferred_types(inner, oids, self.context.engine.catalog)
 
     async def columns(self, statement: ClientStatement, types: Sequence[int]) -> tuple[ResultColumn, ...] | None:
         """The columns that a statement will answer with, before its parameters are known; None if it has no rows.
@@ -196,6 +196,8 @@ class PgSession:
         try:
             yield
         except Exception as raised:
+            # The boundary of a statement: the engine, Spark, the Kafka client and users' functions may raise any
+            # exception, and the client and the audit log get it as a PgError.
             error = self._located(raised, statement, values)
             self.commands.failed()
             raise error from raised

@@ -48,20 +48,20 @@ def check_pull(query: tree.SelectQuery) -> None:
     check_places(query)
 
 
-def check_only_plain(query: tree.SelectQuery, what: str) -> None:
+def check_only_plain(query: tree.SelectQuery, queries: str) -> None:
     """Raises StatementError for a clause or a source that only relational pull queries support.
 
-    `what` names the kind of query in the message, in the plural: "Pull queries".
+    `queries` names the kind of query in the message, in the plural: "Pull queries".
     """
     clauses = {"DISTINCT": query.distinct, "ORDER BY": query.order_by, "OFFSET": query.offset}
     for name, clause in clauses.items():
         if clause:
             hint = f"pull queries on tables have it, if {RELATIONAL} is true"
-            raise StatementError(f"{what} don't support {name} clauses.", query.span, hint)
+            raise StatementError(f"{queries} don't support {name} clauses.", query.span, hint)
     for source in query.sources():
         if isinstance(source, tree.FromQuery | tree.FromUnion):
             hint = "CREATE a stream or table AS the inner query and select from that"
-            raise StatementError(f"{what} don't support queries in FROM.", source.span, hint)
+            raise StatementError(f"{queries} don't support queries in FROM.", source.span, hint)
 
 
 def check_places(query: tree.SelectQuery) -> None:

@@ -17,7 +17,7 @@ class Aliases:
     sources: such columns are named SOURCE_COLUMN.
     """
 
-    taken: set[str]
+    used_names: set[str]
     keys: dict[tree.Expression, str] = field(default_factory=dict)
     next: int = 0
     shared: frozenset[str] = frozenset()
@@ -47,17 +47,17 @@ class Aliases:
 
     def _free(self, name: str) -> str:
         candidate, n = name, 0
-        while candidate in self.taken:
+        while candidate in self.used_names:
             n += 1
             candidate = f"{name}_{n}"
-        self.taken.add(candidate)
+        self.used_names.add(candidate)
         return candidate
 
     def _generated(self) -> str:
-        while (name := f"KSQL_COL_{self.next}") in self.taken:
+        while (name := f"KSQL_COL_{self.next}") in self.used_names:
             self.next += 1
         self.next += 1
-        self.taken.add(name)
+        self.used_names.add(name)
         return name
 
 

@@ -87,17 +87,17 @@ def _(node: Aggregate) -> str:
 
 @sentence.register
 def _(node: Join) -> str:
-    what = "Look up" if node.foreign else "Join"
-    return f"{what} ({node.outer.value}) on {node.text}{_within(node)}{_repartitions(node)}"
+    verb = "Look up" if node.foreign else "Join"
+    return f"{verb} ({node.outer.value}) on {node.text}{_within(node)}{_repartitions(node)}"
 
 
 def _within(node: Join) -> str:
-    near = node.window
-    if near is None:
+    window = node.window
+    if window is None:
         return ""
-    at_once = node.outer is not OuterSides.NONE and near.eager
+    at_once = node.outer is not OuterSides.NONE and window.eager
     alone = ", unmatched rows at once" if at_once else ""
-    return f" within {near.before} ms before, {near.after} ms after, grace {near.grace} ms{alone}"
+    return f" within {window.before} ms before, {window.after} ms after, grace {window.grace} ms{alone}"
 
 
 def _repartitions(node: Join) -> str:
@@ -233,8 +233,10 @@ def _indexed(access: IndexAccess) -> str:
     names = [identifier(name) for name in access.index.columns]
     bounds = " and ".join(f"{names[0]} {limit.operator} {_constant(limit.constant)}" for limit in access.limits)
     values = " or ".join(
-        " and ".join(f"{name} of {', '.join(map(_constant, some))}" for name, some in zip(names, one, strict=True))
-        for one in access.values
+        " and ".join(
+            f"{name} of {', '.join(map(_constant, values))}" for name, values in zip(names, row_values, strict=True)
+        )
+        for row_values in access.values
     )
     return f"index {identifier(access.index.name)} with {values or bounds}"
 

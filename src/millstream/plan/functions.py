@@ -114,8 +114,8 @@ def _builtin_type(type: SqlType, declaration: DeclaredFunction) -> SqlType:
         raise BadCode(error.fact, declaration.line, error.hint) from error
 
 
-def _path(name: str, what: str) -> str:
-    return f"function/`{name}`/{what}"
+def _path(name: str, action: str) -> str:
+    return f"function/`{name}`/{action}"
 
 
 def _exists(statement: tree.CreateFunction, name: str, catalog: Catalog) -> Outcome:

@@ -85,10 +85,10 @@ def index_access(
 def _by_values(source: Source, alternatives: Sequence[Conditions], index: TableIndex) -> IndexAccess | None:
     columns = indexed_columns(source, index)
     values = [_values(conditions, columns) for conditions in alternatives]
-    whole = [some for some in values if some is not None]
-    if len(whole) < len(values) or sum(prod(map(len, some)) for some in whole) > MOST_VALUES:
+    known_values = [row_values for row_values in values if row_values is not None]
+    if len(known_values) < len(values) or sum(prod(map(len, row_values)) for row_values in known_values) > MOST_VALUES:
         return None
-    return IndexAccess(index, tuple(whole))
+    return IndexAccess(index, tuple(known_values))
 
 
 def _values(conditions: Conditions, columns: Sequence[ColumnReference]) -> IndexValues | None:
@@ -96,8 +96,8 @@ def _values(conditions: Conditions, columns: Sequence[ColumnReference]) -> Index
     equal: dict[tuple[ColumnPlace, int], tuple[TypedExpression, ...]] = {}
     for condition in conditions:
         for column, constants in _equalities(condition):
-            known = equal.get((column.where, column.index))
-            if known is None or len(constants) < len(known):
+            previous = equal.get((column.where, column.index))
+            if previous is None or len(constants) < len(previous):
                 equal[column.where, column.index] = constants
     values = [equal.get((c.where, c.index)) for c in columns]
     return None if None in values else tuple(v for v in values if v is not None)
@@ -134,10 +134,10 @@ def _by_ranges(
 
 def _comparisons(condition: TypedExpression) -> Iterator[tuple[ColumnReference, str, TypedExpression]]:
     """The column that a condition compares with a constant, the operator with the column on its left, the constant."""
-    for one, operator, other in orientations(condition):
-        column = _exact_column(one)
-        if column is not None and _is_comparable(column, other):
-            yield column, operator, other
+    for left, operator, right in orientations(condition):
+        column = _exact_column(left)
+        if column is not None and _is_comparable(column, right):
+            yield column, operator, right
 
 
 def orientations(condition: TypedExpression) -> Iterator[tuple[TypedExpression, str, TypedExpression]]:
@@ -174,8 +174,8 @@ def _is_exact(source: SqlType | None, target: SqlType | None) -> bool:
     digits = as_decimal(source)
     if digits is None or not isinstance(target, Decimal):
         return False
-    whole = target.precision - target.scale >= digits.precision - digits.scale
-    return whole and target.scale >= digits.scale and target.precision <= MOST_DIGITS
+    fits = target.precision - target.scale >= digits.precision - digits.scale
+    return fits and target.scale >= digits.scale and target.precision <= MOST_DIGITS
 
 
 # ---------------------------------------------------------------- the columns of an index

@@ -94,8 +94,8 @@ def _column(name: str, part: str | None, sink: Source, times: Sequence[Column], 
     if len(matches) > 1:
         names = " or ".join(f"{part_of(c)}.{identifier(name)}" for c in matches)
         raise StatementError(f"{identifier(name)} could be {names}", at, f"write {names}")
-    whole = (*times, *physical_schema(sink).columns) if part is None else ()
-    column = next((c for c in (*matches, *whole) if c.name == name), None)
+    writable = (*times, *physical_schema(sink).columns) if part is None else ()
+    column = next((c for c in (*matches, *writable) if c.name == name), None)
     if column is None:
         raise _unknown(f"{part}.{identifier(name)}" if part else identifier(name), at, sink)
     return column
@@ -110,9 +110,9 @@ def writable(name: str, at: Span, catalog: Catalog) -> Source:
             did_you_mean(name, catalog.sources),
         )
     source = catalog.sources[name]
-    what = source.kind.value.lower()
+    kind = source.kind.value.lower()
     if source.read_only:
-        raise StatementError(f"Cannot insert values into read-only {what}: {identifier(name)}", at)
+        raise StatementError(f"Cannot insert values into read-only {kind}: {identifier(name)}", at)
     if source.windowed is not None:
         raise StatementError("Cannot insert values into windowed stream/table", at)
     if source.schema.headers:

@@ -44,7 +44,8 @@ from millstream.plan.nodes import Join, JoinWindow, NamedExpression, OuterSides,
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
-_OUTER = {
+# The sides of a kind of join whose unmatched rows are emitted.
+OUTER_SIDES = {
     tree.JoinKind.INNER: OuterSides.NONE,
     tree.JoinKind.LEFT: OuterSides.LEFT,
     tree.JoinKind.RIGHT: OuterSides.RIGHT,
@@ -80,20 +81,20 @@ class JoinedSources:
 
     def keyed(self, scope: NameScope, selected: Iterable[typed.TypedExpression], sink: str, at: Span) -> NameScope:
         """`scope` in which the selected column that names the key refers to the key. Raises StatementError."""
-        chosen = set(map(bare, selected))
+        outputs = set(map(bare, selected))
         if self.synthetic is not None:
-            if self._key(0) not in chosen:
+            if self._key(0) not in outputs:
                 raise _missing_synthetic(self.synthetic, sink, at)
             return scope
         if self.own:
-            return self._own_keyed(scope, chosen, at)
-        named = next((c for c in self.viable if bare(c.ref) in chosen), None)
-        if named is None:
+            return self._own_keyed(scope, outputs, at)
+        column = next((c for c in self.viable if bare(c.ref) in outputs), None)
+        if column is None:
             raise _missing(self.viable, sink, at)
-        return _with_key_columns(scope, {bare(named.ref): 0})
+        return _with_key_columns(scope, {bare(column.ref): 0})
 
-    def _own_keyed(self, scope: NameScope, chosen: set[typed.TypedExpression], at: Span) -> NameScope:
-        missing = [c.name for c in self.own if bare(c.ref) not in chosen]
+    def _own_keyed(self, scope: NameScope, outputs: set[typed.TypedExpression], at: Span) -> NameScope:
+        missing = [c.name for c in self.own if bare(c.ref) not in outputs]
         if missing:
             raise StatementError(
                 "Primary key column missing in projection. For foreign-key table-table joins, the projection must "
@@ -241,9 +242,9 @@ def _windowed_move(at: Span) -> StatementError:
     )
 
 
-def _free_name(taken: Sequence[str]) -> str:
+def _free_name(used_names: Sequence[str]) -> str:
     name, n = "ROWKEY", 0
-    while name in taken:
+    while name in used_names:
         n += 1
         name = f"ROWKEY_{n}"
     return name
@@ -274,19 +275,19 @@ def _sides(query: tree.SelectQuery, inputs: Sequence[JoinInput]) -> tuple[_JoinS
     names = {e.name for e in query.walk() if isinstance(e, tree.ColumnRef)}
     sides, width = [], 0
     for i in inputs:
-        whole = any(isinstance(s, tree.SelectAll) and s.source in (None, i.alias) for s in query.items)
-        used = _used(i.read, names, whole, whole and query.partition_by is not None)
+        selects_all = any(isinstance(s, tree.SelectAll) and s.source in (None, i.alias) for s in query.items)
+        used = _used(i.read, names, selects_all, selects_all and query.partition_by is not None)
         sides.append(_side(i, used, width))
         width += len(used)
     return tuple(sides)
 
 
-def _used(read: Read, names: set[str], whole: bool, pseudo: bool) -> tuple[typed.ColumnReference, ...]:
+def _used(read: Read, names: set[str], selects_all: bool, pseudo: bool) -> tuple[typed.ColumnReference, ...]:
     """The columns that the query uses; the others are dropped before the joins."""
     bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
-    own = [r for r in refs(read.schema) if whole or r.name in names]
+    own = [r for r in refs(read.schema) if selects_all or r.name in names]
     pseudo_columns = [r for r in PSEUDO.values() if pseudo or r.name in names]
-    return (*own, *pseudo_columns, *(r for r in bounds if whole or r.name in names))
+    return (*own, *pseudo_columns, *(r for r in bounds if selects_all or r.name in names))
 
 
 def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> _JoinSide:
@@ -336,13 +337,13 @@ class _JoinChain:
         left_key, right_key = _criterion(join, scope, visible)
         _check_kinds(join, self.node, self.sides[0], right)
         _check_types(join, left_key, right_key)
-        outer = _OUTER[join.kind]
+        outer = OUTER_SIDES[join.kind]
         moves = bare(left_key) not in self.same, bare(right_key) != right.key
         self._check_tables(join, moves, place)
         if any(moves) and right.input.read.origin.windowed is not None:
             raise _windowed_move(join.span)
         foreign = moves[0] and self.node.kind is RelationKind.TABLE
-        near = _join_window(join, self.node.kind, right.node.kind)
+        window = _join_window(join, self.node.kind, right.node.kind)
         width = len(self.node.schema.value)
         # A tombstone has a key but no value.
         rows_key = left_key if moves[0] else _key(self.node)
@@ -350,7 +351,7 @@ class _JoinChain:
         name, text = self._name(left_key, right_key, outer), to_sql(join.condition)
         repartitioned = self._moving(moves, right)
         self.node = Join(
-            self.node, right.node, outer, rows_key, right_rows_key, name, near, foreign, repartitioned, text
+            self.node, right.node, outer, rows_key, right_rows_key, name, window, foreign, repartitioned, text
         )
         self._follow(left_key, right_key, outer, moves[0], foreign)
 
@@ -473,14 +474,17 @@ def _criterion(
 
 
 def _alias(
-    expression: typed.TypedExpression, written: tree.Expression, whole: tree.Expression, visible: Sequence[_JoinSide]
+    expression: typed.TypedExpression,
+    written: tree.Expression,
+    condition: tree.Expression,
+    visible: Sequence[_JoinSide],
 ) -> str:
     """The alias of the only source that an expression refers to."""
     owners: dict[typed.TypedExpression, str] = {c.ref: s.alias for s in visible for c in s.columns if c.ref.index >= 0}
     aliases = {owners[r] for r in expression.walk() if r in owners}
     if len(aliases) != 1:
         raise StatementError(
-            f"Invalid comparison expression '{to_sql(written)}' in join '({to_sql(whole)})'. Each side of the join "
+            f"Invalid comparison expression '{to_sql(written)}' in join '({to_sql(condition)})'. Each side of the join "
             "comparision must contain references from exactly one source.",
             written.span,
         )
@@ -523,9 +527,9 @@ def _join_window(join: tree.JoinClause, left: RelationKind, right: RelationKind)
     within = join.within
     if RelationKind.TABLE in (left, right):
         if within is not None:
-            what = f"{left.value.capitalize()}-{right.value.capitalize()}"
+            kinds = f"{left.value.capitalize()}-{right.value.capitalize()}"
             raise StatementError(
-                f"A window definition was provided for a {what} join. These joins are not windowed.",
+                f"A window definition was provided for a {kinds} join. These joins are not windowed.",
                 within.span,
                 "leave WITHIN out",
             )

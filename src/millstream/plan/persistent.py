@@ -48,7 +48,7 @@ def create_as(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
         return exists(statement, old, context)
     p = properties.read(statement.properties, properties.CREATE_AS, statement.span)
     plan = _write(statement, p, old, context)
-    kept = ""
+    remark = ""
     if old is not None:
         check_no_rebuild(old.name, statement.span, context.catalog)
         effect = _replacement(statement, old, plan, context)
@@ -56,18 +56,18 @@ def create_as(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
             return _rebuild(statement, old, p, context)
         if not effect.in_place:
             raise effect.refusal(statement.span)
-        kept = kept_groups(plan) if effect.query else ""
+        remark = kept_groups(plan) if effect.query else ""
     outcome = _start_query(statement, plan, p, old, context)
-    return replace(outcome, message=f"{outcome.message}; {kept}") if kept else outcome
+    return replace(outcome, message=f"{outcome.message}; {remark}") if remark else outcome
 
 
 def _rebuild(statement: tree.CreateAs, old: Source, p: Properties, context: PlanningContext) -> Outcome:
     """The outcome of a rebuild of `old` beside its query. Raises StatementError."""
-    named = replace(statement, name=rebuild_name(statement.name, context.catalog))
-    plan = _write(named, p, None, context, _query_id(statement, context.catalog))
+    renamed = replace(statement, name=rebuild_name(statement.name, context.catalog))
+    plan = _write(renamed, p, None, context, _query_id(statement, context.catalog))
     sink = replace(plan.sink, rebuilds=old.name)
     check_rebuild(old, sink, statement.span, context.catalog)
-    outcome = _start_query(named, replace(plan, sink=sink), p, None, context)
+    outcome = _start_query(renamed, replace(plan, sink=sink), p, None, context)
     return replace(outcome, message=f"{outcome.message}; {rebuild_message(old, sink)}")
 
 
@@ -147,11 +147,11 @@ def _check_partitions(plan: Select, at: Span, context: PlanningContext) -> None:
     for join in joins(plan) if is_on(context.settings, EQUAL_PARTITIONS) else ():
         if join.kind is RelationKind.TABLE or join.right.kind is RelationKind.STREAM or any(join.repartitions):
             continue
-        one, other = leaves(join.left)[0].origin, leaves(join.right)[0].origin
-        topics = [context.facts.topics.get(s.topic) for s in (one, other)]
+        left, right = leaves(join.left)[0].origin, leaves(join.right)[0].origin
+        topics = [context.facts.topics.get(s.topic) for s in (left, right)]
         counts = [t.partitions for t in topics if t is not None]
         if len(set(counts)) > 1:
-            names = [identifier(s.name) for s in (one, other)]
+            names = [identifier(s.name) for s in (left, right)]
             raise StatementError(
                 f"Can't join {names[0]} with {names[1]} since the number of partitions don't match. "
                 f"{names[0]} partitions = {counts[0]}; {names[1]} partitions = {counts[1]}.",

@@ -58,9 +58,9 @@ def check_replacing(old: Source, at: Span, settings: Mapping[str, str]) -> None:
     if not is_on(settings, REPLACE_ENABLED):
         raise StatementError(f"CREATE OR REPLACE is switched off by {REPLACE_ENABLED}", at)
     if old.read_only:
-        what = old.kind.value.lower()
+        kind_text = old.kind.value.lower()
         raise StatementError(
-            f"Cannot add {what} '{old.name}': CREATE OR REPLACE is not supported on source {what}s.", at
+            f"Cannot add {kind_text} '{old.name}': CREATE OR REPLACE is not supported on source {kind_text}s.", at
         )
 
 
@@ -68,8 +68,8 @@ def existing(name: str, kind: tree.SourceKind | None, at: Span, catalog: Catalog
     """The source of a name, of that kind if one is given. Raises StatementError."""
     source = catalog.sources.get(name)
     if source is None:
-        what = kind.value.capitalize() if kind else "Source"
-        raise StatementError(f"{what} {identifier(name)} does not exist.", at, did_you_mean(name, catalog.sources))
+        kind_text = kind.value.capitalize() if kind else "Source"
+        raise StatementError(f"{kind_text} {identifier(name)} does not exist.", at, did_you_mean(name, catalog.sources))
     if kind is not None and source.kind.name != kind.name:
         raise StatementError(
             f"Incompatible data source type is {source.kind.value}, but statement was for a {kind.value}",

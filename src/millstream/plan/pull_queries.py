@@ -223,7 +223,7 @@ def _spread(condition: TypedExpression) -> list[tuple[TypedExpression, ...]]:
         return left + right
     if len(left) * len(right) > ALTERNATIVES:
         return [(condition,)]
-    return [(*one, *other) for one in left for other in right]
+    return [(*left_part, *right_part) for left_part in left for right_part in right]
 
 
 def _classified(conditions: Sequence[TypedExpression]) -> _Alternative:
@@ -266,10 +266,10 @@ def _place_list(condition: TypedInList, alternative: _Alternative) -> None:
 
 def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpression] | None:
     """The key column or window bound that is compared, the operator (with it on the left side), and the constant."""
-    for one, operator, other in orientations(condition):
-        ref = _column(one)
-        if ref is not None and ref.where in (ColumnPlace.KEY, *_BOUNDS) and _is_constant(other):
-            return ref, operator, other
+    for left, operator, right in orientations(condition):
+        ref = _column(left)
+        if ref is not None and ref.where in (ColumnPlace.KEY, *_BOUNDS) and _is_constant(right):
+            return ref, operator, right
     return None
 
 
@@ -314,13 +314,13 @@ def _check_scans(alternatives: Sequence[_Alternative], source: Source, settings:
     # For a range of other key types, and of windows, ksqlDB reads the whole table too, and refuses it here.
     ordered = source.schema.key[0].type == STRING and source.windowed is None
     ranges = is_on(settings, RANGE_SCAN) and ordered and len(alternatives) == 1
-    why = (
+    reason = (
         "Missing WHERE clause."
         if not alternatives
         else next(filter(None, (_why(a, source, ranges) for a in alternatives)), None)
     )
-    if why is not None:
-        raise StatementError(why, at, f"Query requires table scan to be enabled: {TABLE_SCAN}=true")
+    if reason is not None:
+        raise StatementError(reason, at, f"Query requires table scan to be enabled: {TABLE_SCAN}=true")
 
 
 def _why(alternative: _Alternative, source: Source, ranges: bool) -> str | None:

@@ -133,8 +133,8 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
 def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery:
     """The query with every column by its own name, whichever view of the schemas it was written for."""
     places = (query.source, *(j.source for j in query.joins))
-    known = ((s.alias or s.name, catalog.sources.get(s.name)) for s in places)
-    return views.to_logical_view(query, [(alias, source) for alias, source in known if source is not None])
+    aliased = ((s.alias or s.name, catalog.sources.get(s.name)) for s in places)
+    return views.to_logical_view(query, [(alias, source) for alias, source in aliased if source is not None])
 
 
 def _check_in_lists(condition: tree.Expression, scope: NameScope) -> None:
@@ -150,13 +150,16 @@ def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionI
     """Raises StatementError if a name is used more than once, other than once in the key and once in the value."""
     seen: set[tuple[str, bool]] = set()
     for column, item in zip(columns, items, strict=True):
-        one = column.name, isinstance(column.expression, ColumnReference) and column.expression.where is ColumnPlace.KEY
-        if one in seen:
+        place = (
+            column.name,
+            isinstance(column.expression, ColumnReference) and column.expression.where is ColumnPlace.KEY,
+        )
+        if place in seen:
             text = f"`{column.name}` {column.expression.type}"
             raise StatementError(
                 f"Duplicate value columns found in schema: {text}", item.at, "give one of them an alias"
             )
-        seen.add(one)
+        seen.add(place)
 
 
 def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
@@ -166,7 +169,7 @@ def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]
     relation = _joined(query, relations) if query.joins else relations[0]
     clauses.check_table_functions(query, relation.node.kind, relation.scope.functions)
     shared = relation.joined.shared if relation.joined else frozenset[str]()
-    aliases = Aliases({c.name for one in relations for c in one.node.schema}, shared=shared)
+    aliases = Aliases({c.name for relation in relations for c in relation.node.schema}, shared=shared)
     relation = _filtered(query, relation)
     relation = _flattened(query, relation)
     return _rekeyed(query, relation, aliases), aliases
@@ -297,8 +300,8 @@ def _check_distinct(keys: tuple[NamedExpression, ...], expressions: tuple[tree.E
 
 def _changes_key(keys: tuple[NamedExpression, ...], schema: Schema) -> bool:
     """True if the key changes: PARTITION BY the current key has no effect."""
-    same = tuple(r for r in refs(schema) if r.where is ColumnPlace.KEY)
-    return tuple(k.expression for k in keys) != same
+    key_columns = tuple(r for r in refs(schema) if r.where is ColumnPlace.KEY)
+    return tuple(k.expression for k in keys) != key_columns
 
 
 def _rekey(
@@ -328,11 +331,11 @@ def _rekey(
             hidden.add(old.index)
         columns.append(replace(column, ref=target))
     computed = {**relation.scope.computed, **{e: to_key[k.expression] for e, k in zip(expressions, keys, strict=True)}}
-    named = {c.ref for c in columns}
+    selected = {c.ref for c in columns}
     columns += [
         ScopeColumn(k.name, relation.alias, ref)
         for k in keys
-        if (ref := to_key[k.expression]) not in named or k.name in aliased
+        if (ref := to_key[k.expression]) not in selected or k.name in aliased
     ]
     scope = replace(relation.scope, columns=tuple(columns), computed=computed)
     return replace(relation, node=node, scope=scope, hidden=frozenset(hidden))
@@ -390,9 +393,9 @@ def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[P
     base = type_expression(struct, relation.scope)
     if not isinstance(base.type, Struct):
         raise StatementError(f"->* needs a STRUCT, and {to_sql(struct)} is {base.type}", at)
-    for one in base.type.fields:
-        expression = tree.Deref(struct, one.name, span=at)
-        yield ProjectionItem(expression, type_expression(expression, relation.scope), one.name, at)
+    for field in base.type.fields:
+        expression = tree.Deref(struct, field.name, span=at)
+        yield ProjectionItem(expression, type_expression(expression, relation.scope), field.name, at)
 
 
 def _check_pseudo(item: ProjectionItem) -> None:
@@ -472,7 +475,7 @@ def _check_keys(
                 f"use AS_VALUE({identifier(ref.name)}) to copy the key into the value",
             )
     if len(keys) < len(key_columns) and not is_on(settings, NEW_PLANNER):
-        what = (
+        part = (
             "partitioning expression"
             if query.partition_by
             else "grouping expression"
@@ -482,7 +485,7 @@ def _check_keys(
         plural = "s" if len(key_columns) > 1 else ""
         names_text = " and ".join(r.name for r in key_columns)
         raise StatementError(
-            f"The query used to build {identifier(sink)} must include the {what}{plural} {names_text} "
+            f"The query used to build {identifier(sink)} must include the {part}{plural} {names_text} "
             "in its projection.",
             query.span,
             f"SELECT {', '.join(r.name for r in key_columns)}, …",

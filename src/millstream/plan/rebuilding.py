@@ -41,16 +41,16 @@ def _ways_out(rebuild: Source) -> str:
 
 def check_rebuild(old: Source, rebuild: Source, at: Span, catalog: Catalog) -> None:
     """Raises StatementError if `old` cannot be rebuilt as `rebuild`."""
-    what = f"Cannot rebuild {old.kind.value.lower()} {identifier(old.name)}"
+    refusal = f"Cannot rebuild {old.kind.value.lower()} {identifier(old.name)}"
     readers = [q for q in catalog.readers(old.name) if q != old.created_by]
     if readers:
         hint = "TERMINATE them, and create them again after the cut-over: they would go on with the old topic"
-        raise StatementError(f"{what}: queries read it: {', '.join(readers)}", at, hint)
+        raise StatementError(f"{refusal}: queries read it: {', '.join(readers)}", at, hint)
     if rebuild.topic == old.topic:
         hint = "leave KAFKA_TOPIC out, or name another topic"
-        raise StatementError(f"{what}: the new query needs a topic of its own, not {old.topic}", at, hint)
+        raise StatementError(f"{refusal}: the new query needs a topic of its own, not {old.topic}", at, hint)
     if rebuild.name in catalog.sources:
-        raise StatementError(f"{what}: the name {identifier(rebuild.name)} is taken", at, "try it again")
+        raise StatementError(f"{refusal}: the name {identifier(rebuild.name)} is taken", at, "try it again")
 
 
 def rebuild_message(old: Source, rebuild: Source) -> str:

@@ -256,9 +256,9 @@ def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning:
     """`node` filtered by all conditions, each evaluated as far down the tree as possible."""
     if isinstance(node, TableRows):
         key_conditions = [_over_record(typed, node) for typed, _ in conditions]
-        whole = _all(key_conditions)
+        key_condition = _all(key_conditions)
         indexes = planning.catalog.indexes_of(node.source.name)
-        node = replace(node, accesses=table_accesses(node.source, whole, planning.settings, at, indexes))
+        node = replace(node, accesses=table_accesses(node.source, key_condition, planning.settings, at, indexes))
         return _where(node, conditions)
     if not isinstance(node, RowJoin):
         return _where(node, conditions)
@@ -268,26 +268,26 @@ def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning:
     left = [c for c, side in zip(conditions, sides, strict=True) if side == "left" and not node.outer.right]
     right = [c for c, side in zip(conditions, sides, strict=True) if side == "right" and not node.outer.left]
     rest = [c for c in conditions if c not in left and c not in right]
-    own = [(moved(typed, -width), written) for typed, written in right]
+    right_conditions = [(moved(typed, -width), written) for typed, written in right]
     assert isinstance(node.left, RelationalNode)
     assert isinstance(node.right, RelationalNode)
     joined = replace(
-        node, left=_narrowed(node.left, left, at, planning), right=_narrowed(node.right, own, at, planning)
+        node, left=_narrowed(node.left, left, at, planning), right=_narrowed(node.right, right_conditions, at, planning)
     )
     return _where(joined, rest)
 
 
 def _where(node: RelationalNode, conditions: _Conditions) -> RelationalNode:
-    whole = _all([typed for typed, _ in conditions])
+    conjunction = _all([typed for typed, _ in conditions])
     text = " AND ".join(to_sql(written) for _, written in conditions)
-    return node if whole is None else Where(node, whole, text)
+    return node if conjunction is None else Where(node, conjunction, text)
 
 
 def _all(conditions: Sequence[TypedExpression]) -> TypedExpression | None:
     """The conditions combined with AND; None if there are none."""
     if not conditions:
         return None
-    return reduce(lambda one, other: TypedLogical(BOOLEAN, "AND", one, other), conditions)
+    return reduce(lambda left, right: TypedLogical(BOOLEAN, "AND", left, right), conditions)
 
 
 def _over_record(typed: TypedExpression, rows: TableRows) -> TypedExpression:
@@ -420,10 +420,10 @@ def _items(query: tree.SelectQuery, sources: Sequence[JoinedSource]) -> Iterator
 
 
 def _star(name: str | None, sources: Sequence[JoinedSource], joined: bool, at: Span) -> Iterator[_Item]:
-    chosen = [s for s in sources if name in (None, s.alias)]
-    if not chosen:
+    matching = [s for s in sources if name in (None, s.alias)]
+    if not matching:
         raise StatementError(f"'{name}' is not a valid stream/table name or alias.", at)
-    for source in chosen:
+    for source in matching:
         columns = [source.node.columns[i] for i in source.visible]
         called = Counter(c.name for c in columns)
         for place in source.visible:
@@ -513,7 +513,7 @@ def _selected(written: tree.Expression, columns: Sequence[NamedExpression], item
             raise StatementError(f"ORDER BY {place}: the SELECT has {len(columns)} columns", written.span)
         return place - 1
     if isinstance(written, tree.ColumnRef) and written.source is None:
-        named = [i for i, c in enumerate(columns) if c.name == written.name]
-        if named:
-            return named[0]
+        positions = [i for i, c in enumerate(columns) if c.name == written.name]
+        if positions:
+            return positions[0]
     return next((i for i, item in enumerate(items) if item.expression == written), None)

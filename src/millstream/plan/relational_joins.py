@@ -18,19 +18,13 @@ from millstream.analysis.typed_expressions import (
 )
 from millstream.model.errors import StatementError
 from millstream.model.types import BIGINT, BOOLEAN, BYTES, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP, Decimal
-from millstream.plan.nodes import OuterSides
+from millstream.plan.joins import OUTER_SIDES
 from millstream.plan.relational_nodes import RelationalNode, RowJoin
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
 # Types for which values that are equal under = have equal bytes, and so equal hashes (DOUBLE after -0 is made 0).
 _HASHED = (BIGINT, BOOLEAN, BYTES, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP)
-_OUTER = {
-    tree.JoinKind.INNER: OuterSides.NONE,
-    tree.JoinKind.LEFT: OuterSides.LEFT,
-    tree.JoinKind.RIGHT: OuterSides.RIGHT,
-    tree.JoinKind.FULL: OuterSides.FULL,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +60,14 @@ def join_tables(query: tree.SelectQuery, sources: Sequence[JoinedSource], scope:
 
 def _joined(join: tree.JoinClause, left: RelationalNode, right: RelationalNode, scope: NameScope) -> RowJoin:
     width = len(left.columns)
-    known = tuple(c for c in scope.columns if c.ref.index < width + len(right.columns))
-    whole = condition(join.condition, replace(scope, columns=known), "JOIN")
-    for part in whole.walk():
+    visible = tuple(c for c in scope.columns if c.ref.index < width + len(right.columns))
+    typed_condition = condition(join.condition, replace(scope, columns=visible), "JOIN")
+    for part in typed_condition.walk():
         if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
             raise StatementError(f"there is no column {part.name}", join.condition.span)
-    pairs = [pair for conjunct in _conjuncts(whole) if (pair := _equal(conjunct, width)) is not None]
+    pairs = [pair for conjunct in _conjuncts(typed_condition) if (pair := _equal(conjunct, width)) is not None]
     left_keys, right_keys = (tuple(keys) for keys in (zip(*pairs, strict=True) if pairs else ((), ())))
-    return RowJoin(left, right, _OUTER[join.kind], left_keys, right_keys, whole, to_sql(join.condition))
+    return RowJoin(left, right, OUTER_SIDES[join.kind], left_keys, right_keys, typed_condition, to_sql(join.condition))
 
 
 def _conjuncts(typed: TypedExpression) -> list[TypedExpression]:

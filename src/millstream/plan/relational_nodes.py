@@ -47,11 +47,11 @@ class TableRows(RelationalNode):
     @property
     def schema(self) -> Schema:
         """Key, window bounds, ROWTIME and value; header columns count as value columns."""
-        own = self.source.schema
+        schema = self.source.schema
         pseudo = (*(WINDOW_BOUNDS if self.source.windowed else ()), "ROWTIME")
-        values = (c for c in own if c.part is not RecordPart.KEY)
+        values = (c for c in schema if c.part is not RecordPart.KEY)
         bytes_of_key = (Column("KEY", BYTES),) if self.with_key else ()
-        columns = (*own.key, *(Column(name, BIGINT) for name in pseudo), *values, *bytes_of_key)
+        columns = (*schema.key, *(Column(name, BIGINT) for name in pseudo), *values, *bytes_of_key)
         return Schema(tuple(replace(c, part=RecordPart.VALUE) for c in columns))
 
     @property

@@ -20,18 +20,18 @@ NOTHING = "none"
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """A part of a query, with its text before and after the replacement; `why` it cannot change in place, if so."""
+    """A part of a query, with its text before and after; `reason` is why it cannot change in place ("" if it can)."""
 
     name: str
     before: str
     after: str
-    why: str = ""
+    reason: str = ""
 
     @property
     def sentence(self) -> str:
         """The part in a line, for EXPLAIN."""
         text = self.after if self.before == self.after else f"{self.before} → {self.after}"
-        return f"{self.name}: {text}" + (f" ({self.why})" if self.why else "")
+        return f"{self.name}: {text}" + (f" ({self.reason})" if self.reason else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,16 @@ class Replacement:
         return not self.rebuilds
 
     @property
-    def what(self) -> str:
+    def source_text(self) -> str:
         """The replaced source, in words."""
         return f"{self.old.kind.value.lower()} {identifier(self.old.name)}"
 
     def refusal(self, at: Span) -> StatementError:
         """The error for a replacement that is not possible in place."""
         first = self.rebuilds[0]
-        return StatementError(f"Cannot replace {self.what}: {self.rule}", at, f"it has {first.before}; {REBUILD_HINT}")
+        return StatementError(
+            f"Cannot replace {self.source_text}: {self.rule}", at, f"it has {first.before}; {REBUILD_HINT}"
+        )
 
 
 REBUILD_HINT = (
@@ -75,7 +77,7 @@ def replacement_text(replacement: Replacement) -> str:
     how = "in place" if replacement.in_place else "not in place: it needs a rebuild"
     return "\n".join(
         (
-            f"Replaces {replacement.what} {how}",
+            f"Replaces {replacement.source_text} {how}",
             *_lines("stays", replacement.stays),
             *_lines("changes", replacement.changes),
             *_lines("needs a rebuild", replacement.rebuilds),

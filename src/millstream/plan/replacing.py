@@ -75,8 +75,8 @@ def replacement(
     )
 
 
-def _part(compared: _Comparison, why: str = "") -> QueryPart:
-    return QueryPart(compared.name, compared.before, compared.after, why)
+def _part(compared: _Comparison, reason: str = "") -> QueryPart:
+    return QueryPart(compared.name, compared.before, compared.after, reason)
 
 
 def changed_settings(old: PersistentQuery, settings: Mapping[str, str]) -> tuple[QueryPart, ...]:
@@ -88,10 +88,10 @@ def changed_settings(old: PersistentQuery, settings: Mapping[str, str]) -> tuple
 
 def state_text(plan: PlanNode) -> str:
     """The state of a query in words; "" if it has none."""
-    held = [_group_text(group) for group in groups(plan)]
-    held += [f"rows of {_join_text(join)}" for join in joins(plan)]
-    held += [f"which rows have passed WHERE {f.text}" for f in remembering(plan)]
-    return "; ".join(held)
+    states = [_group_text(group) for group in groups(plan)]
+    states += [f"rows of {_join_text(join)}" for join in joins(plan)]
+    states += [f"which rows have passed WHERE {f.text}" for f in remembering(plan)]
+    return "; ".join(states)
 
 
 def kept_groups(plan: PlanNode) -> str:
@@ -117,9 +117,9 @@ def _plan(query: PersistentQuery, catalog: Catalog) -> PlanNode:
 
 def _of_sink(old: Source, new: Source) -> Iterator[_Comparison]:
     different = {d.part: d for d in differences(old, new)}
-    why = "the records of its topic have the old form"
+    default_reason = "the records of its topic have the old form"
     for difference in different.values():
-        reason = "the rows are in the old topic" if difference.part == "topic" else why
+        reason = "the rows are in the old topic" if difference.part == "topic" else default_reason
         yield _Comparison(difference.part, difference.before, difference.after, reason, difference.rule)
     for name, text in (
         ("topic", old.topic),
@@ -131,8 +131,8 @@ def _of_sink(old: Source, new: Source) -> Iterator[_Comparison]:
         if name not in different:
             yield _Comparison(name, text, text)
     if "columns" not in different:
-        kept, added = old.schema.value, tuple(new.schema.value)[len(old.schema.value) :]
-        yield _Comparison("columns", columns_text(kept), columns_text(kept))
+        common, added = old.schema.value, tuple(new.schema.value)[len(old.schema.value) :]
+        yield _Comparison("columns", columns_text(common), columns_text(common))
         if added:
             yield _Comparison("columns added", NOTHING, columns_text(added))
 
@@ -151,13 +151,13 @@ def _of_plans(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
     yield from _of_joins(tuple(joins(before)), tuple(joins(after)))
     yield from _of_groups(tuple(groups(before)), tuple(groups(after)))
     if len(remembering(before)) != len(remembering(after)):
-        why = "a WHERE over a table stores for each row whether it has passed"
+        reason = "a WHERE over a table stores for each row whether it has passed"
         rule = "a WHERE over a table can become another one, but be neither added nor removed"
-        yield _Comparison("WHERE", _filters(before, False), _filters(after, False), why, rule)
+        yield _Comparison("WHERE", _filters(before, False), _filters(after, False), reason, rule)
     else:
         yield _Comparison("WHERE", _filters(before, False), _filters(after, False))
-    why = "rows that were written have keys of the old expression"
-    yield _Comparison("PARTITION BY", _rekeys(before), _rekeys(after), why)
+    reason = "rows that were written have keys of the old expression"
+    yield _Comparison("PARTITION BY", _rekeys(before), _rekeys(after), reason)
     yield _Comparison("HAVING", _filters(before, True), _filters(after, True))
     yield _Comparison("table functions", _flattened(before), _flattened(after))
     yield from _of_projections(before, after)
@@ -200,19 +200,19 @@ def _of_projections(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
 
 def _of_groups(before: Sequence[Aggregate], after: Sequence[Aggregate]) -> Iterator[_Comparison]:
     yield _Comparison("GROUP BY", *_both(_keys_text, before, after), "the state is that of the old groups")
-    why = "the stored groups have the states of the old aggregates"
-    yield _Comparison("aggregates", *_both(_calls_text, before, after), why)
+    reason = "the stored groups have the states of the old aggregates"
+    yield _Comparison("aggregates", *_both(_calls_text, before, after), reason)
     yield _Comparison("window", *_both(_window_text, before, after), "the state is that of the old windows")
     yield _Comparison("GRACE PERIOD and RETENTION", *_both(_grace_text, before, after))
     same = _both(_group_text, before, after)
     if same[0] == same[1] and list(map(_layout, before)) != list(map(_layout, after)):
-        yield _Comparison("layout of the groups' state", *_both(_layout_text, before, after), why)
+        yield _Comparison("layout of the groups' state", *_both(_layout_text, before, after), reason)
 
 
 def _both(text: Callable[[Aggregate], str], before: Sequence[Aggregate], after: Sequence[Aggregate]) -> tuple[str, str]:
     """The texts of the groups before and after."""
-    one, other = ("; ".join(filter(None, map(text, each))) or NOTHING for each in (before, after))
-    return one, other
+    old_text, new_text = ("; ".join(filter(None, map(text, each))) or NOTHING for each in (before, after))
+    return old_text, new_text
 
 
 def _keys_text(group: Aggregate) -> str:
@@ -259,15 +259,15 @@ def _group_text(group: Aggregate) -> str:
 
 def _of_joins(before: Sequence[Join], after: Sequence[Join]) -> Iterator[_Comparison]:
     if len(before) != len(after):
-        one, other = ("; ".join(map(_join_text, each)) or NOTHING for each in (before, after))
-        yield _Comparison("join", one, other, "the state is that of the old joins")
+        old_text, new_text = ("; ".join(map(_join_text, each)) or NOTHING for each in (before, after))
+        yield _Comparison("join", old_text, new_text, "the state is that of the old joins")
         return
     for old, new in zip(before, after, strict=True):
-        why = "the rows that the join stores were joined in the old way"
+        reason = "the rows that the join stores were joined in the old way"
         same = _join_shape(old) == _join_shape(new)
-        yield _Comparison("join", _join_text(old), _join_text(old) if same else _join_text(new), why)
-        why, rule = "the stored rows have the old columns", "the columns that its join stores cannot change"
-        yield _Comparison("columns that the join stores", _stored(old), _stored(new), why, rule)
+        yield _Comparison("join", _join_text(old), _join_text(old) if same else _join_text(new), reason)
+        reason, rule = "the stored rows have the old columns", "the columns that its join stores cannot change"
+        yield _Comparison("columns that the join stores", _stored(old), _stored(new), reason, rule)
 
 
 def _join_shape(join: Join) -> tuple[object, ...]:
@@ -280,8 +280,8 @@ def _join_text(join: Join) -> str:
     window = join.window
     within = f" WITHIN {window.before} ms before and {window.after} ms after" if window else ""
     grace = f", grace {window.grace} ms" if window else ""
-    moved = ", repartitioned" if any(join.repartitions) else ""
-    return f"{join.outer.value} JOIN ON {join.text}{within}{grace}{moved}"
+    repartitioned = ", repartitioned" if any(join.repartitions) else ""
+    return f"{join.outer.value} JOIN ON {join.text}{within}{grace}{repartitioned}"
 
 
 def _stored(join: Join) -> str:

@@ -95,10 +95,10 @@ def title(statement: tree.Statement) -> str:
 
 @_outcome.register
 def _(statement: tree.CreateSource, context: PlanningContext) -> Outcome:
-    what = statement.kind.value.lower()
+    kind = statement.kind.value.lower()
     if statement.read_only and statement.or_replace:
         raise StatementError(
-            f"Cannot add {what} '{statement.name}': CREATE OR REPLACE is not supported on source {what}s.",
+            f"Cannot add {kind} '{statement.name}': CREATE OR REPLACE is not supported on source {kind}s.",
             statement.span,
         )
     old = context.catalog.sources.get(statement.name)
@@ -269,9 +269,9 @@ def _(statement: tree.ControlQuery, context: PlanningContext) -> Outcome:
     for id in ids:
         catalog, step = _control(verb, catalog, id)
         steps.append(step)
-    done = {"TERMINATE": "terminated", "PAUSE": "paused", "RESUME": "resumed"}[verb.value]
+    ended = {"TERMINATE": "terminated", "PAUSE": "paused", "RESUME": "resumed"}[verb.value]
     path = f"{verb.value.lower()}/{statement.query or 'ALL'}/execute"
-    return Outcome(catalog, tuple(steps), f"Query {done}." if statement.query else f"All queries {done}.", path)
+    return Outcome(catalog, tuple(steps), f"Query {ended}." if statement.query else f"All queries {ended}.", path)
 
 
 def _controlled(statement: tree.ControlQuery, catalog: Catalog) -> tuple[str, ...]:
@@ -282,12 +282,12 @@ def _controlled(statement: tree.ControlQuery, catalog: Catalog) -> tuple[str, ..
 
 def running_query(id: str, verb: str, at: Span, catalog: Catalog) -> str:
     """The query's id as spelled in the catalog. Raises StatementError if there is no such running query."""
-    known = next((q for q in catalog.queries if q.upper() == id.upper()), None)
-    if known is None:
+    query = next((q for q in catalog.queries if q.upper() == id.upper()), None)
+    if query is None:
         raise StatementError(f"Unknown queryId: {id}", at, did_you_mean(id, catalog.queries))
-    if catalog.queries[known].kind is QueryKind.CREATE_SOURCE_TABLE:
-        raise StatementError(f"Cannot {verb} query '{known}' as it is linked to a source table.", at)
-    return known
+    if catalog.queries[query].kind is QueryKind.CREATE_SOURCE_TABLE:
+        raise StatementError(f"Cannot {verb} query '{query}' as it is linked to a source table.", at)
+    return query
 
 
 @_outcome.register
@@ -316,8 +316,8 @@ def _control(verb: tree.QueryVerb, catalog: Catalog, id: str) -> tuple[Catalog, 
     if verb is tree.QueryVerb.TERMINATE:
         sink = catalog.sources.get(query.sink)
         # A rebuild without its query would never be cut over to: it is given up.
-        kept = catalog.without_source(sink.name) if sink is not None and sink.rebuilds else catalog
-        return kept.without_query(id), StopQuery(id)
+        remaining = catalog.without_source(sink.name) if sink is not None and sink.rebuilds else catalog
+        return remaining.without_query(id), StopQuery(id)
     if verb is tree.QueryVerb.PAUSE:
         return catalog.with_query(replace(query, state=QueryState.PAUSED)), PauseQuery(id)
     return catalog.with_query(replace(query, state=QueryState.RUNNING)), ResumeQuery(id)

@@ -64,11 +64,11 @@ class AuditLog:
         try:
             sink.write(line)
         except (OSError, ValueError, KafkaException, BufferError) as error:
-            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             self.lost += 1
-            if why != self._errors[sink.name]:
-                log.error("an entry of the audit is lost: %s: %s", sink.name, why)
-            return why
+            if reason != self._errors[sink.name]:
+                log.error("an entry of the audit is lost: %s: %s", sink.name, reason)
+            return reason
         return ""
 
     def health(self) -> dict[str, Any]:

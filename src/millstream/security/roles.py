@@ -94,10 +94,10 @@ def read_roles(path: Path | None) -> dict[str, Role]:
         return dict(ROLES)
     try:
         tables = tomllib.loads(path.read_text())
-        own = {name: _role(name, table) for name, table in tables.items()}
+        roles = {name: _role(name, table) for name, table in tables.items()}
     except (OSError, UnicodeDecodeError, ValueError, re.error) as error:
         raise SetupError(f"cannot read the roles in {path}: {error}") from error
-    return {**ROLES, **own}
+    return {**ROLES, **roles}
 
 
 def _role(name: str, table: Any) -> Role:

@@ -76,8 +76,8 @@ def _mixes_directions(text: str) -> bool:
 class ScramExchange:
     """The server's side of one exchange."""
 
-    def __init__(self, kept: ScramVerifier) -> None:
-        self._kept, self._nonce, self._messages, self._binding = kept, "", "", b""
+    def __init__(self, verifier: ScramVerifier) -> None:
+        self._verifier, self._nonce, self._messages, self._binding = verifier, "", "", b""
 
     def challenge(self, first: bytes) -> bytes:
         """The server's first message, for the client's. Raises ScramRefused."""
@@ -90,8 +90,8 @@ class ScramExchange:
             raise ScramRefused("the client's first message has no nonce")
         self._binding = f"{flag},,".encode()
         self._nonce = nonce + secrets.token_urlsafe(18)
-        salt = base64.b64encode(self._kept.salt).decode()
-        answer = f"r={self._nonce},s={salt},i={self._kept.iterations}"
+        salt = base64.b64encode(self._verifier.salt).decode()
+        answer = f"r={self._nonce},s={salt},i={self._verifier.iterations}"
         self._messages = f"{bare},{answer}"
         return answer.encode()
 
@@ -103,11 +103,11 @@ class ScramExchange:
         if attributes.get("r") != self._nonce or _bytes(attributes.get("c", "")) != self._binding:
             raise ScramRefused("the client's last message does not belong to its first")
         signed = f"{self._messages},{bare}".encode()
-        signature = hmac.digest(self._kept.stored_key, signed, "sha256")
+        signature = hmac.digest(self._verifier.stored_key, signed, "sha256")
         key = bytes(a ^ b for a, b in zip(_bytes(proof), signature, strict=False))
-        if not hmac.compare_digest(hashlib.sha256(key).digest(), self._kept.stored_key):
+        if not hmac.compare_digest(hashlib.sha256(key).digest(), self._verifier.stored_key):
             raise ScramRefused("the password is wrong")
-        return b"v=" + base64.b64encode(hmac.digest(self._kept.server_key, signed, "sha256"))
+        return b"v=" + base64.b64encode(hmac.digest(self._verifier.server_key, signed, "sha256"))
 
 
 def _ascii(message: bytes) -> str:

@@ -16,19 +16,19 @@ def server_context(settings: Mapping[str, str], protocols: Sequence[str] = ("h2"
 
     Raises SetupError if a file is missing or not valid, or its password is wrong.
     """
-    own, trusted = settings.get(KEYSTORE), settings.get(TRUSTSTORE)
+    keystore, truststore = settings.get(KEYSTORE), settings.get(TRUSTSTORE)
     clients = (settings.get(CLIENTS) or "NONE").upper()
-    if not own:
+    if not keystore:
         raise SetupError(f"a listener of https:// needs {KEYSTORE}: a file of JKS, PKCS12 or PEM")
     if clients not in VERIFY:
         raise SetupError(f"{CLIENTS}={clients} is not {', '.join(VERIFY)}")
-    if clients != "NONE" and not trusted:
+    if clients != "NONE" and not truststore:
         raise SetupError(f"{CLIENTS}={clients} needs {TRUSTSTORE}: whose certificates are accepted?")
     try:
         context = ssl.create_default_context(
-            ssl.Purpose.CLIENT_AUTH, cadata=trusted_certificates(trusted, settings) if trusted else None
+            ssl.Purpose.CLIENT_AUTH, cadata=trusted_certificates(truststore, settings) if truststore else None
         )
-        load_own(context, Path(own), settings)
+        load_own(context, Path(keystore), settings)
     except (ValueError, OSError) as error:
         raise SetupError(f"no TLS: {error}", f"see {KEYSTORE}, ssl.keystore.password, ssl.key.password") from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -94,8 +94,8 @@ def _user(line: str, number: int, path: Path) -> User:
         name, roles, kind, n, r, p, salt, key, *scram = line.strip().split(":")
         if kind != "scrypt":
             raise ValueError(f"unknown hash {kind}")
-        kept = PasswordHash(int(n), int(r), int(p), base64.b64decode(salt), base64.b64decode(key))
-        return User(name, tuple(roles.split(",")), kept, _verifier(scram) if scram else None)
+        password = PasswordHash(int(n), int(r), int(p), base64.b64decode(salt), base64.b64decode(key))
+        return User(name, tuple(roles.split(",")), password, _verifier(scram) if scram else None)
     except ValueError as error:
         raise SetupError(f"line {number} of {path} is not a user: {error}", HINT) from error
 
@@ -150,8 +150,8 @@ class UserFile:
         self._path, self._lock = path, threading.Lock()
         self._secret = secrets.token_bytes(32)
         self._dummy_hash = hashed(secrets.token_hex())
-        self._known: dict[bytes, PasswordHash] = {}
-        self._users, self._seen = read_users(path), _version(path)
+        self._verified: dict[bytes, PasswordHash] = {}
+        self._users, self._users_version = read_users(path), _version(path)
 
     def user(self, name: str, password: str) -> User | None:
         """The user of that name and password; None if there is none. May take tens of milliseconds.
@@ -159,16 +159,16 @@ class UserFile:
         Raises SetupError if the file has become unreadable.
         """
         user, login = self._current().get(name), self._digest(name, password)
-        if user is not None and self._known.get(login) == user.password:
+        if user is not None and self._verified.get(login) == user.password:
             return user
         # An unknown name takes as long as a wrong password, so that the time does not reveal which names exist.
         fits = (user.password if user else self._dummy_hash).fits(password)
         if user is None or not fits:
             return None
         with self._lock:
-            if len(self._known) >= REMEMBERED:
-                self._known.pop(next(iter(self._known)))
-            self._known[login] = user.password
+            if len(self._verified) >= REMEMBERED:
+                self._verified.pop(next(iter(self._verified)))
+            self._verified[login] = user.password
         return user
 
     def named(self, name: str) -> User | None:
@@ -181,7 +181,7 @@ class UserFile:
 
     def remembers(self, name: str, password: str) -> bool:
         """True if `user` would answer without computing a hash."""
-        return self._digest(name, password) in self._known
+        return self._digest(name, password) in self._verified
 
     def _digest(self, name: str, password: str) -> bytes:
         """The cache key of a login, hashed with a key of this process, so that passwords cannot be recovered from
@@ -191,8 +191,8 @@ class UserFile:
     def _current(self) -> Mapping[str, User]:
         with self._lock:
             version = _version(self._path)
-            if version != self._seen:
-                self._users, self._seen = read_users(self._path), version
+            if version != self._users_version:
+                self._users, self._users_version = read_users(self._path), version
             return self._users
 
 

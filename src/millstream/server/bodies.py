@@ -57,9 +57,9 @@ async def _read(request: HttpRequest) -> bytes:
     return bytes(body)
 
 
-def too_large(what: str, most: int, setting: str) -> RequestFailed:
-    """The error 413 for `what`, which has more bytes than the setting named `setting` allows."""
-    return RequestFailed(TOO_LARGE, f"{what} has more than {most} bytes, the most that {setting} allows")
+def too_large(item: str, most: int, setting: str) -> RequestFailed:
+    """The error 413 for `item`, which has more bytes than the setting named `setting` allows."""
+    return RequestFailed(TOO_LARGE, f"{item} has more than {most} bytes, the most that {setting} allows")
 
 
 def parse_object(text: bytes | str) -> dict[str, Any]:

@@ -71,9 +71,9 @@ class InputLines:
             waiting, self._waiting = self._waiting, []
             yield waiting
         while not self._too_long and (piece := await self._piece()) is not None:
-            *whole, self._rest = (self._rest + piece).split(b"\n")
-            fitting = list(takewhile(lambda line: len(line) <= self._limits.row_bytes, whole))
-            self._too_long = len(fitting) < len(whole) or len(self._rest) > self._limits.row_bytes
+            *complete_lines, self._rest = (self._rest + piece).split(b"\n")
+            fitting = list(takewhile(lambda line: len(line) <= self._limits.row_bytes, complete_lines))
+            self._too_long = len(fitting) < len(complete_lines) or len(self._rest) > self._limits.row_bytes
             if lines := [line for line in fitting if line.strip()]:
                 yield lines
         if self._too_long:

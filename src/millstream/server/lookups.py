@@ -148,10 +148,10 @@ class LookupBatches:
         started = self._work.engine.look_up([request.lookup for request in batch])
         answers: list[WholeAnswer | None] = []
         for request, rows in zip(batch, started, strict=True):
-            whole = _whole(rows, request.head.frame)
-            if whole is not None and request.audited is not None and self._work.audit is not None:
+            answer = _whole(rows, request.head.frame)
+            if answer is not None and request.audited is not None and self._work.audit is not None:
                 self._work.audit.write(request.audited.entry())
-            answers.append(whole)
+            answers.append(answer)
         return answers
 
 

@@ -114,8 +114,8 @@ def of_engine(properties: Mapping[str, str]) -> dict[str, str]:
     ksqlDB uses the same ssl.… settings for both: Kafka's clients get them if they use TLS.
     """
     of_kafka = properties.get("security.protocol", "").upper().endswith("SSL")
-    own = ("ssl.client.auth",) if of_kafka else ("ssl.",)
-    return {name: value for name, value in properties.items() if not name.startswith(own)}
+    prefixes = ("ssl.client.auth",) if of_kafka else ("ssl.",)
+    return {name: value for name, value in properties.items() if not name.startswith(prefixes)}
 
 
 def _limits(settings: Mapping[str, str]) -> RequestLimits:

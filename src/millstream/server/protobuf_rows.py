@@ -51,9 +51,9 @@ class ProtobufRows:
     def __init__(self, rows: Rows) -> None:
         """Raises RequestFailed 40600: a name or a type of the columns has no form in Protobuf."""
         columns = [Column(n, t) for n, t in zip(rows.names, rows.types, strict=True)]
-        for why in (protobuf.unnameable(protobuf.KIND, columns), protobuf.unrepeatable(protobuf.KIND, columns)):
-            if why is not None:
-                raise RequestFailed(NOT_ACCEPTABLE, f"the answer cannot be written as Protobuf: {why}")
+        for reason in (protobuf.unnameable(protobuf.KIND, columns), protobuf.unrepeatable(protobuf.KIND, columns)):
+            if reason is not None:
+                raise RequestFailed(NOT_ACCEPTABLE, f"the answer cannot be written as Protobuf: {reason}")
         self.schema = protobuf.answer_text(columns)
         descriptor = protofile.message(SchemaText(protobuf.KIND, self.schema))
         assert descriptor is not None

@@ -18,8 +18,8 @@ class RequestDrain:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request as an ASGI application, then read the rest of its body."""
         exchange = _Exchange(receive, send)
-        whole = scope["type"] == "http"
-        await (self._app(scope, exchange.receive, exchange.send) if whole else self._app(scope, receive, send))
+        is_http = scope["type"] == "http"
+        await (self._app(scope, exchange.receive, exchange.send) if is_http else self._app(scope, receive, send))
 
 
 class _Exchange:

@@ -49,7 +49,7 @@ class Server(StartedInBlock):
 
     @property
     def work(self) -> ServerContext:
-        """What the requests of this server share."""
+        """The context of this server's requests: the engine, their limits, and the audit log."""
         work = self._app.state.work
         assert isinstance(work, ServerContext)
         return work
@@ -121,7 +121,7 @@ def serve(engine: Engine, host: str, port: int, shutdown: threading.Event, start
 def listen(host: str, port: int, title: str = "the REST server", flag: str = "--listen HOST:PORT") -> socket.socket:
     """A socket that listens on an address. Raises SetupError: in use, or not an address of this machine.
 
-    `title` and `flag` say who listens, and how to choose another address.
+    `title` is the server that listens, `flag` the option for another address.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     if port and family == socket.AF_INET:

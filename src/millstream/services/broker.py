@@ -113,9 +113,9 @@ class BrokerProcess(Service):
         # As one argument, because an id may begin with a minus.
         tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={name}", "-c", str(self._properties)]
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        done = subprocess.run([*program, *quick, *tool], capture_output=True, text=True)
-        if done.returncode:
-            output = "\n    ".join(error_lines((done.stdout + done.stderr).splitlines()))
+        result = subprocess.run([*program, *quick, *tool], capture_output=True, text=True)
+        if result.returncode:
+            output = "\n    ".join(error_lines((result.stdout + result.stderr).splitlines()))
             raise SetupError(f"Kafka could not format {self.home / 'storage'}; its output:\n    {output}")
 
     def answers(self) -> bool:

@@ -51,9 +51,8 @@ class Child:
             raise SetupError(f"{self.name} does not run")
         return self._process.pid
 
-    def start(self, hold: Sequence[int] = ()) -> None:
-        """Start the process, which keeps the file descriptors `hold` open; it does not receive our terminal's
-        Ctrl-C."""
+    def start(self, descriptors: Sequence[int] = ()) -> None:
+        """Start the process, which keeps the file `descriptors` open; it does not receive our terminal's Ctrl-C."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if self.log.exists() and self.log.stat().st_size > LONG_LOG:
             self.log.replace(self.log.with_suffix(".log.old"))
@@ -65,7 +64,7 @@ class Child:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                pass_fds=hold,
+                pass_fds=descriptors,
             )
 
     def wait_until(self, ready: Callable[[], bool], patience: float = PATIENCE) -> None:
@@ -110,9 +109,9 @@ class Child:
             output.seek(self._log_start)
             return output.read().decode(errors="replace")
 
-    def _failure(self, what: str) -> SetupError:
+    def _failure(self, event: str) -> SetupError:
         last = "\n    ".join(error_lines(self.output().splitlines()))
-        return SetupError(f"{self.name} {what}; its output:\n    {last}", f"the whole log is {self.log}")
+        return SetupError(f"{self.name} {event}; its output:\n    {last}", f"the whole log is {self.log}")
 
 
 def error_lines(lines: Sequence[str]) -> Sequence[str]:

@@ -17,7 +17,7 @@ from millstream.services.java import java, version
 
 LOG = logging.getLogger(__name__)
 # Each checkout or release has its own class path; keep some, for users who switch between a few.
-KEPT = 6
+MOST_ARCHIVES = 6
 PATIENCE = 300.0
 # Java should not warn on the user's terminal that an archive does not fit.
 QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
@@ -72,13 +72,13 @@ def _make(file: Path, program: str, command: Callable[[Path], Sequence[str]]) ->
     with work_folder(file.parent, "archiving") as folder:
         part = folder / file.name
         try:
-            done = subprocess.run(command(part), capture_output=True, text=True, timeout=PATIENCE, check=False)
-            if done.returncode or not part.exists():
-                LOG.warning("no class archive was created, so JVMs start without one: %s", done.stderr[-1000:])
+            result = subprocess.run(command(part), capture_output=True, text=True, timeout=PATIENCE, check=False)
+            if result.returncode or not part.exists():
+                LOG.warning("no class archive was created, so JVMs start without one: %s", result.stderr[-1000:])
         except subprocess.TimeoutExpired:
             LOG.warning("no class archive was created in %d s, so JVMs start without one", PATIENCE)
         part.touch()
         os.replace(part, file)
     archives = sorted(file.parent.glob(f"{program}-*.jsa"), key=lambda path: path.stat().st_mtime)
-    for old in archives[:-KEPT]:
+    for old in archives[:-MOST_ARCHIVES]:
         old.unlink(missing_ok=True)

@@ -119,8 +119,8 @@ def _all_or_first_error(source: _Source, queue: Sequence[Artifact]) -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool, ExitStack() as on_failure:
         # Otherwise leaving the pool after an error, or Ctrl-C, would wait for the whole queue.
         on_failure.callback(source.stop.set)
-        for done in as_completed([pool.submit(_one, source, artifact) for artifact in queue]):
-            done.result()
+        for finished in as_completed([pool.submit(_one, source, artifact) for artifact in queue]):
+            finished.result()
         on_failure.pop_all()
 
 

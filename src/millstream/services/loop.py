@@ -51,7 +51,8 @@ class Loop(Generic[R]):
     """A background loop: `step` is called repeatedly with the resource that `resource` opens, until `stop`.
 
     `step` returns within about a second, so that a stop need not wait. `outages` are the exceptions for something
-    outside that is away, `hopeless` those after which no retry can succeed. `clock` returns monotonic seconds.
+    outside that is away, `hopeless` those after which no retry can succeed. `clock` returns monotonic seconds, `pause`
+    is the time in seconds between the end of a step and the next one.
     """
 
     def __init__(
@@ -62,9 +63,10 @@ class Loop(Generic[R]):
         outages: tuple[type[Exception], ...] = (),
         hopeless: tuple[type[Exception], ...] = (),
         clock: Callable[[], float] = time.monotonic,
+        pause: float = 0.0,
     ) -> None:
         self.name = name
-        self._step, self._resource, self._clock = step, resource, clock
+        self._step, self._resource, self._clock, self._pause = step, resource, clock, pause
         self._outages, self._hopeless = outages, hopeless
         self._closing = threading.Event()
         self._failing_since: float | None = None
@@ -111,6 +113,7 @@ class Loop(Generic[R]):
                         self._step_began = self._clock()
                         self._step(resource)
                         self._failing_since, self._error, pause = None, None, FIRST_PAUSE
+                        self._closing.wait(self._pause)
             except ReopenResource:
                 continue
             except Exception as error:  # noqa: BLE001  the one place that supervises loops
@@ -159,15 +162,16 @@ def no_resource() -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def attempt(what: str, call: Callable[[], T], query: str = "") -> T | Exception:
-    """The result of a call, or its exception, logged as `what`: for one of many calls that must not stop the others.
+def attempt(action: str, call: Callable[[], T], query: str = "") -> T | Exception:
+    """The result of a call, or its exception, logged as `action`: for one of many calls that must not stop the others.
 
     `query` is the id of the query that the call is for, "" if none.
     """
     try:
         return call()
     except Exception as error:
-        LOG.error("%s failed", what, exc_info=error, extra={"query": query} if query else None)
+        # The boundary of one of several independent calls: whatever it raises is logged and returned.
+        LOG.error("%s failed", action, exc_info=error, extra={"query": query} if query else None)
         return error
 
 

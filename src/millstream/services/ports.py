@@ -15,11 +15,11 @@ def free_port() -> int:
     return next(port for port in random.sample(UNUSED, len(UNUSED)) if is_free("127.0.0.1", port))
 
 
-def check_free(host: str, port: int, what: str, setting: str) -> None:
-    """Raises SetupError unless `what` could listen on the port; `setting` is the setting for another port."""
+def check_free(host: str, port: int, server: str, setting: str) -> None:
+    """Raises SetupError unless `server` could listen on the port; `setting` is the setting for another port."""
     if not is_free(host, port):
         raise SetupError(
-            f"port {port} is in use, so {what} cannot listen on it",
+            f"port {port} is in use, so {server} cannot listen on it",
             f"stop what listens there (`lsof -i :{port}` names it), or choose another port with {setting}",
         )
 

@@ -45,7 +45,7 @@ class Service(StartedInBlock):
             check_free(self.host, self.port, self.title, self.port_setting)
             self._child = Child(self.title, self.command(progress), self.log)
             # The child holds the lock of its folder until it has ended, even if this process dies before it.
-            self._child.start(hold=[lock])
+            self._child.start(descriptors=[lock])
         self._child.wait_until(self.answers)
 
     @abstractmethod

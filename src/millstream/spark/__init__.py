@@ -1,0 +1,1 @@
+"""Spark: lowers plans to Spark SQL and to stateful operators, and runs queries."""

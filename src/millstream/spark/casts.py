@@ -77,8 +77,8 @@ def fails(source: SqlType, target: SqlType) -> bool:
 
 
 def _to_decimal(text: str, source: SqlType, target: Decimal) -> str:
-    held = computed(target)
-    size = f"{held.precision}, {held.scale}"
+    stored = computed(target)
+    size = f"{stored.precision}, {stored.scale}"
     if _fits(source, target):
         return f"CAST({text} AS {spark_type(target)})"
     if source == STRING:
@@ -92,11 +92,11 @@ def _to_decimal(text: str, source: SqlType, target: Decimal) -> str:
 
 def _fits(source: SqlType, target: Decimal) -> bool:
     """True if every value of `source` fits `target`."""
-    held = computed(target)
-    room = held.precision - held.scale
+    stored = computed(target)
+    room = stored.precision - stored.scale
     if isinstance(source, Decimal):
-        own = computed(source)
-        return own.scale <= held.scale and own.precision - own.scale <= room
+        source_size = computed(source)
+        return source_size.scale <= stored.scale and source_size.precision - source_size.scale <= room
     return _WHOLE_DIGITS.get(source, 100) <= room
 
 
@@ -159,7 +159,7 @@ def _inside(text: str, source: SqlType, target: SqlType, depth: int) -> str:
             entries = f"transform(map_entries({text}), {item} -> struct({key} AS key, {value} AS value))"
             return f"map_from_entries({entries})"
         case Struct(), Struct():
-            return _once(text, lambda one, depth: _struct(one, source, target, depth), depth)
+            return _once(text, lambda value, depth: _struct(value, source, target, depth), depth)
     raise TypeError(f"no cast of {source} to {target}")
 
 

@@ -41,7 +41,7 @@ _LENGTH = struct.Struct(">i")
 
 
 class UnreadableRecord(ValueError):
-    """Bytes that do not fit the spec, or a row that the format cannot hold; the text says why and which field."""
+    """Bytes that do not fit the spec, or a row that the format cannot hold; the text has the reason and the field."""
 
 
 def decode(column: str, spec: str) -> SparkSql:
@@ -81,8 +81,8 @@ def keep_written(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
 
 def keep_keyed(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     """The rows that have a key; the others, which a table cannot store, go to the processing log (type 1)."""
-    why = f"a record of the table's topic {topic} has no key: it is skipped"
-    return frame.where(report(EXPRESSION, error_if("key is null", why), f"{query}.source", "key", topic, None))
+    reason = f"a record of the table's topic {topic} has no key: it is skipped"
+    return frame.where(report(EXPRESSION, error_if("key is null", reason), f"{query}.source", "key", topic, None))
 
 
 def keep_timed(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
@@ -91,9 +91,9 @@ def keep_timed(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     return frame.where(report(EXPRESSION, error, f"{query}.source", "value", topic, None))
 
 
-def error_if(condition: str, why: str) -> SparkSql:
-    """Spark SQL of the error that `report` reads: `why` where the condition is true, else null."""
-    return SparkSql(f"if({condition}, {quoted(why)}, null)")
+def error_if(condition: str, reason: str) -> SparkSql:
+    """Spark SQL of the error that `report` reads: `reason` where the condition is true, else null."""
+    return SparkSql(f"if({condition}, {quoted(reason)}, null)")
 
 
 def report(kind: int, error: str, label: str, target: str, topic: str, record: str | None) -> SparkSql:

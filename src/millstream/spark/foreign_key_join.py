@@ -189,9 +189,9 @@ class ForeignKeyJoin(JoinStep):
 
     def _subscriptions(self, subscriptions: OperatorExpression, layout: StructLayout) -> OperatorExpression:
         """The subscriptions after adding that of the current row, or removing it if it ends."""
-        own = ROW.field("key_order")
-        before = subscriptions.filter("entry", lambda entry: entry.field("key_order") < own)
-        after = subscriptions.filter("entry", lambda entry: entry.field("key_order") > own)
+        key_order = ROW.field("key_order")
+        before = subscriptions.filter("entry", lambda entry: entry.field("key_order") < key_order)
+        after = subscriptions.filter("entry", lambda entry: entry.field("key_order") > key_order)
         new = array(layout.new({name: ROW.field(name) for name in layout.types}))
         subscription = ROW.field("subscription")
         subscribes = subscription.equals(integer(_Subscription.ANSWER)) | subscription.equals(

@@ -48,12 +48,12 @@ def compiled(libraries: Iterable[Path]) -> Path:
 
 
 def _fingerprint(sources: Iterable[Path], libraries: Iterable[Path]) -> str:
-    seen = hashlib.sha256(pyspark.__version__.encode())
+    digest = hashlib.sha256(pyspark.__version__.encode())
     for source in sources:
-        seen.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     for library in libraries:
-        seen.update(library.name.encode() + b"\0")
-    return seen.hexdigest()[:16]
+        digest.update(library.name.encode() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 def _compile(sources: Iterable[Path], libraries: Iterable[Path], jar: Path) -> None:
@@ -64,9 +64,9 @@ def _compile(sources: Iterable[Path], libraries: Iterable[Path], jar: Path) -> N
         # The compiler recurses deeply; with one JIT tier a short run is faster.
         command: list[str | Path] = [java(), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", path, "scala.tools.nsc.Main"]
         options: list[str | Path] = ["-usejavacp", "-nowarn", "-d", part]
-        done = subprocess.run([*command, *options, *sources], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise SetupError(f"the Scala module does not compile: {done.stdout}{done.stderr}")
+        result = subprocess.run([*command, *options, *sources], capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise SetupError(f"the Scala module does not compile: {result.stdout}{result.stderr}")
         os.replace(part, jar)
 
 

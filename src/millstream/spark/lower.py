@@ -88,7 +88,7 @@ def may_fail(expression: typed.TypedExpression) -> bool:
             return may_be_null(operand) or may_fail(operand)
         case typed.TypedLogical() | typed.TypedNot() | typed.TypedCase():
             return any(may_be_null(c) for c in _conditions(expression)) or any(map(may_fail, expression.children()))
-        case typed.TypedArray() | typed.TypedMap() | typed.TypedStruct() if not expression.whole:
+        case typed.TypedArray() | typed.TypedMap() | typed.TypedStruct() if not expression.strict:
             return False
     return any(map(may_fail, expression.children()))
 
@@ -254,8 +254,8 @@ def _arithmetic(expression: typed.TypedExpression, label: str | None) -> str:
     if isinstance(expression.type, Decimal) and (
         expression.operator == "/" or computed(expression.type) != expression.type
     ):
-        held = computed(expression.type)
-        return f"{_DECIMALS[expression.operator]}({left}, {right}, {held.precision}, {held.scale})"
+        stored = computed(expression.type)
+        return f"{_DECIMALS[expression.operator]}({left}, {right}, {stored.precision}, {stored.scale})"
     match expression.operator, expression.type:
         case "/", t if t == INTEGER:
             return f"CAST(({left} div {right}) AS INT)"
@@ -387,13 +387,13 @@ def _(expression: typed.TypedCast, label: str | None) -> str:
 
 @_sql.register
 def _(expression: typed.TypedArray, label: str | None) -> str:
-    inner = None if expression.whole else label
+    inner = None if expression.strict else label
     return f"array({', '.join(_part(i, inner) for i in expression.items)})"
 
 
 @_sql.register
 def _(expression: typed.TypedMap, label: str | None) -> str:
-    inner = None if expression.whole else label
+    inner = None if expression.strict else label
     pairs = (f"{_key(k, inner)}, {_part(v, inner)}" for k, v in expression.entries)
     return f"map({', '.join(pairs)})"
 
@@ -408,7 +408,7 @@ def _key(key: typed.TypedExpression, label: str | None) -> str:
 def _(expression: typed.TypedStruct, label: str | None) -> str:
     if not expression.values:
         return "ms_empty()"
-    inner = None if expression.whole else label
+    inner = None if expression.strict else label
     fields = (f"'F{i}', {_part(v, inner)}" for i, v in enumerate(expression.values))
     return f"named_struct({', '.join(fields)})"
 

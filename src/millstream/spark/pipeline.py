@@ -254,8 +254,8 @@ def _timed(rows: LazyFrame, source: Source, of: _RowTimes, run: _QueryRun) -> La
     ref = next(r for r in refs(of.schema) if r.name == source.timestamp.column)
     meaning = _milliseconds(ref, source.timestamp.pattern)
     time = to_sql(meaning) if of.strict else guarded(meaning, run.label("source", f"timestamp column {ref.name}"))
-    known = time if ref.where is ColumnPlace.KEY else f"if(value is null, rowtime, {time})"
-    timed = rows.select("key", "value", f"{known} as rowtime", *of.rest)
+    record_time = time if ref.where is ColumnPlace.KEY else f"if(value is null, rowtime, {time})"
+    timed = rows.select("key", "value", f"{record_time} as rowtime", *of.rest)
     return keep_timed(timed, run.query, source.topic)
 
 
@@ -340,11 +340,13 @@ def _(node: Rekey, run: _QueryRun) -> LazyFrame:
     # PARTITION BY computes pseudocolumns from the value: for a null value they are null.
     pseudo = [f"if(value is null, null, {c}) as {c}" for c in ("rowtime", "partition", "offset")]
     carried = ("rowtime as t", "headers", "partition as p", "offset as o")
-    seen = rows.select("key", "value", *carried, *pseudo)
+    flattened = rows.select("key", "value", *carried, *pseudo)
     key = _struct("K", [_new_key(k, run) for k in node.keys])
     values = [f"value.V{i}" for i in range(len(old.value))] + [f"key.K{i}" for i in range(len(old.key))]
     value = f"if(value is null, null, {_struct('V', values)})"
-    return seen.select(f"{key} as key", f"{value} as value", "t as rowtime", "headers", "p as partition", "o as offset")
+    return flattened.select(
+        f"{key} as key", f"{value} as value", "t as rowtime", "headers", "p as partition", "o as offset"
+    )
 
 
 def _new_key(key: NamedExpression, run: _QueryRun) -> str:

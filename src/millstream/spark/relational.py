@@ -210,7 +210,7 @@ class _Operators:
         valued = self._valued(node.source)
         keys: list[str] = [guarded(k.expression, f"{PULL}.groupby|{k.text}") for k in node.keys]
         arguments = valued.selectExpr(f"{group.arguments} as arguments", "0L as rowtime", "partition", "offset")
-        seen = [
+        distinct_arguments = [
             arguments.selectExpr(*(f"arguments.a{i}_{j} as c{j}" for j in range(len(calls[i].arguments))))
             for i in distinct
         ]
@@ -218,7 +218,7 @@ class _Operators:
             child,
             jvm.java_frame(valued.selectExpr(*(f"{text} as k{i}" for i, text in enumerate(keys or ["1"])))),
             jvm.java_frame(arguments),
-            jvm.java_list(self._session, [jvm.java_frame(frame) for frame in seen]),
+            jvm.java_list(self._session, [jvm.java_frame(frame) for frame in distinct_arguments]),
             group.state,
             group.out,
             group.update,

@@ -38,8 +38,8 @@ PYTHON = "spark.millstream.python."
 ROOM_FOR_CLASSES = "-XX:MetaspaceSize=256m"
 ROOM_FOR_STATES = ("-XX:NewSize=128m", "-XX:OldSize=700m")
 
-# The second compiler begins with a method at ten times Java's numbers of calls and loops. What runs for each record
-# reaches them in a fraction of a second, and the code of a start, a fifth of whose processor time they were, does not.
+# C2 compiles a method only after ten times Java's default numbers of calls and loops. Code that runs for each record
+# reaches them in a fraction of a second; start-up code does not, whose compilation took a fifth of a start's CPU time.
 LATE_COMPILER = (
     "-XX:Tier4InvocationThreshold=50000",
     "-XX:Tier4MinInvocationThreshold=6000",
@@ -49,8 +49,8 @@ LATE_COMPILER = (
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 MEASURED = {
-    # Tasks send rows on before they wait for others (jvm/PromptShuffle.scala). Only if they do not get to it, in a slow
-    # function, do the rows wait so long.
+    # A task sends its rows before it waits for input (jvm/PromptShuffle.scala). Rows wait this long only if a slow
+    # function keeps the task from sending them.
     "spark.shuffle.manager.incremental": "org.apache.spark.shuffle.streaming.PromptShuffleManager",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "100",
     "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
@@ -145,8 +145,8 @@ def _start_jvm(conf: Mapping[str, str]) -> None:
 
 
 def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
-    # In a short life the second compiler takes half of the processor time. With only one compiler Java reserves too
-    # little memory for code: many queries fill it.
+    # In a process that runs for seconds, C2 takes half of the processor time. Without C2, Java's default code cache is
+    # too small: many queries fill it.
     brief = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC"]
     # With a million states in a heap of 1 GiB this is 1.2 times as fast as Java's default, which suits larger heaps.
     # The space for old objects begins large enough: growing it means moving all states, twice before a million.
@@ -200,8 +200,9 @@ def cores(session: Session) -> int:
 
 def _executors(options: SessionOptions, jars: Sequence[str]) -> dict[str, str]:
     """Settings for executors: the jars, which Spark sends them (in local mode they are on the class path), and UTC."""
-    own = options.conf.get("spark.jars", "")
-    return {"spark.jars": ",".join([*jars, own] if own else jars), "spark.executor.defaultJavaOptions": UTC}
+    configured = options.conf.get("spark.jars", "")
+    all_jars = [*jars, configured] if configured else jars
+    return {"spark.jars": ",".join(all_jars), "spark.executor.defaultJavaOptions": UTC}
 
 
 def functions(settings: Mapping[str, str]) -> dict[str, str]:

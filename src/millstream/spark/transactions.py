@@ -46,8 +46,8 @@ def begin(
     if is_cluster(session.sparkContext.master or ""):
         timeout = LONGEST_TIMEOUT
     linger = max(LINGER, int(settings["linger.ms"]))
-    own = {"transaction.timeout.ms": str(timeout), "linger.ms": str(linger)}
-    conf = jvm.java_map(session, {**PRODUCER, **producer, **own})
+    config = {"transaction.timeout.ms": str(timeout), "linger.ms": str(linger)}
+    conf = jvm.java_map(session, {**PRODUCER, **producer, **config})
     transactions = jvm.module(session, "Transactions")
     marker = str(transactions.begin(run, checkpoint, group, conf))
     transactions.complete(run, checkpoint)

@@ -28,8 +28,8 @@ def spark_type(type: SqlType) -> spark.DataType:
     """Spark's type for a SQL type: TIME is milliseconds as bigint, the fields of a STRUCT are F0, F1 …."""
     match type:
         case Decimal():
-            held = computed(type)
-            return spark.DecimalType(held.precision, held.scale)
+            stored = computed(type)
+            return spark.DecimalType(stored.precision, stored.scale)
         case Array(element):
             return spark.ArrayType(spark_type(element))
         case Map(key, value):

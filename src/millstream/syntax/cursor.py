@@ -108,21 +108,21 @@ class Cursor:
             self.take()
         return first
 
-    def expect_kind(self, kind: TokenKind, what: str = "") -> Token:
-        """Take a token of that kind; `what` describes it in the error."""
+    def expect_kind(self, kind: TokenKind, description: str = "") -> Token:
+        """Take a token of that kind; `description` names it in the error."""
         if self.token.kind is not kind:
-            self.fail(what or kind.value)
+            self.fail(description or kind.value)
         return self.take()
 
-    def string(self, what: str = "") -> str:
+    def string(self, description: str = "") -> str:
         """The text of a string literal."""
-        return self.expect_kind(TokenKind.STRING, what).value
+        return self.expect_kind(TokenKind.STRING, description).value
 
-    def name(self, what: str = "a name") -> str:
+    def name(self, description: str = "a name") -> str:
         """An identifier, upper-cased unless quoted."""
         token = self.token
         if not token.is_name:
-            self.fail(what)
+            self.fail(description)
         return self.take().value
 
     def list_of(self, item: Callable[["Cursor"], T]) -> tuple[T, ...]:
@@ -168,9 +168,9 @@ class Cursor:
         for word in (token, before):
             if word.key in foreign:
                 return foreign[word.key]
-            near = misspelled_keyword(word.value, expected) if word.kind is TokenKind.WORD else ""
-            if near and not (word is before and before.value in RESERVED):
-                return f"did you mean {near}?" if word is token else f"did you mean {near} instead of {before}?"
+            keyword = misspelled_keyword(word.value, expected) if word.kind is TokenKind.WORD else ""
+            if keyword and not (word is before and before.value in RESERVED):
+                return f"did you mean {keyword}?" if word is token else f"did you mean {keyword} instead of {before}?"
         return _unquoted(token, expected)
 
 

@@ -61,5 +61,5 @@ def alternatives(expected: Sequence[str]) -> str:
 def misspelled_keyword(word: str, expected: Sequence[str]) -> str:
     """The keyword among `expected` that `word` is a misspelling of, or ""."""
     keywords = [w for phrase in expected for w in phrase.split() if w.isalpha() and w.isupper()]
-    near = get_close_matches(word.upper(), keywords, 1, 0.7)
-    return near[0] if near and near[0] != word.upper() else ""
+    similar = get_close_matches(word.upper(), keywords, 1, 0.7)
+    return similar[0] if similar and similar[0] != word.upper() else ""

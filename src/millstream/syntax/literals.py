@@ -51,9 +51,9 @@ def optional_literal(c: Cursor) -> tree.Literal | None:
     return None
 
 
-def whole_number(c: Cursor, what: str, most: int = 2**31 - 1) -> int:
+def whole_number(c: Cursor, description: str, most: int = 2**31 - 1) -> int:
     """An integer of at least 0, as after LIMIT."""
-    token = c.expect_kind(TokenKind.INTEGER, what)
+    token = c.expect_kind(TokenKind.INTEGER, description)
     if int(token.text) > most:
         raise SqlSyntaxError(f"{token.text} is too large here", token.span, f"the most is {most}")
     return int(token.text)

@@ -52,27 +52,27 @@ def parse(text: str, file: str = "") -> list[tree.Statement]:
 
 def parse_one(text: str, file: str = "") -> tree.Statement:
     """The only statement in `text`, with or without its semicolon."""
-    return _whole(text, _one_statement, file)
+    return _parse_all(text, _one_statement, file)
 
 
 def parse_expression(text: str) -> tree.Expression:
     """The expression in `text`."""
-    return _whole(text, expression)
+    return _parse_all(text, expression)
 
 
 def parse_type(text: str) -> SqlType:
     """The type in `text`; an unknown name becomes a CustomType."""
-    return _whole(text, sql_type)
+    return _parse_all(text, sql_type)
 
 
 def parse_columns(text: str) -> tuple[tree.ColumnDef, ...]:
     """Columns as between the parentheses of CREATE: `ID STRING KEY, V INTEGER`; () for blank text."""
-    return _whole(text, lambda c: () if c.token.kind is TokenKind.END else columns(c))
+    return _parse_all(text, lambda c: () if c.token.kind is TokenKind.END else columns(c))
 
 
 def parse_function_header(text: str) -> tree.FunctionHeader:
     """The signature of a function: `(a INT, b STRING) -> STRING`."""
-    return _whole(text, header)
+    return _parse_all(text, header)
 
 
 def _pieces(all_tokens: Iterator[Token]) -> Iterator[list[Token]]:
@@ -115,7 +115,7 @@ def _one_statement(c: Cursor) -> tree.Statement:
     return parsed_statement
 
 
-def _whole(text: str, read: Callable[[Cursor], T], file: str = "") -> T:
+def _parse_all(text: str, read: Callable[[Cursor], T], file: str = "") -> T:
     cursor = Cursor(list(tokens(text, file)))
     result = _guarded(read, cursor)
     if cursor.token.kind is not TokenKind.END:

@@ -366,7 +366,7 @@ def _(n: tree.Explain) -> str:
 
 @_text.register
 def _(n: tree.Show) -> str:
-    return _words("SHOW", _if(n.all, "ALL"), n.what.value, _if(n.extended, "EXTENDED"))
+    return _words("SHOW", _if(n.all, "ALL"), n.listing.value, _if(n.extended, "EXTENDED"))
 
 
 @_text.register
@@ -401,8 +401,8 @@ def _(n: tree.Print) -> str:
 # ---------------------------------------------------------------- assertions and connectors
 
 
-def _assert(exists: bool, what: str) -> str:
-    return _words("ASSERT", _if(not exists, "NOT EXISTS"), what)
+def _assert(exists: bool, assertion: str) -> str:
+    return _words("ASSERT", _if(not exists, "NOT EXISTS"), assertion)
 
 
 @_text.register

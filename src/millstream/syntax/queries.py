@@ -55,7 +55,7 @@ def _unions(c: Cursor) -> tree.SelectQuery:
     """Parses SELECTs combined by UNION [ALL], left-associative; ORDER BY, EMIT, LIMIT and OFFSET apply to the union."""
     at = c.span
     first = _branch(c)
-    branches, distinct, whole = [first], False, first
+    branches, distinct, union = [first], False, first
     while c.accept("UNION"):
         once = not c.accept("ALL")
         c.accept("DISTINCT")
@@ -63,8 +63,8 @@ def _unions(c: Cursor) -> tree.SelectQuery:
             branches = [_all_of(tuple(branches), distinct, at)]
         branches, distinct = [*branches, _branch(c)], once
     if len(branches) > 1:
-        whole = _all_of(tuple(branches), distinct, at)
-    return _ordered(c, whole)
+        union = _all_of(tuple(branches), distinct, at)
+    return _ordered(c, union)
 
 
 def _all_of(branches: tuple[tree.SelectQuery, ...], distinct: bool, at: Span) -> tree.SelectQuery:

@@ -16,6 +16,12 @@ from millstream.syntax.types import sql_type
 
 _QUOTES = '"`'
 _KINDS = {kind.value: kind for kind in tree.SourceKind}
+_DROPS: dict[str, Callable[..., tree.Statement]] = {
+    "TYPE": tree.DropType,
+    "INDEX": tree.DropIndex,
+    "FUNCTION": tree.DropFunction,
+    "CONNECTOR": tree.DropConnector,
+}
 
 
 def statement(c: Cursor) -> tree.Statement:
@@ -75,10 +81,10 @@ def _kind(c: Cursor) -> tree.SourceKind:
     return next((kind for word, kind in _KINDS.items() if c.accept(word)), None) or c.fail()
 
 
-def _as_written(c: Cursor, what: str) -> str:
+def _as_written(c: Cursor, description: str) -> str:
     """The name of something outside, such as a topic, unquoted or as a string: an unquoted one keeps its case."""
     if not c.token.is_name:
-        return c.string(what)
+        return c.string(description)
     token = c.take()
     return token.value if token.text[0] in _QUOTES else token.text
 
@@ -110,18 +116,11 @@ def _create(c: Cursor) -> tree.Statement:
 
 def _drop(c: Cursor) -> tree.Statement:
     at = c.expect("DROP").span
-    if c.accept("TYPE"):
-        if_exists = c.accept("IF", "EXISTS")
-        return tree.DropType(c.name("the name of a type"), if_exists, span=at)
-    if c.accept("INDEX"):
-        if_exists = c.accept("IF", "EXISTS")
-        return tree.DropIndex(c.name("the name of an index"), if_exists, span=at)
-    if c.accept("FUNCTION"):
-        if_exists = c.accept("IF", "EXISTS")
-        return tree.DropFunction(c.name("the name of a function"), if_exists, span=at)
-    if c.accept("CONNECTOR"):
-        if_exists = c.accept("IF", "EXISTS")
-        return tree.DropConnector(c.name("the name of a connector"), if_exists, span=at)
+    for keyword, node in _DROPS.items():
+        if c.accept(keyword):
+            if_exists = c.accept("IF", "EXISTS")
+            article = "an" if keyword == "INDEX" else "a"
+            return node(c.name(f"the name of {article} {keyword.lower()}"), if_exists, span=at)
     kind = _kind(c)
     if_exists = c.accept("IF", "EXISTS")
     name = c.name(f"the name of a {kind.value.lower()}")
@@ -275,10 +274,10 @@ def _show(c: Cursor) -> tree.Statement:
     if c.accept("ALL"):
         c.expect("TOPICS")
         return tree.Show(tree.Listing.TOPICS, c.accept("EXTENDED"), all=True, span=at)
-    what = next((what for what in tree.Listing if c.accept(*what.value.split())), None)
-    if what is None:
+    listing = next((listing for listing in tree.Listing if c.accept(*listing.value.split())), None)
+    if listing is None:
         c.fail("what to list, such as STREAMS or TOPICS")
-    return tree.Show(what, what in _EXTENDED and c.accept("EXTENDED"), span=at)
+    return tree.Show(listing, listing in _EXTENDED and c.accept("EXTENDED"), span=at)
 
 
 _EXTENDED = {tree.Listing.STREAMS, tree.Listing.TABLES, tree.Listing.TOPICS, tree.Listing.QUERIES}
@@ -296,9 +295,11 @@ def _describe(c: Cursor) -> tree.Statement:
         return tree.DescribeFunction(c.name(), span=at)
     word, named = c.token, c.name("the name of a stream or table")
     extended = c.accept("EXTENDED")
-    near = misspelled_keyword(word.value, ("FUNCTION", "CONNECTOR")) if word.kind is TokenKind.WORD else ""
-    if near and (c.token.is_name or c.token.kind is TokenKind.STRING):
-        raise SqlSyntaxError(f"unexpected {c.token} behind DESCRIBE {word.value}", word.span, f"did you mean {near}?")
+    keyword = misspelled_keyword(word.value, ("FUNCTION", "CONNECTOR")) if word.kind is TokenKind.WORD else ""
+    if keyword and (c.token.is_name or c.token.kind is TokenKind.STRING):
+        raise SqlSyntaxError(
+            f"unexpected {c.token} behind DESCRIBE {word.value}", word.span, f"did you mean {keyword}?"
+        )
     return tree.Describe(named, extended, span=at)
 
 
@@ -309,8 +310,8 @@ def _print(c: Cursor) -> tree.Statement:
         hint = "a topic whose name has other characters than letters, digits and _ is quoted: PRINT 'my-topic'"
         raise SqlSyntaxError(f"unexpected {c.token}", c.span, hint)
     from_beginning = c.accept("FROM", "BEGINNING")
-    every = c.accept("INTERVAL") or c.accept("SAMPLE")
-    interval = whole_number(c, "a whole number of records") if every else None
+    has_interval = c.accept("INTERVAL") or c.accept("SAMPLE")
+    interval = whole_number(c, "a whole number of records") if has_interval else None
     return tree.Print(topic, from_beginning, interval, limit(c), span=at)
 
 

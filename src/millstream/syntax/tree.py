@@ -250,9 +250,9 @@ class Listing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Show(Statement):
-    """SHOW|LIST [ALL] what [EXTENDED]; `all` only with TOPICS."""
+    """SHOW|LIST [ALL] listing [EXTENDED]; `all` only with TOPICS."""
 
-    what: Listing
+    listing: Listing
     extended: bool = False
     all: bool = False
 

@@ -75,7 +75,7 @@ def _in_string(match: re.Match[str], variables: Mapping[str, str]) -> str:
 
 
 def _value(name: str, variables: Mapping[str, str]) -> str | None:
-    return next((value for known, value in variables.items() if known.upper() == name.upper()), None)
+    return next((value for variable, value in variables.items() if variable.upper() == name.upper()), None)
 
 
 def _token(variable: Token, before: Token | None, value: str) -> Token:
@@ -111,6 +111,6 @@ def _is_operand(token: Token | None) -> bool:
     return token is not None and (token.is_name or token.kind in _OPERANDS or token.key in (")", "]"))
 
 
-def _refused(variable: Token, value: str, why: str) -> SqlSyntaxError:
-    fact = f"the value {value!r} of variable {variable.value} is not allowed here: {why}"
+def _refused(variable: Token, value: str, reason: str) -> SqlSyntaxError:
+    fact = f"the value {value!r} of variable {variable.value} is not allowed here: {reason}"
     return SqlSyntaxError(fact, variable.span, "a string keeps its quotes: DEFINE name = '''text''';")

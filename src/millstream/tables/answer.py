@@ -52,7 +52,7 @@ class TableReader:
         Raises EvaluationFailed if a constant of an access cannot be computed.
         """
         changes = _all_reached(accesses, self._keys, store, self._bounded)
-        return islice((row for some in _batches(changes) for row in self._evaluated(some)), self._plan.limit)
+        return islice((row for batch in _batches(changes) for row in self._evaluated(batch)), self._plan.limit)
 
     def _evaluated(self, changes: Sequence[Change]) -> list[list[Any]]:
         stored = self._keys.stored
@@ -73,8 +73,8 @@ def _batches(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:
     """Small batches first, so that a small LIMIT is cheap, then large ones."""
     changes = iter(changes)
     yield tuple(islice(changes, BATCH // 10))
-    while some := tuple(islice(changes, BATCH)):
-        yield some
+    while batch := tuple(islice(changes, BATCH)):
+        yield batch
 
 
 def _record(change: Change, offset: int, keys: StoreKeys) -> Record:
@@ -164,7 +164,7 @@ class TableKeys:
 
 def _lookup(access: KeyLookup, keys: TableKeys, bounded: Bounded) -> list[bytes]:
     """The distinct keys to look up, as they are stored; constants that cannot be keys are left out."""
-    values = [_fitting(some, c.type, bounded) for some, c in zip(access.keys, keys.columns, strict=True)]
+    values = [_fitting(candidates, c.type, bounded) for candidates, c in zip(access.keys, keys.columns, strict=True)]
     stored = map(keys.of, product(*values))
     return list(dict.fromkeys(k for k in stored if k is not None))
 
@@ -223,10 +223,10 @@ def _range(access: IndexAccess, source: Source, bounded: Bounded) -> IndexRange:
     name, types = access.index.name, index_types(access.index, source)
     if access.values:
         combinations = (
-            product(*(_fitting(some, type, bounded) for some, type in zip(values, types, strict=True)))
+            product(*(_fitting(candidates, type, bounded) for candidates, type in zip(values, types, strict=True)))
             for values in access.values
         )
-        keys = (encoded(values, types) for some in combinations for values in some)
+        keys = (encoded(values, types) for combination in combinations for values in combination)
         return IndexRange(name, tuple(dict.fromkeys(key for key in keys if key is not None)))
     lows, highs = list[bytes](), list[bytes]()
     for limit, value in zip(access.limits, _values([li.constant for li in access.limits], bounded), strict=True):
@@ -246,8 +246,8 @@ def _range(access: IndexAccess, source: Source, bounded: Bounded) -> IndexRange:
 def _windows(access: Access, bounded: Bounded) -> WindowBounds:
     limits = access.windows
     values = _values([li.constant for li in limits], bounded)
-    known = [(li, v) for li, v in zip(limits, values, strict=True) if isinstance(v, int)]
-    return WindowBounds(_inclusive(known, ColumnPlace.WINDOWSTART), _inclusive(known, ColumnPlace.WINDOWEND))
+    constants = [(li, v) for li, v in zip(limits, values, strict=True) if isinstance(v, int)]
+    return WindowBounds(_inclusive(constants, ColumnPlace.WINDOWSTART), _inclusive(constants, ColumnPlace.WINDOWEND))
 
 
 def _inclusive(limits: Sequence[tuple[KeyBound, int]], where: ColumnPlace) -> tuple[int | None, int | None]:

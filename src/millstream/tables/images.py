@@ -82,15 +82,15 @@ class TableImages:
         reads = [
             replace(r, accesses=with_complete_indexes(r.accesses, followed[r.table.source.name].store)) for r in reads
         ]
-        whole = {r.table.source.name for r in reads if isinstance(r.accesses[0], FullScan)}
+        scanned = {r.table.source.name for r in reads if isinstance(r.accesses[0], FullScan)}
         with self._loading:
-            images = {name: self._image(followed[name]) for name in sorted(whole)}
-            self._make_room(frozenset(whole))
+            images = {name: self._image(followed[name]) for name in sorted(scanned)}
+            self._make_room(frozenset(scanned))
         with self._tables.moment:
             results = [self._snapshot_or_rows(read, followed[read.table.source.name], images) for read in reads]
         return [
-            self._of_rows(some, read.table.source, followed[read.table.source.name]) if some is not None else snapshot
-            for read, (snapshot, some) in zip(reads, results, strict=True)
+            self._of_rows(rows, read.table.source, followed[read.table.source.name]) if rows is not None else snapshot
+            for read, (snapshot, rows) in zip(reads, results, strict=True)
         ]
 
     def _snapshot_or_rows(
@@ -137,8 +137,8 @@ class TableImages:
         return loaded
 
     def _fill(self, image: TableImage, rows: Iterator[Change], keys: StoreKeys) -> None:
-        while some := list(islice(rows, BATCH)):
-            image.apply(b"".join(wire(change, keys) for change in some))
+        while batch := list(islice(rows, BATCH)):
+            image.apply(b"".join(wire(change, keys) for change in batch))
             if image.bytes > (most := self._most()):
                 raise TableTooLarge(
                     f"the rows that the query reads of one table take more than {most // MB} MB of memory: "

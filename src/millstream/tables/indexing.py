@@ -58,8 +58,8 @@ class TableIndexing:
         entries = self.entries(rows)
         if entries is None:
             return
-        own = [{name: values[name] for name in names} for values in entries]
-        self._store.build(rows, own, names if len(rows) < SLICE else ())
+        own_values = [{name: values[name] for name in names} for values in entries]
+        self._store.build(rows, own_values, names if len(rows) < SLICE else ())
         if rows:
             last = rows[-1]
             self._place = last.key, last.start, last.end

@@ -31,7 +31,7 @@ RETRY = 1.0
 
 
 class TableNotReady(Exception):
-    """A table whose store has not read its topic to the end yet, or cannot; the message says how far it is."""
+    """A table whose store has not read its topic to the end yet, or cannot; the message has its progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class TopicReader:
 class _Failure:
     """Why a table is not being read, and when to try again (monotonic seconds)."""
 
-    why: str
+    reason: str
     retry_at: float
 
 
@@ -91,7 +91,7 @@ class Materializer:
     def __init__(
         self, folder: Path, topics: TopicReader, skipped: Callable[[str, int, int, str], None], prepare: Prepare
     ) -> None:
-        """`folder` contains the stores; `skipped` (topic, partition, offset, why) is called for unusable records.
+        """`folder` contains the stores; `skipped` (topic, partition, offset, reason) is called for unusable records.
 
         `prepare` returns how a table's values are indexed; see indexes.indexed_values.
         """
@@ -165,10 +165,10 @@ class Materializer:
         followed, name = self._followed.get(table.source.name), table.source.name
         if followed is None:
             failure = self._failures.get(name)
-            why = failure.why if failure else self.loop.health().error or "its topic is not followed yet"
-            return f"the table {name} cannot be read now: {why}"
-        done = sum(min(followed.places.get(p, 0), end) for p, end in ends.items())
-        return f"the table {name} is still being read from its topic, {done} of {sum(ends.values())} records; ask again"
+            reason = failure.reason if failure else self.loop.health().error or "its topic is not followed yet"
+            return f"the table {name} cannot be read now: {reason}"
+        read, total = sum(min(followed.places.get(p, 0), end) for p, end in ends.items()), sum(ends.values())
+        return f"the table {name} is still being read from its topic, {read} of {total} records; ask again"
 
     # ------------------------------------------------------------ the thread
 
@@ -250,22 +250,22 @@ class Materializer:
     def _path(self, source: Source) -> Path:
         """The file for a table over a topic; `_identity` checks its contents."""
         # A rebuild keeps its store when it takes the name of the table that it has rebuilt.
-        named = hashlib.sha256(f"{source.created_by or source.name}\0{source.topic}".encode()).hexdigest()[:20]
-        return self._folder / f"{named}.sqlite"
+        digest = hashlib.sha256(f"{source.created_by or source.name}\0{source.topic}".encode()).hexdigest()[:20]
+        return self._folder / f"{digest}.sqlite"
 
     def _follow(self, table: MaterializedTable, consumer: Consumer) -> None:
         """Start reading a table, or new partitions of its topic."""
         source = table.source
         followed = self._followed.get(source.name)
-        known = self._partitions.get(source.topic)
-        if followed is not None and len(followed.places) >= (known or 0):
+        count = self._partitions.get(source.topic)
+        if followed is not None and len(followed.places) >= (count or 0):
             return
-        if known is None:
-            known = self._partitions[source.topic] = max(self._topics.ends(source.topic), default=-1) + 1
+        if count is None:
+            count = self._partitions[source.topic] = max(self._topics.ends(source.topic), default=-1) + 1
         if followed is None:
             followed = FollowedTopic(table, Store(self._path(source), self._identity(source)), self._prepare)
             self._followed[source.name] = followed
-        for partition in range(known):
+        for partition in range(count):
             followed.places.setdefault(partition, 0)
         self._assign(source.topic, consumer)
         self._notify()

@@ -116,7 +116,7 @@ def plain_rows(plan: ClientOutput) -> PlainRows | None:
 
 
 def plain_key(source: Source) -> Callable[[Any], bytes] | None:
-    """How a value of the source's only key column is encoded; None if only the JVM knows. It may raise ValueError."""
+    """The encoder of a source's only key column, which may raise ValueError; None if only the JVM can encode it."""
     keys = source.schema.key
     plain = len(keys) == 1 and source.key.format == "KAFKA"
     return _ENCODES.get(keys[0].type) if plain else None

@@ -26,7 +26,7 @@ _PUT = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM rows WHERE key = ? AND since = ? AND until = ?"
 _COLUMNS = "r.key, r.since, r.until, r.value, r.time, r.headers"
 # Connections for reading that are kept open between queries: opening one costs more than a look-up.
-KEPT = 32
+MOST_IDLE = 32
 
 
 class StoreRemoved(Exception):
@@ -99,7 +99,7 @@ class Store:
             self._writer, stored = self._connect()
         if stored != dict(identity):
             self._reset(identity)
-        self._indexes = store_indexes.kept(self._writer)
+        self._indexes = store_indexes.read_indexes(self._writer)
 
     def _connect(self) -> tuple[sqlite3.Connection, dict[str, str]]:
         """A connection for writing, and the identity in the file. Raises sqlite3.DatabaseError."""
@@ -167,7 +167,7 @@ class Store:
             writer.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", stored)
             expired = None if keep_ms is None else self._expire(last, keep_ms)
         if outdated:
-            self._indexes = store_indexes.kept(writer)
+            self._indexes = store_indexes.read_indexes(writer)
         return expired
 
     @contextmanager
@@ -197,7 +197,7 @@ class Store:
         """Keep exactly the indexes with these identities, by name; a new one is empty, and not complete."""
         with self._transaction():
             store_indexes.keep(self._writer, identities)
-        self._indexes = store_indexes.kept(self._writer)
+        self._indexes = store_indexes.read_indexes(self._writer)
 
     def incomplete(self) -> list[str]:
         """The names of the indexes that do not have all rows yet."""
@@ -213,7 +213,7 @@ class Store:
         with self._transaction():
             self._put(rows, entries)
             store_indexes.mark(self._writer, completed, complete=True)
-        self._indexes = store_indexes.kept(self._writer)
+        self._indexes = store_indexes.read_indexes(self._writer)
 
     def _put(self, changes: Sequence[Change], entries: Entries) -> None:
         for change, values in zip(changes, entries, strict=True):
@@ -248,7 +248,7 @@ class Store:
             return int(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
 
     def has_more_than(self, rows: int) -> bool:
-        """Whether there are more than so many rows; not all of them are counted."""
+        """True if the store has more than `rows` rows; it counts no further than that."""
         counted = f"SELECT count(*) FROM (SELECT 1 FROM rows LIMIT {rows + 1})"
         with self._readers.connection() as reader:
             return int(reader.execute(counted).fetchone()[0]) > rows
@@ -321,7 +321,7 @@ class _Readers:
         if reader.in_transaction:
             reader.execute("ROLLBACK")
         with self._lock:
-            keep = not self._closed and len(self._idle) < KEPT
+            keep = not self._closed and len(self._idle) < MOST_IDLE
             if keep:
                 self._idle.append(reader)
         if not keep:

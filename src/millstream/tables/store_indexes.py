@@ -39,7 +39,7 @@ def stored(reader: sqlite3.Connection, name: str) -> StoredIndex | None:
     return None if row is None else StoredIndex(row[0], bool(row[1]))
 
 
-def kept(reader: sqlite3.Connection) -> dict[str, StoredIndex]:
+def read_indexes(reader: sqlite3.Connection) -> dict[str, StoredIndex]:
     """All indexes, by name."""
     rows = reader.execute("SELECT name, number, complete FROM indexes")
     return {name: StoredIndex(number, bool(complete)) for name, number, complete in rows}
@@ -113,5 +113,5 @@ class IndexRange:
         if self.values is not None:
             return [f"i.value IN ({', '.join('?' * len(self.values))})"], list(self.values)
         limits = ((">=", self.low), ("<=", self.high))
-        known = [(sign, limit) for sign, limit in limits if limit is not None]
-        return [f"i.value {sign} ?" for sign, _ in known], [limit for _, limit in known]
+        set_limits = [(sign, limit) for sign, limit in limits if limit is not None]
+        return [f"i.value {sign} ?" for sign, _ in set_limits], [limit for _, limit in set_limits]

@@ -35,9 +35,9 @@ def _member(name: str, value: Any, actual: dict[str, Json]) -> bool:
 def difference(expected: Sequence[Json], actual: Sequence[Json], ordered: bool) -> str | None:
     """The first difference between answers of /query; if not `ordered`, rows may come in any order."""
     pairs = zip_longest(expected, actual) if ordered else zip_longest(_sorted(expected), _sorted(actual))
-    for one, other in pairs:
-        if one is None or other is None or not subset(one, other) or _marked(one) != _marked(other):
-            return f"  expected {dumps(one)}\n  actual   {dumps(other)}"
+    for desired, row in pairs:
+        if desired is None or row is None or not subset(desired, row) or _marked(desired) != _marked(row):
+            return f"  expected {dumps(desired)}\n  actual   {dumps(row)}"
     return None
 
 
@@ -49,8 +49,8 @@ def protobuf_difference(expected: Sequence[Json], actual: Sequence[Json]) -> str
     descriptor = protofile.message(SchemaText("PROTOBUF", actual[0]["header"]["protoSchema"]))
     assert descriptor is not None
     kind = GetMessageClass(descriptor)
-    desired = [{"row": _text_form(Parse(one["row"], kind()))} if "row" in one else one for one in expected]
-    rows = [{"row": _text_form(_decoded(one, kind))} if "row" in one else one for one in actual]
+    desired = [{"row": _text_form(Parse(row["row"], kind()))} if "row" in row else row for row in expected]
+    rows = [{"row": _text_form(_decoded(row, kind))} if "row" in row else row for row in actual]
     return difference(desired, rows, ordered=False)
 
 

@@ -19,35 +19,35 @@ from millstream.tester.play import PlacedRecord, PlayResult
 from millstream.tester.schema_id_records import decode
 
 
-def differences(case: ConformanceCase, played: PlayResult) -> Iterator[str]:
+def differences(case: ConformanceCase, result: PlayResult) -> Iterator[str]:
     """All differences between the case and its results, as text; none if it passes."""
     for topic in dict.fromkeys(r.topic for r in case.outputs):
         expected = [r for r in case.outputs if r.topic == topic]
-        actual = sorted(played.records.get(topic, ()), key=lambda p: p.order)
-        yield from _topic(topic, expected, actual, played, bool(case.inputs))
+        actual = sorted(result.records.get(topic, ()), key=lambda p: p.order)
+        yield from _topic(topic, expected, actual, result, bool(case.inputs))
     for source in case.expect.get("sources") or ():
-        yield from _source(source, played.catalog)
+        yield from _source(source, result.catalog)
     for expected in (case.expect.get("topics") or {}).get("topics") or ():
-        yield from _written(expected, played)
+        yield from _written(expected, result)
 
 
 def _topic(
-    topic: str, expected: Sequence[CaseRecord], actual: Sequence[PlacedRecord], played: PlayResult, timed: bool
+    topic: str, expected: Sequence[CaseRecord], actual: Sequence[PlacedRecord], result: PlayResult, timed: bool
 ) -> Iterator[str]:
-    sink = next((s for s in played.catalog.sources.values() if s.topic == topic), None)
-    views = [shown(placed, sink, played) for placed in actual]
+    sink = next((s for s in result.catalog.sources.values() if s.topic == topic), None)
+    views = [shown(placed, sink, result) for placed in actual]
     for number, (record, view) in enumerate(zip_longest(expected, views)):
         if record is None or view is None or not _equal(record, view, timed):
             yield f"{topic} record {number}\n  expected {_text(record)}\n  actual   {_text(view)}"
 
 
-def shown(placed: PlacedRecord, sink: Source | None, played: PlayResult) -> CaseRecord:
+def shown(placed: PlacedRecord, sink: Source | None, result: PlayResult) -> CaseRecord:
     """A record in the form of a case: key and value decoded in the sink's formats, windows and headers separate."""
     record = placed.record
     columns = sink.schema if sink else None
     bare, window = _unwindowed(record.key, sink)
-    key = _view(bare, sink.key if sink else Serde("KAFKA"), columns.key if columns else (), played)
-    value = _view(record.value, sink.value if sink else Serde("JSON"), columns.value if columns else (), played)
+    key = _view(bare, sink.key if sink else Serde("KAFKA"), columns.key if columns else (), result)
+    value = _view(record.value, sink.value if sink else Serde("JSON"), columns.value if columns else (), result)
     headers = tuple((name, _base64(data)) for name, data in record.headers)
     return CaseRecord(sink.topic if sink else "", key, value, record.rowtime, window, headers)
 
@@ -63,10 +63,10 @@ def _base64(data: bytes | None) -> str | None:
     return None if data is None else b64encode(data).decode()
 
 
-def _view(data: bytes | None, serde: Serde, columns: Sequence[Any], played: PlayResult) -> Any:
+def _view(data: bytes | None, serde: Serde, columns: Sequence[Any], result: PlayResult) -> Any:
     try:
         if data is not None and serde.schema and serde.format != "PROTOBUF_NOSR":
-            return decode(data, played.schemas.by_id)
+            return decode(data, result.schemas.by_id)
         return to_view(data, serde, columns)
     except (ValueError, EOFError) as error:
         return f"unreadable: {error}: {data!r}"
@@ -138,18 +138,18 @@ def _formats(expected: dict[str, Any], source: Source) -> Iterator[str]:
             yield f"{side} features of {source.name} are {_features(serde)}, not {features} ({len(columns)} columns)"
 
 
-def _written(expected: dict[str, Any], played: PlayResult) -> Iterator[str]:
+def _written(expected: dict[str, Any], result: PlayResult) -> Iterator[str]:
     """Differences in the formats of a topic, if a source is declared over it; a query's internal topics are ignored."""
-    source = next((s for s in played.catalog.sources.values() if s.topic == expected["name"]), None)
+    source = next((s for s in result.catalog.sources.values() if s.topic == expected["name"]), None)
     if source is None:
         return
-    partitions = played.topics[source.topic].partitions
+    partitions = result.topics[source.topic].partitions
     # Cases assume that the topics of sinks exist, with four partitions whatever the sources have.
     if source.created_by is None and expected.get("partitions") not in (None, partitions):
         yield f"{source.topic} has {partitions} partitions, not {expected['partitions']}"
     yield from _formats({k: v for k, v in expected.items() if k in ("keyFormat", "valueFormat")}, source)
     for side in ("key", "value"):
-        latest = played.schemas.latest(subject(source.topic, side))
+        latest = result.schemas.latest(subject(source.topic, side))
         want = expected.get(f"{side}Schema")
         text = latest.schema.text if latest else ""
         if want is not None and not (text and _same_schema(want, text)):

@@ -39,13 +39,13 @@ class LiveEnvironment:
     def engine(self, script: Script) -> MillstreamEngine:
         """An engine for one case, with a catalog of its own; a second one for the same case resumes from its
         checkpoints."""
-        own = {
+        settings = {
             "bootstrap.servers": self.wire.bootstrap,
             "ksql.service.id": script.name,
             "millstream.batch.duration": self.batch,
             "millstream.data.dir": str(self.folder / script.name),
         }
-        return MillstreamEngine({**SERVER, **script.server, **own}, self.spark)
+        return MillstreamEngine({**SERVER, **script.server, **settings}, self.spark)
 
 
 @contextmanager

@@ -113,8 +113,8 @@ class LivePlay:
         catalog = self._engine.catalog
         read = {q.id: [catalog.sources[name].topic for name in q.sources] for q in catalog.queries.values()}
         before = self._ends(read)
-        done = all(self._has_read(id, {topic: before[topic] for topic in topics}) for id, topics in read.items())
-        return done and before == self._ends(read)
+        all_read = all(self._has_read(id, {topic: before[topic] for topic in topics}) for id, topics in read.items())
+        return all_read and before == self._ends(read)
 
     def _ends(self, read: Mapping[str, Sequence[str]]) -> dict[str, Mapping[int, int]]:
         """The end offsets of the topics that queries read."""
@@ -151,30 +151,30 @@ def _verdict(
 def _reason(
     case: ConformanceCase, name: str, environment: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
 ) -> str:
-    what, played = script(case, name, defaults, bounded)
-    engine = environment.engine(what)
-    play = LivePlay(what, engine, environment.wire)
+    live_case, result = script(case, name, defaults, bounded)
+    engine = environment.engine(live_case)
+    play = LivePlay(live_case, engine, environment.wire)
     try:
         play.begin()
-        play.feed(what.feeds)
+        play.feed(live_case.feeds)
         play.settle()
     except RequestFailed as failure:
         return _refusal(case, failure)
     except LiveFailure as failure:
         return "" if case.rejected is not None else str(failure)
     else:
-        return _judged(case, play, played)
+        return _judged(case, play, result)
     finally:
         engine.close()
 
 
-def _judged(case: ConformanceCase, play: LivePlay, played: PlayResult | None) -> str:
+def _judged(case: ConformanceCase, play: LivePlay, result: PlayResult | None) -> str:
     if case.rejected is not None:
         return f"neither refused nor failed, and should be: {case.rejected.get('because', '')}"
-    if played is None:
+    if result is None:
         return "the statements are refused in a bounded run, and accepted live"
     topics = {r.topic for r in case.outputs}
-    live = replace(played, catalog=play.catalog, records={topic: play.records(topic) for topic in topics})
+    live = replace(result, catalog=play.catalog, records={topic: play.records(topic) for topic in topics})
     return "\n".join(differences(case, live))
 
 

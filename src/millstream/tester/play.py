@@ -65,93 +65,93 @@ class PlayResult:
 
 def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
     """Plan the statements of a case without running them. Raises StatementError if one is refused."""
-    played = PlayResult(settings={**defaults, **case.properties})
+    result = PlayResult(settings={**defaults, **case.properties})
     partitions = registered_schemas.partitions(case)
-    played.topics = {t.name: TopicFacts(partitions.get(t.name, t.partitions), t.replicas) for t in case.topics}
-    registered_schemas.register(case, played.schemas)
+    result.topics = {t.name: TopicFacts(partitions.get(t.name, t.partitions), t.replicas) for t in case.topics}
+    registered_schemas.register(case, result.schemas)
     for text in case.statements:
         for parsed in split(text):
-            _apply(parsed.statement, parsed.text, played, bounded)
+            _apply(parsed.statement, parsed.text, result, bounded)
     for record in case.inputs:
-        played.topics.setdefault(record.topic, TopicFacts(4))
-    return played
+        result.topics.setdefault(record.topic, TopicFacts(4))
+    return result
 
 
-def _apply(statement: tree.Statement, text: str, played: PlayResult, bounded: Bounded) -> None:
+def _apply(statement: tree.Statement, text: str, result: PlayResult, bounded: Bounded) -> None:
     if isinstance(statement, tree.InsertValues):
-        _insert(statement, played, bounded)
+        _insert(statement, result, bounded)
     else:
-        apply(statement, text, played)
+        apply(statement, text, result)
 
 
-def apply(statement: tree.Statement, text: str, played: PlayResult) -> None:
+def apply(statement: tree.Statement, text: str, result: PlayResult) -> None:
     """Plan a statement other than INSERT VALUES without running it. Raises StatementError."""
     match statement:
         case tree.SetProperty(name, value):
-            played.settings[name] = value
+            result.settings[name] = value
         case tree.UnsetProperty(name):
-            played.settings.pop(name, None)
+            result.settings.pop(name, None)
         case _:
-            _outcome(statement, text, played)
+            _outcome(statement, text, result)
 
 
-def _outcome(statement: tree.Statement, text: str, played: PlayResult) -> None:
+def _outcome(statement: tree.Statement, text: str, result: PlayResult) -> None:
     if isinstance(statement, tree.CreateSource):
-        _assume_topic(statement, played)
-    planned = outcome(statement, text, played.catalog, played.facts, played.settings)
-    played.catalog = planned.catalog
+        _assume_topic(statement, result)
+    planned = outcome(statement, text, result.catalog, result.facts, result.settings)
+    result.catalog = planned.catalog
     for step in planned.steps:
         match step:
             case CreateTopic():
-                played.topics.setdefault(step.name, TopicFacts(step.partitions, step.replicas))
+                result.topics.setdefault(step.name, TopicFacts(step.partitions, step.replicas))
             case RegisterSchema(physical):
-                played.schemas.register(physical.subject, physical.schema, physical.id)
+                result.schemas.register(physical.subject, physical.schema, physical.id)
             case StartQuery():
-                played.queries[step.query.id] = step
+                result.queries[step.query.id] = step
             case StopQuery():
-                played.queries.pop(step.id, None)
+                result.queries.pop(step.id, None)
 
 
-def _assume_topic(statement: tree.CreateSource, played: PlayResult) -> None:
+def _assume_topic(statement: tree.CreateSource, result: PlayResult) -> None:
     """Create the topic that a source is declared over: a case need not declare its topics."""
     if any(p.name == "PARTITIONS" for p in statement.properties):
         return
     for p in statement.properties:
         if p.name == "KAFKA_TOPIC" and isinstance(p.value.value, str):
-            played.topics.setdefault(p.value.value, TopicFacts(played.partitions))
+            result.topics.setdefault(p.value.value, TopicFacts(result.partitions))
 
 
-def _insert(statement: tree.InsertValues, played: PlayResult, bounded: Bounded) -> None:
-    row = insert_row(statement, played.catalog, played.settings)
+def _insert(statement: tree.InsertValues, result: PlayResult, bounded: Bounded) -> None:
+    row = insert_row(statement, result.catalog, result.settings)
     topic = row.sink.topic
     # Ordered before the inputs of the case.
-    _append(played, topic, bounded.constant(row, now=0), (len(played.records.get(topic, ())) - 1_000_000,))
+    _append(result, topic, bounded.constant(row, now=0), (len(result.records.get(topic, ())) - 1_000_000,))
 
 
-def _append(played: PlayResult, topic: str, record: Record, order: Order) -> None:
-    played.records.setdefault(topic, []).append(PlacedRecord(record, order))
+def _append(result: PlayResult, topic: str, record: Record, order: Order) -> None:
+    result.records.setdefault(topic, []).append(PlacedRecord(record, order))
 
 
-def run(case: ConformanceCase, played: PlayResult, bounded: Bounded) -> None:
+def run(case: ConformanceCase, result: PlayResult, bounded: Bounded) -> None:
     """Write the inputs to their topics and run the queries, upstream ones first."""
     for number, row in enumerate(case.inputs):
-        _append(played, row.topic, record_of(row, case, played), (number,))
-    for step in _upstream_first(list(played.queries.values())):
-        _run(step, played, bounded)
+        _append(result, row.topic, record_of(row, case, result), (number,))
+    for step in _upstream_first(list(result.queries.values())):
+        _run(step, result, bounded)
 
 
-def record_of(row: CaseRecord, case: ConformanceCase, played: PlayResult) -> Record:
+def record_of(row: CaseRecord, case: ConformanceCase, result: PlayResult) -> Record:
     """An input as a record of its topic, in the formats of the first source over that topic."""
-    key, value, keys, values = _written_as(row.topic, case, played)
+    key, value, keys, values = _written_as(row.topic, case, result)
     headers = tuple((name, _from_base64(data)) for name, data in row.headers)
-    bytes_of_key = windowed(_side(row, "KEY", key, keys, played), row.window)
-    return Record(bytes_of_key, _side(row, "VALUE", value, values, played), row.timestamp or 0, headers, 0, 0)
+    bytes_of_key = windowed(_side(row, "KEY", key, keys, result), row.window)
+    return Record(bytes_of_key, _side(row, "VALUE", value, values, result), row.timestamp or 0, headers, 0, 0)
 
 
-def _side(row: CaseRecord, side: str, serde: Serde, columns: Sequence[Column], played: PlayResult) -> bytes | None:
+def _side(row: CaseRecord, side: str, serde: Serde, columns: Sequence[Column], result: PlayResult) -> bytes | None:
     view = row.key if side == "KEY" else row.value
     format = FORMATS.get(serde.format)
-    latest = played.schemas.latest(subject(row.topic, side)) if format and format.infers else None
+    latest = result.schemas.latest(subject(row.topic, side)) if format and format.infers else None
     if view is None or latest is None:
         return to_bytes(view, serde, columns)
     return encode(view, latest, serde.get(FULL_NAME) or "", dumps)
@@ -162,15 +162,15 @@ def _from_base64(data: str | None) -> bytes | None:
 
 
 def _written_as(
-    topic: str, case: ConformanceCase, played: PlayResult
+    topic: str, case: ConformanceCase, result: PlayResult
 ) -> tuple[Serde, Serde, Sequence[Column], Sequence[Column]]:
     """The formats and columns of a topic: those of the first source over it, else those in the case."""
-    for source in played.catalog.sources.values():
+    for source in result.catalog.sources.values():
         if source.topic == topic:
             return source.key, source.value, source.schema.key, source.schema.value
     raw: Json = next((t.raw for t in case.topics if t.name == topic), {})
-    whole = raw.get("format")
-    key, value = raw.get("keyFormat", whole or "KAFKA"), raw.get("valueFormat", whole or "JSON")
+    format = raw.get("format")
+    key, value = raw.get("keyFormat", format or "KAFKA"), raw.get("valueFormat", format or "JSON")
     return Serde(str(key).upper()), Serde(str(value).upper()), (), ()
 
 
@@ -187,19 +187,19 @@ def _upstream_first(steps: list[StartQuery]) -> list[StartQuery]:
     return ordered
 
 
-def _run(step: StartQuery, played: PlayResult, bounded: Bounded) -> None:
-    number = list(played.queries).index(step.query.id)
-    arrivals = _arrivals(step, played)
+def _run(step: StartQuery, result: PlayResult, bounded: Bounded) -> None:
+    number = list(result.queries).index(step.query.id)
+    arrivals = _arrivals(step, result)
     outputs = bounded.run(step, [(place, placed.record) for place, placed in arrivals])
     for position, (index, record) in enumerate(outputs):
-        _append(played, step.plan.sink.topic, record, (*arrivals[index][1].order, number, position))
+        _append(result, step.plan.sink.topic, record, (*arrivals[index][1].order, number, position))
 
 
-def _arrivals(step: StartQuery, played: PlayResult) -> list[tuple[int, PlacedRecord]]:
+def _arrivals(step: StartQuery, result: PlayResult) -> list[tuple[int, PlacedRecord]]:
     """The records that a query reads, in order, each with the index of the leaf of its plan that reads it."""
     arrivals = []
     for place, leaf in enumerate(leaves(step.plan)):
-        placed = sorted(played.records.get(leaf.origin.topic, ()), key=lambda p: p.order)
+        placed = sorted(result.records.get(leaf.origin.topic, ()), key=lambda p: p.order)
         arrivals += [(place, PlacedRecord(p.record.at(0, offset), p.order)) for offset, p in enumerate(placed)]
     return sorted(arrivals, key=lambda a: (a[1].order, a[0]))
 

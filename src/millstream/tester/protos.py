@@ -130,12 +130,12 @@ def _is_map(f: _Field) -> bool:
 
 
 def _fill_map(target: Any, value: Mapping[str, Json], entry: Any) -> None:
-    held, key = entry.fields_by_name["value"], entry.fields_by_name["key"]
+    value_field, key_field = entry.fields_by_name["value"], entry.fields_by_name["key"]
     for k, v in value.items():
-        if held.message_type:
-            _fill_message(target[_value(k, key)], v)
+        if value_field.message_type:
+            _fill_message(target[_value(k, key_field)], v)
         else:
-            target[_value(k, key)] = _value(v, held)
+            target[_value(k, key_field)] = _value(v, value_field)
 
 
 def _fill_list(target: Any, values: list[Json], f: _Field) -> None:
@@ -192,36 +192,36 @@ def _view(message: Message) -> dict[str, Json]:
 
 
 def _field_view(message: Message, f: _Field) -> Json:
-    held = getattr(message, f.name)
+    value = getattr(message, f.name)
     if _is_map(f):
-        value = f.message_type.fields_by_name["value"]
-        return {str(k): _shown(held[k], value) for k in held}
+        value_field = f.message_type.fields_by_name["value"]
+        return {str(k): _shown(value[k], value_field) for k in value}
     if f.is_repeated:
-        return [_shown(v, f) for v in held]
+        return [_shown(v, f) for v in value]
     # Empty bytes without presence are null, as in jvm/ProtobufReader.scala.
-    absent = not message.HasField(f.name) if f.has_presence else held == b""
-    return None if absent else _shown(held, f)
+    absent = not message.HasField(f.name) if f.has_presence else value == b""
+    return None if absent else _shown(value, f)
 
 
-def _shown(held: Any, f: _Field) -> Json:
+def _shown(value: Any, f: _Field) -> Json:
     if f.enum_type:
-        return f.enum_type.values_by_number[held].name
+        return f.enum_type.values_by_number[value].name
     if f.message_type:
-        return _message_view(held)
-    return b64encode(held).decode() if isinstance(held, bytes) else held
+        return _message_view(value)
+    return b64encode(value).decode() if isinstance(value, bytes) else value
 
 
-def _message_view(held: Any) -> Json:
-    match held.DESCRIPTOR.full_name:
+def _message_view(message: Any) -> Json:
+    match message.DESCRIPTOR.full_name:
         case "google.protobuf.Timestamp":
-            return held.seconds * 1000 + held.nanos // 1_000_000
+            return message.seconds * 1000 + message.nanos // 1_000_000
         case "google.type.Date":
-            return (date(held.year, held.month, held.day) - _EPOCH).days
+            return (date(message.year, message.month, message.day) - _EPOCH).days
         case "google.type.TimeOfDay":
-            whole = (held.hours * 60 + held.minutes) * 60 + held.seconds
-            return whole * 1000 + held.nanos // 1_000_000
+            seconds = (message.hours * 60 + message.minutes) * 60 + message.seconds
+            return seconds * 1000 + message.nanos // 1_000_000
         case "confluent.type.Decimal":
-            return Decimal(int.from_bytes(held.value, "big", signed=True)).scaleb(-held.scale, EXACT)
+            return Decimal(int.from_bytes(message.value, "big", signed=True)).scaleb(-message.scale, EXACT)
         case name if name in _WRAPPED:
-            return _shown(held.value, held.DESCRIPTOR.fields_by_name["value"])
-    return _view(held)
+            return _shown(message.value, message.DESCRIPTOR.fields_by_name["value"])
+    return _view(message)

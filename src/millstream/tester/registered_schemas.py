@@ -47,8 +47,8 @@ def _text(schema: Any) -> str:
 
 
 def _kind(topic: CaseTopic, side: str, text: Any) -> str:
-    named = str(topic.raw.get(f"{side.lower()}Format") or topic.raw.get("format") or "").upper()
-    if named in ("JSON", "JSON_SR"):
+    format = str(topic.raw.get(f"{side.lower()}Format") or topic.raw.get("format") or "").upper()
+    if format in ("JSON", "JSON_SR"):
         return "JSON"
     return "PROTOBUF" if isinstance(text, str) and "syntax" in text else "AVRO"
 

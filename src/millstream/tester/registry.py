@@ -26,8 +26,8 @@ class CaseSchemas:
     def register(self, subject: str, schema: SchemaText, id: int | None = None) -> int:
         """The id of the schema under the subject: its present one, else `id`, else the next."""
         with self._lock:
-            known = next((i for i, s in self._ids.items() if s == schema and id in (None, i)), None)
-            number = known or id or max(self._ids, default=0) + 1
+            known_id = next((i for i, s in self._ids.items() if s == schema and id in (None, i)), None)
+            number = known_id or id or max(self._ids, default=0) + 1
             self._ids[number] = schema
             versions = self._subjects.setdefault(subject, [])
             if number not in versions:
@@ -69,8 +69,8 @@ class CaseSchemas:
 
     def _registered(self, subject: str, schema: SchemaText) -> int:
         """A writer registers a schema by its text, without references."""
-        known = [i for i in self._subjects.get(subject, ()) if self._ids[i].text == schema.text]
-        return known[0] if known else self.register(subject, schema)
+        ids = [i for i in self._subjects.get(subject, ()) if self._ids[i].text == schema.text]
+        return ids[0] if ids else self.register(subject, schema)
 
 
 def _shown(schema: SchemaText) -> dict[str, Any]:

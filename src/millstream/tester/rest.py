@@ -125,9 +125,9 @@ class _RestPlay:
     def __init__(self, case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) -> None:
         self._case, self._site = case, site
         self._properties = {**EARLIEST, **case.properties}
-        self._played = PlayResult(settings={**defaults, **self._properties})
+        self._result = PlayResult(settings={**defaults, **self._properties})
         self._responses = iter(case.responses)
-        ids = _register(case, site, self._played.schemas)
+        ids = _register(case, site, self._result.schemas)
         texts = [parsed for text in case.statements for parsed in _parsed(_with_ids(text, ids))]
         first = next((i for i, (s, _) in enumerate(texts) if isinstance(s, tree.QueryStatement)), len(texts))
         self._before, self._queries = texts[:first], texts[first:]
@@ -135,10 +135,10 @@ class _RestPlay:
     def differences(self) -> Iterator[str]:
         """The differences from the case; none if it passes. Raises Refusal."""
         self._create_topics()
-        _learn_schemas(self._site, self._played)
+        _learn_schemas(self._site, self._result)
         for statement, text in self._before:
             yield from self._carry_out(statement, text)
-        _learn_schemas(self._site, self._played)
+        _learn_schemas(self._site, self._result)
         if self._case.rejected is None and self._case.waits:
             yield from self._pushed()
         else:
@@ -156,7 +156,7 @@ class _RestPlay:
 
     def _create_topics(self) -> None:
         """Create the topics that a case assumes: those that it names, and those of its declared sources."""
-        case, played = self._case, self._played
+        case, result = self._case, self._result
         requested, created = registered_schemas.partitions(case), registered_schemas.created(case)
         keyless = {r.topic for r in case.inputs if r.key is None}
         partitions = {t.name: requested.get(t.name, int(t.raw.get("partitions", 1))) for t in case.topics}
@@ -168,12 +168,12 @@ class _RestPlay:
         topics = [NewTopic(name, n, 1) for name, n in partitions.items()]
         for answer in (admin.create_topics(topics) if topics else {}).values():
             answer.result(PATIENCE)
-        played.topics = {name: TopicFacts(n) for name, n in partitions.items()}
+        result.topics = {name: TopicFacts(n) for name, n in partitions.items()}
 
     def _carry_out(self, statement: tree.Statement | None, text: str) -> Iterator[str]:
         entities = self._site.statement(text, self._properties)
         if isinstance(statement, tree.CreateSource | tree.CreateAs | tree.CreateType | tree.Drop | tree.SetProperty):
-            apply(statement, text, self._played)
+            apply(statement, text, self._result)
         if isinstance(statement, tree.InsertValues):
             return
         expected = next(self._responses, {}).get("admin")
@@ -185,7 +185,7 @@ class _RestPlay:
         producer = Producer({"bootstrap.servers": self._site.bootstrap, "partitioner": "murmur2_random"})
         now = int(time.time() * 1000)
         for row in self._case.inputs:
-            record = record_of(row, self._case, self._played)
+            record = record_of(row, self._case, self._result)
             at = record.rowtime if row.timestamp is not None else now
             producer.produce(
                 row.topic, record.value, record.key, timestamp=at, headers=list(record.headers), callback=_written
@@ -241,9 +241,9 @@ class _RestPlay:
         """Wait until the topics have the expected contents, or the time is over."""
         deadline = time.monotonic() + PATIENCE
         while True:
-            _learn_schemas(self._site, self._played)
+            _learn_schemas(self._site, self._result)
             self._read_outputs()
-            differing = list(differences(self._case, self._played))
+            differing = list(differences(self._case, self._result))
             if not differing or time.monotonic() > deadline:
                 yield from differing
                 return
@@ -252,7 +252,7 @@ class _RestPlay:
     def _read_outputs(self) -> None:
         for topic in {r.topic for r in self._case.outputs}:
             records = _records(self._site.bootstrap, topic)
-            self._played.records[topic] = [PlacedRecord(record, (i,)) for i, record in enumerate(records)]
+            self._result.records[topic] = [PlacedRecord(record, (i,)) for i, record in enumerate(records)]
 
 
 def _written(error: KafkaError | None, message: Message) -> None:
@@ -296,19 +296,19 @@ def _record(message: Any) -> Record:
     )
 
 
-def _register(case: ConformanceCase, site: RestSite, played: registry.CaseSchemas) -> dict[int, int]:
+def _register(case: ConformanceCase, site: RestSite, case_schemas: registry.CaseSchemas) -> dict[int, int]:
     """Register the schemas of a case; returns the registry's id for each id in the case."""
     schemas, ids = registry.schemas(), {}
     registered_schemas.register(case, schemas)
     for subject, registered in schemas.subjects.items():
         ids[registered.id] = _registered(subject, registered.schema, site)
-        played.register(subject, registered.schema, ids[registered.id])
+        case_schemas.register(subject, registered.schema, ids[registered.id])
     return ids
 
 
 def _registered(subject: str, schema: SchemaText, site: RestSite) -> int:
-    for one in schema.references:
-        _registered(one.subject, one.schema, site)
+    for reference in schema.references:
+        _registered(reference.subject, reference.schema, site)
     references = [{"name": r.name, "subject": r.subject, "version": 1} for r in schema.references]
     body = {"schema": schema.text, "schemaType": schema.kind, "references": references}
     answer = site.http.post(f"{site.registry}/subjects/{subject}/versions", json=body)
@@ -320,13 +320,13 @@ def _with_ids(text: str, ids: Mapping[int, int]) -> str:
     return _SCHEMA_ID.sub(lambda match: f"{match[1]}{ids.get(int(match[2]), int(match[2]))}", text)
 
 
-def _learn_schemas(site: RestSite, played: PlayResult) -> None:
+def _learn_schemas(site: RestSite, result: PlayResult) -> None:
     """Read the registry's schemas, with which inputs are encoded and outputs decoded."""
     for subject in site.http.get(f"{site.registry}/subjects").json() if site.registry else ():
         version = site.http.get(f"{site.registry}/subjects/{subject}/versions/latest").json()
-        schema = played.schemas.by_id(version["id"])
+        schema = result.schemas.by_id(version["id"])
         text = schema.schema if schema else SchemaText(version.get("schemaType", "AVRO"), version["schema"])
-        played.schemas.register(subject, text, version["id"])
+        result.schemas.register(subject, text, version["id"])
 
 
 def _clear(site: RestSite) -> None:

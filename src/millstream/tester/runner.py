@@ -67,27 +67,27 @@ def judged(case: AnyCase, play: Callable[[], tuple[str, str]]) -> Verdict:
 
 def _reason(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> str:
     if case.rejected is None:
-        played = plan(case, defaults, bounded)
-        run(case, played, bounded)
-        return "\n".join(differences(case, played))
+        result = plan(case, defaults, bounded)
+        run(case, result, bounded)
+        return "\n".join(differences(case, result))
     return _refusal(case, bounded, defaults)
 
 
 def _refusal(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> str:
     because = (case.rejected or {}).get("because", "")
     try:
-        played: PlayResult = plan(case, defaults, bounded)
+        result: PlayResult = plan(case, defaults, bounded)
     except StatementError as error:
         return "" if refused(error, case) else f"refused for another reason: {error}\n  expected: {because}"
-    if _failed_at_run_time(case, played, bounded):
+    if _failed_at_run_time(case, result, bounded):
         return ""
     return f"neither refused nor failed, and should be: {because}"
 
 
-def _failed_at_run_time(case: ConformanceCase, played: PlayResult, bounded: Bounded) -> bool:
+def _failed_at_run_time(case: ConformanceCase, result: PlayResult, bounded: Bounded) -> bool:
     """True if the inputs make a query fail, as some settings require."""
     try:
-        run(case, played, bounded)
+        run(case, result, bounded)
     except EvaluationFailed:
         return True
     return False

@@ -51,9 +51,9 @@ def decode(data: bytes, find: Callable[[int], RegisteredSchema | None]) -> Json:
 def _avro_bytes(view: Json, schema: SchemaText) -> bytes:
     node, names = _parsed(schema)
     if _kind(node) == "bytes":  # Confluent's serializers write a payload of bytes alone without its length
-        held = _to_avro(view, node, names)
-        assert isinstance(held, bytes)
-        return held
+        payload = _to_avro(view, node, names)
+        assert isinstance(payload, bytes)
+        return payload
     out = io.BytesIO()
     fastavro.schemaless_writer(out, _plain(schema), _to_avro(view, node, names))
     return out.getvalue()
@@ -63,8 +63,8 @@ def _avro_view(data: bytes, schema: SchemaText) -> Json:
     node, names = _parsed(schema)
     if _kind(node) == "bytes":
         return _from_avro(data, node, names)
-    held = fastavro.schemaless_reader(io.BytesIO(data), _plain(schema), None)
-    return _from_avro(held, node, names)
+    value = fastavro.schemaless_reader(io.BytesIO(data), _plain(schema), None)
+    return _from_avro(value, node, names)
 
 
 def _parsed(schema: SchemaText) -> tuple[Any, dict[str, Any]]:
@@ -93,13 +93,13 @@ def _bare(node: Any) -> Any:
         return [_bare(n) for n in node]
     if not isinstance(node, dict):
         return node
-    kept = {k: v for k, v in node.items() if k != "logicalType" and not k.startswith("connect.")}
+    plain = {k: v for k, v in node.items() if k != "logicalType" and not k.startswith("connect.")}
     for name in ("type", "items", "values"):
-        if name in kept:
-            kept[name] = _bare(kept[name])
-    if "fields" in kept:
-        kept["fields"] = [_bare(f) for f in kept["fields"]]
-    return kept
+        if name in plain:
+            plain[name] = _bare(plain[name])
+    if "fields" in plain:
+        plain["fields"] = [_bare(f) for f in plain["fields"]]
+    return plain
 
 
 def _name(node: Any, namespace: str, names: dict[str, Any]) -> None:
@@ -182,22 +182,22 @@ def _unscaled(value: Decimal, node: Any) -> bytes:
     return number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)
 
 
-def _from_avro(held: Any, node: Any, names: Mapping[str, Any]) -> Json:
-    if held is None:
+def _from_avro(value: Any, node: Any, names: Mapping[str, Any]) -> Json:
+    if value is None:
         return None
     node = _branch(node, names)
     match _kind(node):
         case "record":
-            return {f["name"]: _from_avro(held[f["name"]], f["type"], names) for f in node["fields"]}
+            return {f["name"]: _from_avro(value[f["name"]], f["type"], names) for f in node["fields"]}
         case "array" if _is_map(node, names):
-            value = _branch(node["items"], names)["fields"][1]["type"]
-            return {e["key"]: _from_avro(e["value"], value, names) for e in held}
+            value_node = _branch(node["items"], names)["fields"][1]["type"]
+            return {e["key"]: _from_avro(e["value"], value_node, names) for e in value}
         case "array":
-            return [_from_avro(v, node["items"], names) for v in held]
+            return [_from_avro(v, node["items"], names) for v in value]
         case "map":
-            return {k: _from_avro(v, node["values"], names) for k, v in held.items()}
+            return {k: _from_avro(v, node["values"], names) for k, v in value.items()}
         case "bytes" if isinstance(node, dict) and node.get("logicalType") == "decimal":
-            return Decimal(int.from_bytes(held, "big", signed=True)).scaleb(-int(node.get("scale", 0)), EXACT)
+            return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-int(node.get("scale", 0)), EXACT)
         case "bytes" | "fixed":
-            return b64encode(held).decode()
-    return held
+            return b64encode(value).decode()
+    return value

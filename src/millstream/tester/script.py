@@ -53,11 +53,11 @@ def script(
     case: ConformanceCase, name: str, defaults: Mapping[str, str], bounded: Bounded
 ) -> tuple[Script, PlayResult | None]:
     """How to play a case live, and its results in a bounded run; None if it cannot be played."""
-    played = _bounded(case, defaults, bounded)
+    result = _bounded(case, defaults, bounded)
     # Settings of ksqlDB that millstream lacks are left out, as in bounded runs.
     server = {n: v for n, v in case.properties.items() if canonical(n) in SETTINGS and not _editable(n)}
     server[OUTPUT_PREFIX] = name + server.get(OUTPUT_PREFIX, "")
-    return Script(name, _topics(case), _statements(case, name), server, _feeds(case, played) if played else ()), played
+    return Script(name, _topics(case), _statements(case, name), server, _feeds(case, result) if result else ()), result
 
 
 def _editable(name: str) -> bool:
@@ -67,15 +67,15 @@ def _editable(name: str) -> bool:
 
 def _bounded(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult | None:
     try:
-        played = plan(case, defaults, bounded)
+        result = plan(case, defaults, bounded)
     except StatementError:
         return None
     try:
-        run(case, played, bounded)
+        run(case, result, bounded)
     except EvaluationFailed:
         # The live run must fail too.
-        return played
-    return played
+        return result
+    return result
 
 
 def _statements(case: ConformanceCase, name: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
@@ -108,8 +108,8 @@ def _topics(case: ConformanceCase) -> dict[str, int]:
     """The topics that exist before: with one partition if the case has no number, so that records have one order."""
     partitions = {t.name: int(t.raw.get("partitions", 1)) for t in case.topics}
     declared = dict(map(_topic, _declared(case)))
-    named = {name: 1 for name in (*declared, *(r.topic for r in case.inputs)) if not declared.get(name)}
-    return {**named, **{name: count for name, count in partitions.items() if not declared.get(name)}}
+    undeclared = {name: 1 for name in (*declared, *(r.topic for r in case.inputs)) if not declared.get(name)}
+    return {**undeclared, **{name: count for name, count in partitions.items() if not declared.get(name)}}
 
 
 def _declared(case: ConformanceCase) -> list[tree.CreateSource]:
@@ -128,13 +128,13 @@ def _topic(statement: tree.CreateSource) -> tuple[str, bool]:
     return str(properties.get("KAFKA_TOPIC", statement.name)), "PARTITIONS" in properties
 
 
-def _feeds(case: ConformanceCase, played: PlayResult) -> tuple[RecordFeed, ...]:
+def _feeds(case: ConformanceCase, result: PlayResult) -> tuple[RecordFeed, ...]:
     """The inputs as records, with the numbers of records after each in the bounded run."""
-    sinks = {s.plan.sink.topic for s in played.queries.values()}
+    sinks = {s.plan.sink.topic for s in result.queries.values()}
     emitted: list[Counter[str]] = [Counter() for _ in case.inputs]
     before: Counter[str] = Counter()
     for topic in sinks:
-        for placed in played.records.get(topic, ()):
+        for placed in result.records.get(topic, ()):
             count = emitted[placed.order[0]] if placed.order[0] >= 0 else before
             count[topic] += 1
     feeds, total = [], before + Counter()
@@ -142,5 +142,5 @@ def _feeds(case: ConformanceCase, played: PlayResult) -> tuple[RecordFeed, ...]:
     for record, count, turn in zip(case.inputs, emitted, [*following, False], strict=False):
         total = total + count
         emits = any(topic != record.topic for topic in count)
-        feeds.append(RecordFeed(record.topic, record_of(record, case, played), dict(total), emits, turn))
+        feeds.append(RecordFeed(record.topic, record_of(record, case, result), dict(total), emits, turn))
     return tuple(feeds)

@@ -42,15 +42,15 @@ class AssertionMismatch(StatementError):
 
 
 def expected_row(
-    statement: tree.AssertValues | tree.AssertNullValues, played: PlayResult, bounded: Bounded
+    statement: tree.AssertValues | tree.AssertNullValues, result: PlayResult, bounded: Bounded
 ) -> ComparedRow:
     """The row that a statement expects. Raises StatementError if its columns or values do not fit the source."""
-    source = existing(statement.source, statement.span, played)
+    source = existing(statement.source, statement.span, result)
     if source.schema.headers:
         source = replace(source, schema=replace(source.schema, columns=(*source.schema.key, *source.schema.value)))
     times = (ROWTIME, *(WINDOW_BOUNDS if source.windowed else ()))
     insert = tree.InsertValues(source.name, statement.columns, statement.values, span=statement.span)
-    expressions = column_expressions(insert, source, played.catalog, played.settings, times)
+    expressions = column_expressions(insert, source, result.catalog, result.settings, times)
     columns = [*(t for t in times if t in expressions), *source.schema.key, *source.schema.value]
     meanings = [expressions.get(column, Constant(column.type, None)) for column in columns]
     row = dict(zip((column.name for column in columns), bounded.values(meanings), strict=True))
@@ -86,15 +86,15 @@ def check_next(
     statement: tree.AssertValues | tree.AssertNullValues,
     records: Sequence[Record],
     position: int,
-    played: PlayResult,
+    result: PlayResult,
     bounded: Bounded,
 ) -> None:
     """Compare the row of a statement with `records[position]`, the next record of the source's topic.
 
     Raises AssertionMismatch if they differ or there is no such record, StatementError if the statement is not valid.
     """
-    source = existing(statement.source, statement.span, played)
-    expected = expected_row(statement, played, bounded)
+    source = existing(statement.source, statement.span, result)
+    expected = expected_row(statement, result, bounded)
     if position >= len(records):
         shown = [_row(record, source, bounded, statement.span) for record in records]
         raise AssertionMismatch(
@@ -148,23 +148,23 @@ def _cell(value: Any) -> str:
     return "NULL" if value is None else dumps(value)
 
 
-def existing(name: str, at: Span, played: PlayResult) -> Source:
+def existing(name: str, at: Span, result: PlayResult) -> Source:
     """The source of that name in the catalog. Raises StatementError, at `at`, if there is none."""
-    source = played.catalog.sources.get(name)
+    source = result.catalog.sources.get(name)
     if source is None:
-        raise StatementError(f"{identifier(name)} does not exist.", at, did_you_mean(name, played.catalog.sources))
+        raise StatementError(f"{identifier(name)} does not exist.", at, did_you_mean(name, result.catalog.sources))
     return source
 
 
 # ---------------------------------------------------------------- ASSERT STREAM and ASSERT TABLE
 
 
-def check_source(statement: tree.AssertSource, played: PlayResult) -> None:
+def check_source(statement: tree.AssertSource, result: PlayResult) -> None:
     """Compare a source's columns, kind and properties with those in the statement. Raises StatementError."""
-    source = existing(statement.name, statement.span, played)
+    source = existing(statement.name, statement.span, result)
     p = properties.read(statement.properties, properties.DECLARED, statement.span)
     if statement.columns:
-        expected = [_column(c, played.catalog.types) for c in statement.columns]
+        expected = [_column(c, result.catalog.types) for c in statement.columns]
         _compare("schema", _columns(expected), _columns(list(source.schema)), source, statement.span)
     _compare("type", statement.kind.value, source.kind.value, source, statement.span)
     for names, title, actual in _PROPERTIES:

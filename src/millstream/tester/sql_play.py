@@ -47,11 +47,11 @@ class _RunningQuery:
 class SqlPlay:
     """The state of a case while it is played.
 
-    `played` has the catalog and the settings, `folder` is that of the test file, `running` are the queries by id,
+    `result` has the catalog and the settings, `folder` is that of the test file, `running` are the queries by id,
     `records` are those of each topic in order, `compared` counts those that assertions have consumed.
     """
 
-    played: PlayResult
+    result: PlayResult
     bounded: Bounded
     folder: Path
     running: dict[str, _RunningQuery] = field(default_factory=dict)
@@ -66,15 +66,15 @@ class SqlPlay:
             case tree.AssertValues() | tree.AssertNullValues():
                 self._assert_record(parsed.statement)
             case tree.AssertSource():
-                check_source(parsed.statement, self.played)
+                check_source(parsed.statement, self.result)
             case tree.RunScript():
                 self._run_script(parsed.statement)
             case _:
-                apply(parsed.statement, parsed.text, self.played)
+                apply(parsed.statement, parsed.text, self.result)
                 self._start_queries()
 
     def _insert(self, statement: tree.InsertValues) -> None:
-        row = insert_row(statement, self.played.catalog, self.played.settings)
+        row = insert_row(statement, self.result.catalog, self.result.settings)
         try:
             record = self.bounded.constant(row, now=int(time.time() * 1000))
         except ValueError as failure:
@@ -97,10 +97,10 @@ class SqlPlay:
                     self._append(query.sink, output, (*path, query.sink))
 
     def _assert_record(self, statement: tree.AssertValues | tree.AssertNullValues) -> None:
-        source = self.played.catalog.sources.get(statement.source)
+        source = self.result.catalog.sources.get(statement.source)
         topic = source.topic if source else ""
         position = self.compared[topic]
-        check_next(statement, self.records.get(topic, ()), position, self.played, self.bounded)
+        check_next(statement, self.records.get(topic, ()), position, self.result, self.bounded)
         self.compared[topic] += 1
 
     def _run_script(self, statement: tree.RunScript) -> None:
@@ -115,7 +115,7 @@ class SqlPlay:
 
     def _start_queries(self) -> None:
         """Start and stop queries until exactly those of the catalog run."""
-        steps = self.played.queries
+        steps = self.result.queries
         for id in [id for id in self.running if id not in steps]:
             del self.running[id]
         for id, step in steps.items():
@@ -146,8 +146,8 @@ def play(case: SqlTestCase, defaults: Mapping[str, str], bounded: Bounded, exact
     an error of the engine that is about the same thing passes too, since its wording differs from ksqlDB's; the remark
     then has both texts.
     """
-    played = PlayResult(settings={**defaults, "auto.offset.reset": "earliest"}, partitions=1)
-    run = SqlPlay(played, bounded, case.path.parent)
+    result = PlayResult(settings={**defaults, "auto.offset.reset": "earliest"}, partitions=1)
+    run = SqlPlay(result, bounded, case.path.parent)
     text = ""
     try:
         for parsed in _statements(case):

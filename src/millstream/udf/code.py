@@ -67,12 +67,12 @@ def _module(code: Code) -> tuple[ast.Module, str]:
     tree = _parsed(code)
     if code.aggregate:
         return tree, _class(code, tree)
-    named = [s for s in tree.body if isinstance(s, ast.FunctionDef) and code.is_named(s.name)]
-    if not named:
+    functions = [s for s in tree.body if isinstance(s, ast.FunctionDef) and code.is_named(s.name)]
+    if not functions:
         return _with_body(code, tree), _BODY
     # Of several definitions with one name, the last one counts.
-    _check_parameters(code, named[-1])
-    return tree, named[-1].name
+    _check_parameters(code, functions[-1])
+    return tree, functions[-1].name
 
 
 def _parsed(code: Code) -> ast.Module:

@@ -61,8 +61,8 @@ class Confinement:
         """A sentence that describes the restrictions in force."""
         parts = ["seccomp (no network, no processes, no writing of files)"] if self.seccomp else []
         parts += [f"Landlock {self.landlock} (only Python's own files are read)"] if self.landlock else []
-        why = f"; not in force: {'; '.join(self.refused)}" if self.refused else ""
-        return (", ".join([*parts, "rlimits"]) if parts else "rlimits only") + why
+        exceptions = f"; not in force: {'; '.join(self.refused)}" if self.refused else ""
+        return (", ".join([*parts, "rlimits"]) if parts else "rlimits only") + exceptions
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON."""

@@ -49,17 +49,17 @@ def _name(called: ast.expr) -> str:
 
 
 def _declared(definition: ast.FunctionDef | ast.ClassDef, call: ast.Call) -> DeclaredFunction:
-    named = {k.arg: _constant(k.value) for k in call.keywords}
-    signature = _constant(call.args[0]) if len(call.args) == 1 else named.get("signature")
+    keywords = {k.arg: _constant(k.value) for k in call.keywords}
+    signature = _constant(call.args[0]) if len(call.args) == 1 else keywords.get("signature")
     if not isinstance(signature, str):
         hint = '@function("(a INT, b STRING) -> STRING")'
         raise BadCode(f"the declaration of {definition.name} has no signature", call.lineno, hint)
     return DeclaredFunction(
-        str(named.get("name") or definition.name).upper(),
+        str(keywords.get("name") or definition.name).upper(),
         definition.name,
         signature,
         _name(call.func) == "aggregate",
-        named.get("returns_null_on_null") is True,
+        keywords.get("returns_null_on_null") is True,
         ast.get_docstring(definition) or "",
         call.lineno,
     )

@@ -85,8 +85,8 @@ def _array(element: Convert | None) -> Convert | None:
 def _map(key: Convert | None, value: Convert | None) -> Convert | None:
     if key is None and value is None:
         return None
-    one, other = key or _same, value or _same
-    return lambda entries: {one(k): None if v is None else other(v) for k, v in entries.items()}
+    convert_key, convert_value = key or _same, value or _same
+    return lambda entries: {convert_key(k): None if v is None else convert_value(v) for k, v in entries.items()}
 
 
 def _struct(fields: dict[str, Convert]) -> Convert | None:
@@ -162,12 +162,12 @@ def _decimal(precision: int, scale: int) -> Convert:
     def convert(value: Any) -> str:
         if not isinstance(value, int | Decimal) or isinstance(value, bool):
             raise _wrong(value, type_name)
-        held = Decimal(value)
-        if not held.is_finite() or (held and held.adjusted() >= precision - scale):
-            raise WrongType(f"{held} is too large for {type_name}")
-        rounded = held.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _WIDE)
+        number = Decimal(value)
+        if not number.is_finite() or (number and number.adjusted() >= precision - scale):
+            raise WrongType(f"{number} is too large for {type_name}")
+        rounded = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _WIDE)
         if rounded and rounded.adjusted() >= precision - scale:
-            raise WrongType(f"{held} is too large for {type_name}")
+            raise WrongType(f"{number} is too large for {type_name}")
         return format(rounded, "f")
 
     return convert

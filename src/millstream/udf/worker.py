@@ -140,14 +140,14 @@ def _scalar(function: Callable[..., Any], document: dict[str, Any]) -> Call:
 def _aggregate(functions: Any, document: dict[str, Any]) -> Call:
     """An aggregate's state is passed in and out as JSON text; it is null before the first row."""
     read, write = reader(["STRING", *document["parameters"]]), writer(document["returns"])
-    both = reader(["STRING", "STRING"])
+    read_states = reader(["STRING", "STRING"])
 
-    def held(text: str | None) -> Any:
+    def read_state(text: str | None) -> Any:
         return functions.initial() if text is None else json.loads(text)
 
     def moved(method: Callable[..., Any], data: bytes) -> bytes:
         text, *args = read(data)
-        state = held(text)
+        state = read_state(text)
         after = method(state, *args)
         # A method may change the list or dict that it was passed, and need not return it.
         if after is None and isinstance(state, list | dict):
@@ -156,13 +156,13 @@ def _aggregate(functions: Any, document: dict[str, Any]) -> Call:
             raise TypeError(f"{method.__name__} has to return the state")
         return _state(after)
 
-    def call(what: int, data: bytes) -> bytes:
-        if what == RESULT:
-            return write(functions.result(held(json.loads(data)[0])))
-        if what == MERGE:
-            one, other = both(data)
-            return _state(functions.merge(held(one), held(other)))
-        return moved(functions.add if what == ADD else functions.undo, data)
+    def call(operation: int, data: bytes) -> bytes:
+        if operation == RESULT:
+            return write(functions.result(read_state(json.loads(data)[0])))
+        if operation == MERGE:
+            left, right = read_states(data)
+            return _state(functions.merge(read_state(left), read_state(right)))
+        return moved(functions.add if operation == ADD else functions.undo, data)
 
     return call
 
@@ -206,19 +206,19 @@ def _within_limits(call: Call, frame: bytes, limits: WorkerLimits) -> bytes:
 
 def explained(failure: BaseException, text: str, limits: WorkerLimits | None = None) -> bytes:
     """An error message with the line of the function's text."""
-    what = f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
+    fact = f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
     if isinstance(failure, Expired) and limits:
         by_clock = failure.args == (signal.SIGALRM,)
-        what = (
+        fact = (
             f"it took longer than {limits.clock:g} s"
             if by_clock
             else f"it took {limits.processor:g} s of processor time"
         )
     if isinstance(failure, BadCode):
-        what = failure.fact
+        fact = failure.fact
     if isinstance(failure, ConfinementMissing):
-        what = str(failure)
-    shown = what if len(what) <= _MOST else what[: _MOST - 1] + "…"
+        fact = str(failure)
+    shown = fact if len(fact) <= _MOST else fact[: _MOST - 1] + "…"
     return (_place(failure, text) + shown).encode(errors="replace")
 
 

@@ -136,8 +136,8 @@ def query_body(
 
 def overridden(settings: Mapping[str, str]) -> dict[str, str]:
     """The settings that sessions may set and that are not the defaults."""
-    known = {n: v for n, v in settings.items() if n in SETTINGS and SETTINGS[n].editable}
-    return {n: v for n, v in known.items() if v != SETTINGS[n].default}
+    session_settings = {n: v for n, v in settings.items() if n in SETTINGS and SETTINGS[n].editable}
+    return {n: v for n, v in session_settings.items() if v != SETTINGS[n].default}
 
 
 def _failure(at: float, message: str) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from millstream.model.setting_table import SETTINGS
 
 def sources(text: str, catalog: Catalog, kind: RelationKind) -> Entity:
     """SHOW STREAMS, SHOW TABLES."""
-    what = f"{kind.value.lower()}s"
+    key = f"{kind.value.lower()}s"
     bodies = [_source(s) for s in _in_order(catalog) if s.kind is kind]
-    return entity(what, text, **{what: bodies})
+    return entity(key, text, **{key: bodies})
 
 
 def _in_order(catalog: Catalog) -> list[Source]:
@@ -140,7 +140,7 @@ def variables(text: str, defined: Mapping[str, str]) -> Entity:
     return entity("variables", text, variables=[{"name": n, "value": v} for n, v in sorted(defined.items())])
 
 
-def functions(text: str, known: Library) -> Entity:
+def functions(text: str, library: Library) -> Entity:
     """SHOW FUNCTIONS: those that are built in, and the users' own."""
-    body = [{"name": f.name, "type": f.kind.value, "category": f.category} for f in known]
+    body = [{"name": f.name, "type": f.kind.value, "category": f.category} for f in library]
     return entity("function_names", text, functions=body)

@@ -14,13 +14,13 @@ from millstream.plan.replacement import QueryPart, Replacement, replacement_text
 class ReplacedState:
     """The state and positions of the running query, as of its last batch and its last report.
 
-    `held` is the state in words, "" if it has none. `rows` and `bytes` are None before its first batch has ended, or if
+    `text` is the state in words, "" if it has none. `rows` and `bytes` are None before its first batch has ended, or if
     it does not run on this server; `written` is when it wrote its last record, in epoch ms, 0 if it has not.
     `positions` has the next offset to read by "topic/partition", `bounds` the bounds of its topics, `readers` the
     queries that read what it writes.
     """
 
-    held: str
+    text: str
     rows: int | None
     bytes: int | None
     written: int
@@ -37,8 +37,8 @@ def replacement_body(replacement: Replacement, state: ReplacedState) -> Entity:
         "inPlace": replacement.in_place,
         "stays": [{"part": part.name, "value": part.after} for part in replacement.stays],
         "changes": [_change(part) for part in replacement.changes],
-        "rebuilds": [{**_change(part), "why": part.why} for part in replacement.rebuilds],
-        "state": {"held": state.held, "rows": state.rows, "bytes": state.bytes} if state.held else None,
+        "rebuilds": [{**_change(part), "why": part.reason} for part in replacement.rebuilds],
+        "state": {"held": state.text, "rows": state.rows, "bytes": state.bytes} if state.text else None,
         "positions": list(_positions(state)),
         "lastWritten": state.written or None,
         "records": sum(end - low for bounds in state.bounds.values() for low, end in bounds.values()),
@@ -66,9 +66,9 @@ def replacement_lines(replacement: Replacement, state: ReplacedState) -> str:
 
 def _figures(replacement: Replacement, state: ReplacedState) -> Iterable[str]:
     keeps = "keeps" if replacement.in_place else "would lose"
-    if state.held:
+    if state.text:
         size = "" if state.rows is None else f": {state.rows} rows, {state.bytes} bytes"
-        yield f"{keeps} its state: {state.held}{size}"
+        yield f"{keeps} its state: {state.text}{size}"
     if replacement.in_place:
         for at in _positions(state):
             yield f"reads on: {at['topic']}/{at['partition']} from offset {at['position']} of {at['end']}"

@@ -32,7 +32,7 @@ def _unless_null(state: str, spark: str) -> str:
 
 
 def _transform_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
-    keys, values = (f"map_values(transform_values({texts[0]}, {each}))" for each in texts[1:])
+    keys, values = (f"map_values(transform_values({texts[0]}, {function}))" for function in texts[1:])
     if isinstance(result, Map) and result.key == STRING:
         keys = f"transform({keys}, text -> coalesce(text, 'null'))"
     return f"ms_new_map({keys}, {values})"

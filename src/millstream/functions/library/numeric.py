@@ -45,8 +45,8 @@ def _decimals(text: str, template: str, rule: TypeRule) -> Signature:
 
     def lower(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
         assert isinstance(result, Decimal)
-        held = computed(result)
-        return f"ms_decimal_of_decimal({fill(template, texts)}, {held.precision}, {held.scale})"
+        stored = computed(result)
+        return f"ms_decimal_of_decimal({fill(template, texts)}, {stored.precision}, {stored.scale})"
 
     return parse_signature(text, lower, rule)
 
