@@ -145,9 +145,19 @@ class DecodeCall(spec: Spec) extends Transcode.CodecCall {
   @transient private lazy val source = Option(TaskContext.get()).map(task => Consumers.of(task.taskAttemptId())).orNull
 
   override def apply(bytes: Any): InternalRow =
-    if (bytes == null) Transcode.Nothing
-    else if (source == null) decode(bytes.asInstanceOf[Array[Byte]])
-    else source.decoded(spec, bytes.asInstanceOf[Array[Byte]])(decode)
+    if (bytes == null) Transcode.Nothing else decodedOnce(bytes.asInstanceOf[Array[Byte]])
+
+  /** The row, taken from another query of a shared scan if one has decoded it. */
+  private def decodedOnce(bytes: Array[Byte]): InternalRow = {
+    val scan = if (source == null) null else source.scan
+    val known = if (scan == null) null else scan.decoded(spec, bytes)
+    if (known != null) known
+    else {
+      val row = decode(bytes)
+      if (scan != null) scan.keep(spec, bytes, row)
+      row
+    }
+  }
 
   private def decode(bytes: Array[Byte]): InternalRow =
     try Transcode.outcome(reader.read(bytes), null)

@@ -12,7 +12,6 @@ import org.apache.kafka.common.errors.{TimeoutException, WakeupException}
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.util.ThreadUtils
 
 /**
@@ -130,12 +129,8 @@ final class PartitionConsumer(val place: KafkaPlace) {
     if (scan != null) scan.wake()
   }
 
-  /**
-   * The value `bytes` of the record that `next` returned last as a row of a spec, by `decode`: by another reader of a
-   * shared scan, if one has decoded it.
-   */
-  def decoded(spec: Spec, bytes: Array[Byte])(decode: Array[Byte] => InternalRow): InternalRow =
-    if (shared == null) decode(bytes) else shared.decoded(spec, bytes)(decode)
+  /** Its place in a scan that it shares; null if it reads with its own consumer. */
+  private[millstream] def scan: ScanReader = shared
 
   private def closeOwn(): Unit = {
     if (consumer != null) consumer.close(Duration.ZERO)

@@ -67,7 +67,7 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
   /** True if it was woken while it waited, or will be when it waits next; guarded by the scan's lock. */
   private[millstream] var isWoken = false
   // The decoded values of the current segment, so that they are not looked up for each record.
-  private var valuesOf: ScanSegment = _
+  private var valuesSegment: ScanSegment = _
   private var valuesSpec: Spec = _
   private var values: AtomicReferenceArray[InternalRow] = _
 
@@ -109,26 +109,24 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
   /** Leave the scan. */
   def leave(): Unit = scan.leave(this)
 
-  /**
-   * The row of a spec for `bytes`, by `decode`. If they are the value of the record that `next` has returned last, it is
-   * decoded only by the first reader of the scan that needs it.
-   */
-  def decoded(spec: Spec, bytes: Array[Byte])(decode: Array[Byte] => InternalRow): InternalRow =
-    if (index == 0 || (segment.records(index - 1).value ne bytes)) decode(bytes)
-    else {
-      if ((valuesOf ne segment) || (valuesSpec ne spec)) {
-        values = segment.values(spec)
-        valuesOf = segment
-        valuesSpec = spec
-      }
-      val known = values.getAcquire(index - 1)
-      if (known != null) known
-      else {
-        val row = decode(bytes)
-        values.setRelease(index - 1, row)
-        row
-      }
+  /** The row of a spec that another reader has decoded of `bytes`, the value of the record that `next` has returned last. */
+  def decoded(spec: Spec, bytes: Array[Byte]): InternalRow =
+    if (isValue(bytes)) valuesOf(spec).getAcquire(index - 1) else null
+
+  /** The reader has decoded `bytes` itself: others may take the row. */
+  def keep(spec: Spec, bytes: Array[Byte], row: InternalRow): Unit =
+    if (isValue(bytes)) valuesOf(spec).setRelease(index - 1, row)
+
+  private def isValue(bytes: Array[Byte]): Boolean = index > 0 && (segment.records(index - 1).value eq bytes)
+
+  private def valuesOf(spec: Spec): AtomicReferenceArray[InternalRow] = {
+    if ((valuesSegment ne segment) || (valuesSpec ne spec)) {
+      values = segment.values(spec)
+      valuesSegment = segment
+      valuesSpec = spec
     }
+    values
+  }
 }
 
 /** The scan of one partition for its readers. It is thread-safe. */
@@ -202,12 +200,12 @@ private[millstream] final class SharedScan(place: ScanPlace) {
       fetch(time)
       well = true
     } finally locked {
-      // After a failure a consumer may be in any state. The next poller opens another one.
-      if (!well) close()
       // What the reader was woken for it sees when it returns from here.
       poller.isWoken = false
       poller = null
       changed.signalAll()
+      // After a failure, such as an interrupt, a consumer may be in any state. The next poller opens another one.
+      if (!well) close()
     }
   }
 
@@ -236,8 +234,9 @@ private[millstream] final class SharedScan(place: ScanPlace) {
   }
 
   private def close(): Unit = {
-    if (consumer != null) consumer.close(Duration.ZERO)
+    val closing = consumer
     consumer = null
+    if (closing != null) closing.close(Duration.ZERO)
   }
 
   private def append(to: Long, records: Array[ConsumerRecord[Array[Byte], Array[Byte]]]): Unit =

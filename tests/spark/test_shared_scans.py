@@ -145,6 +145,25 @@ def test_each_query_gets_each_record_once_while_others_stop_and_start_under_load
         assert sorted(copy.values(), key=int) == numbers(load.written)
 
 
+def test_the_others_go_on_when_the_query_that_polls_is_aborted(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    topic = kafka.create_topic(partitions=1)
+    copies = [copying(topic, **{"client.id": f"copy-{i}"}) for i in range(4)]
+    for copy in copies:
+        copy.start()
+    for n, aborted in enumerate(copies[:-1]):
+        put(kafka, topic, numbers(10, first=10 * n))
+        for copy in copies[n:]:
+            copy.reach(10 * (n + 1))
+        share(spark, topic, len(copies) - n)
+        aborted.abort()
+    put(kafka, topic, numbers(10, first=30))
+    copies[-1].reach(40)
+    copies[-1].finish()
+    assert copies[-1].values() == numbers(40)
+
+
 def test_markers_of_transactions_are_passed_by_all(spark: SparkSession, kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic(partitions=1)
     copies = [copying(topic, **{"client.id": f"copy-{i}", "isolation.level": "read_committed"}) for i in range(2)]
