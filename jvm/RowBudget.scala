@@ -5,7 +5,8 @@ import java.lang.management.ManagementFactory
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodegenFallback, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.sql.types._
@@ -169,13 +170,18 @@ case class BoundedResult(child: Expression) extends UnaryExpression {
 }
 
 /** The body of a lambda; the time of its evaluation is counted. */
-case class LambdaStep(child: Expression) extends UnaryExpression with CodegenFallback {
+case class LambdaStep(child: Expression) extends UnaryExpression {
   override def dataType: DataType = child.dataType
   override def nullable: Boolean = child.nullable
   override def foldable: Boolean = false
   override def prettyName: String = "ms_step"
 
   override def eval(row: InternalRow): Any = { RowBudget.step(); child.eval(row) }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val body = child.genCode(ctx)
+    body.copy(code = code"org.apache.spark.sql.millstream.RowBudget.step();\n${body.code}")
+  }
 
   override protected def withNewChildInternal(child: Expression): LambdaStep = copy(child = child)
 }
