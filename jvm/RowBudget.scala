@@ -134,13 +134,22 @@ object RowBudget {
     case array: UnsafeArrayData => array.getSizeInBytes
     case map: UnsafeMapData => map.getSizeInBytes
     case map: MapData => size(map.keyArray) + size(map.valueArray)
-    case array: ArrayData => sizeOf(array.numElements(), array.array)
-    case row: InternalRow => sizeOf(row.numFields, row.toSeq(Nil).toArray)
+    case array: ArrayData => sizeOf(array.array)
+    case row: GenericInternalRow => sizeOf(row.values)
+    case row: InternalRow => sizeOf(row.toSeq(Nil).toArray)
     case null => 0
     case _ => 8
   }
 
-  private def sizeOf(count: Int, parts: Array[_]): Long = parts.foldLeft(8L * count)((sum, part) => sum + size(part))
+  private def sizeOf(parts: Array[Any]): Long = {
+    var bytes = 8L * parts.length
+    var i = 0
+    while (i < parts.length) {
+      bytes += size(parts(i))
+      i += 1
+    }
+    bytes
+  }
 
   val functions: Seq[SqlFunction] = Seq(
     SqlFunction("ms_bounded", { case Seq(child) => BoundedResult(child) }),
