@@ -118,18 +118,31 @@ object TextFunctions extends Family {
     }
   }
 
-  private implicit val order: Ordering[UTF8String] = (one, other) => textOrder(one, other)
+  private val order: Ordering[UTF8String] = (one, other) => textOrder(one, other)
+  private val reversed: Ordering[UTF8String] = (one, other) => textOrder(other, one)
   private def present(values: ArrayData): Seq[UTF8String] =
     (0 until values.numElements()).filterNot(values.isNullAt).map(values.getUTF8String)
 
   /** Ignores nulls. */
-  def textGreatest(values: ArrayData): UTF8String = present(values).maxOption.orNull
+  def textGreatest(values: ArrayData): UTF8String = extreme(values, order)
   /** The least of the texts that are not null. */
-  def textLeast(values: ArrayData): UTF8String = present(values).minOption.orNull
+  def textLeast(values: ArrayData): UTF8String = extreme(values, reversed)
+
+  /** The greatest in an order of the texts that are not null; null if there are none. */
+  private def extreme(values: ArrayData, order: Ordering[UTF8String]): UTF8String = {
+    var greatest: UTF8String = null
+    var i = 0
+    while (i < values.numElements()) {
+      val value = if (values.isNullAt(i)) null else values.getUTF8String(i)
+      if (greatest == null || (value != null && order.compare(value, greatest) > 0)) greatest = value
+      i += 1
+    }
+    greatest
+  }
 
   /** Sorts nulls last. */
   def textSort(values: ArrayData, downwards: Boolean): ArrayData = {
-    val sorted = present(values).sorted(if (downwards) order.reverse else order)
+    val sorted = present(values).sorted(if (downwards) reversed else order)
     new GenericArrayData(sorted.padTo(values.numElements(), null).toArray[Any])
   }
 

@@ -5,7 +5,8 @@ import java.lang.management.ManagementFactory
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodegenFallback, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.sql.types._
@@ -133,13 +134,22 @@ object RowBudget {
     case array: UnsafeArrayData => array.getSizeInBytes
     case map: UnsafeMapData => map.getSizeInBytes
     case map: MapData => size(map.keyArray) + size(map.valueArray)
-    case array: ArrayData => sizeOf(array.numElements(), array.array)
-    case row: InternalRow => sizeOf(row.numFields, row.toSeq(Nil).toArray)
+    case array: ArrayData => sizeOf(array.array)
+    case row: GenericInternalRow => sizeOf(row.values)
+    case row: InternalRow => sizeOf(row.toSeq(Nil).toArray)
     case null => 0
     case _ => 8
   }
 
-  private def sizeOf(count: Int, parts: Array[_]): Long = parts.foldLeft(8L * count)((sum, part) => sum + size(part))
+  private def sizeOf(parts: Array[Any]): Long = {
+    var bytes = 8L * parts.length
+    var i = 0
+    while (i < parts.length) {
+      bytes += size(parts(i))
+      i += 1
+    }
+    bytes
+  }
 
   val functions: Seq[SqlFunction] = Seq(
     SqlFunction("ms_bounded", { case Seq(child) => BoundedResult(child) }),
@@ -169,13 +179,18 @@ case class BoundedResult(child: Expression) extends UnaryExpression {
 }
 
 /** The body of a lambda; the time of its evaluation is counted. */
-case class LambdaStep(child: Expression) extends UnaryExpression with CodegenFallback {
+case class LambdaStep(child: Expression) extends UnaryExpression {
   override def dataType: DataType = child.dataType
   override def nullable: Boolean = child.nullable
   override def foldable: Boolean = false
   override def prettyName: String = "ms_step"
 
   override def eval(row: InternalRow): Any = { RowBudget.step(); child.eval(row) }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val body = child.genCode(ctx)
+    body.copy(code = code"org.apache.spark.sql.millstream.RowBudget.step();\n${body.code}")
+  }
 
   override protected def withNewChildInternal(child: Expression): LambdaStep = copy(child = child)
 }

@@ -21,7 +21,6 @@ from millstream.functions.operator_expressions import (
     array,
     bigint,
     call,
-    case,
     function,
     if_,
     integer,
@@ -293,26 +292,13 @@ def _top(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     """The k greatest values; with more columns, structs in the order of the first column."""
     k, columns = _at_least_one("TOPK", constants[-1]), types[:-1]
     if len(columns) == 1:
-        return _greatest(spark_type(columns[0]), VALUE, k, _downwards(columns[0]))
+        return _greatest(spark_type(columns[0]), VALUE, k)
     row = struct_of({f"F{i}": argument(i) for i in range(len(columns))})
-    return _greatest(spark_type(_top_row(columns)), row, k, _downwards(columns[0], "F0"))
+    return _greatest(spark_type(_top_row(columns)), row, k)
 
 
-def _downwards(type: SqlType, field: str = "") -> OperatorExpression:
-    """A comparison that sorts the greater value first, or the struct with the greater field."""
-
-    def compared(x: OperatorExpression, y: OperatorExpression) -> OperatorExpression:
-        one, other = (x.field(field), y.field(field)) if field else (x, y)
-        if type == STRING:
-            return call("ms_text_order", other, one)
-        return case((one < other, integer(1)), (one > other, integer(-1)), otherwise=integer(0))
-
-    return function(("x", "y"), compared)
-
-
-def _greatest(element: str, value: OperatorExpression, k: int, order: OperatorExpression) -> Accumulator:
-    def first(values: OperatorExpression) -> OperatorExpression:
-        return call("slice", call("array_sort", values, order), 1, k)
+def _greatest(element: str, value: OperatorExpression, k: int) -> Accumulator:
+    """The k greatest values, the greatest first; structs are compared by their first field alone."""
 
     def without(place: OperatorExpression) -> OperatorExpression:
         return call("filter", STATE, function(("element", "i"), lambda element, i: (i + 1).differs(place)))
@@ -320,9 +306,9 @@ def _greatest(element: str, value: OperatorExpression, k: int, order: OperatorEx
     return Accumulator(
         f"array<{element}>",
         _empty(f"array<{element}>"),
-        _unless_null(first(call("array_append", STATE, value))),
+        _unless_null(call("ms_merge_descending", STATE, array(value), k)),
         undo=_unless_null(let("place", call("array_position", STATE, value), without)),
-        merge=first(call("concat", OLDER, NEWER)),
+        merge=call("ms_merge_descending", OLDER, NEWER, k),
         nested=True,
     )
 
@@ -338,16 +324,13 @@ def _top_rows(types: Sequence[SqlType | None]) -> SqlType:
 
 def _top_distinct(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     k, type = _at_least_one("TOPKDISTINCT", constants[-1]), f"array<{spark_type(types[0])}>"
-
-    def first(values: OperatorExpression) -> OperatorExpression:
-        return call("slice", call("array_sort", values, _downwards(types[0])), 1, k)
-
-    more = first(call("array_append", STATE, VALUE))
     return Accumulator(
         type,
         _empty(type),
-        _unless_null(if_(call("array_contains", STATE, VALUE), STATE, more)),
-        merge=first(call("array_union", OLDER, NEWER)),
+        _unless_null(
+            if_(call("array_contains", STATE, VALUE), STATE, call("ms_merge_descending", STATE, array(VALUE), k))
+        ),
+        merge=call("ms_merge_descending", OLDER, call("array_except", NEWER, OLDER), k),
         nested=True,
     )
 
