@@ -46,7 +46,7 @@ LATE_COMPILER = (
     "-XX:Tier4CompileThreshold=150000",
     "-XX:Tier4BackEdgeThreshold=400000",
 )
-# Two threads of C2 instead of one: a new query reaches its speed sooner. From four cores on Java has as many by default.
+# Two threads of C2 instead of one: a new query reaches its speed sooner. Java has as many from four cores on.
 MORE_COMPILERS = "-XX:CICompilerCount=3"
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -153,7 +153,7 @@ def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
     # With a million states in a heap of 1 GiB this is 1.2 times as fast as Java's default, which suits larger heaps.
     # The space for old objects begins large enough: growing it means moving all states, twice before a million.
     collector = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC", *ROOM_FOR_STATES]
-    compilers = [MORE_COMPILERS] if len(os.sched_getaffinity(0)) < 4 else []
+    compilers = [MORE_COMPILERS] if (os.cpu_count() or 1) < 4 else []
     lasting = [*collector, *LATE_COMPILER, *compilers]
     archive = class_archive.options(class_path) if options.archive is None else class_data.writing(options.archive)
     return [UTC, ROOM_FOR_CLASSES, *(brief if options.brief else lasting), *archive]
