@@ -14,6 +14,7 @@ import org.apache.kafka.common.errors._
 import org.apache.kafka.common.header.Headers
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.{DataFrame, ForeachWriter}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.ArrayData
@@ -74,8 +75,7 @@ object Sink {
   }
 
   /**
-   * Start a real-time query that writes rows (key binary, value binary, rowtime long, headers
-   * array<struct<key: string, value: binary>>) to a topic. In a run with Transactions, they write. `appendTime`: where
+   * Start a real-time query that writes the records that its `ms_send` gets to a topic. In a run with Transactions, they write. `appendTime`: where
    * the latency begins, see RowAppendTime.
    */
   def start(rows: DataFrame, query: String, run: String, topic: String, conf: JavaMap[String, String],
@@ -99,9 +99,9 @@ object Sink {
 case class RowAppendTime(known: Boolean, carried: Boolean) {
 
   /** The time in epoch ms; Long.MinValue if it is unknown. */
-  def of(row: InternalRow, headers: ArrayData): Long =
+  def of(rowtime: java.lang.Long, headers: ArrayData): Long =
     if (!known) Long.MinValue
-    else if (!carried) { if (row.isNullAt(2)) Long.MinValue else row.getLong(2) }
+    else if (!carried) { if (rowtime == null) Long.MinValue else rowtime }
     else if (headers == null || headers.numElements == 0) Long.MinValue
     else ByteBuffer.wrap(headers.getStruct(headers.numElements - 1, 2).getBinary(1)).getLong
 
@@ -114,7 +114,10 @@ object RowAppendTime {
   def apply(name: String): RowAppendTime = RowAppendTime(name != "UNKNOWN", name == "CARRIED")
 }
 
-/** Sends one partition's rows of an epoch; a failed send fails the epoch, but for records that the query skips. */
+/**
+ * Sends one partition's records of an epoch, which the task's `ms_send` passes to `write`; a failed send fails the epoch, but
+ * for records that the query skips.
+ */
 class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String], appendTime: RowAppendTime)
     extends ForeachWriter[InternalRow] {
   // Set on the driver, where the query's settings are known.
@@ -132,6 +135,7 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
   @transient private var fence: Fence = _
 
   override def open(partition: Long, epoch: Long): Boolean = {
+    TopicWriter.add(this)
     transactions =
       if (executorWrites != null) ExecutorTransactions.of(run, epoch, executorWrites) else Transactions.of(run)
     if (transactions == null) producer = Producers.get(conf)
@@ -165,13 +169,14 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     }
   }
 
-  override def process(row: InternalRow): Unit = {
+  override def process(row: InternalRow): Unit = throw new IllegalStateException("ms_send lets no row pass")
+
+  /** Send a record; `rowtime` in epoch ms, null for the present time. */
+  def write(key: Array[Byte], value: Array[Byte], rowtime: java.lang.Long, headers: ArrayData): Unit = {
     check()
     if (fence != null) fence.await()
-    val (key, value) = (bytes(row, 0), bytes(row, 1))
-    val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime(row), key, value)
-    val headers = if (row.isNullAt(3)) null else row.getArray(3)
-    val appended = appendTime.of(row, headers)
+    val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime, key, value)
+    val appended = appendTime.of(rowtime, headers)
     if (headers != null) addHeaders(headers, appendTime.ownHeaders(headers), record.headers)
     if (!skips || !ProductionErrors.loggedAsTooLarge(query, record, limit)) {
       if (transactions != null) producer = transactions.begin()
@@ -182,16 +187,12 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     }
   }
 
-  private def bytes(row: InternalRow, i: Int): Array[Byte] = if (row.isNullAt(i)) null else row.getBinary(i)
-
   private def size(data: Array[Byte]): Int = if (data == null) 0 else data.length
-
-  private def rowtime(row: InternalRow): java.lang.Long = if (row.isNullAt(2)) null else row.getLong(2)
 
   private def addHeaders(list: ArrayData, count: Int, headers: Headers): Unit = {
     for (i <- 0 until count) {
       val header = list.getStruct(i, 2)
-      headers.add(header.getUTF8String(0).toString, bytes(header, 1))
+      headers.add(header.getUTF8String(0).toString, if (header.isNullAt(1)) null else header.getBinary(1))
     }
   }
 
@@ -204,5 +205,18 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
   private def check(): Unit = {
     val e = firstFailure.get
     if (e != null) throw new RuntimeException(s"could not write to topic $topic: $e", e)
+  }
+}
+
+object TopicWriter {
+  private val writers = new ConcurrentHashMap[Long, TopicWriter]
+
+  /** The writer of a task. */
+  def of(task: TaskContext): TopicWriter = writers.get(task.taskAttemptId())
+
+  private def add(writer: TopicWriter): Unit = {
+    val task = TaskContext.get()
+    writers.put(task.taskAttemptId(), writer)
+    task.addTaskCompletionListener[Unit](_ => writers.remove(task.taskAttemptId()))
   }
 }

@@ -21,6 +21,8 @@ PRODUCER = {
     "max.block.ms": "20000",
 }
 COLUMNS = ("key", "value", "rowtime", "headers")
+# Writes the record of each row, and lets none pass (jvm/Send.scala).
+SENT = f"ms_send({', '.join(COLUMNS)})"
 
 
 class NotWritten(Exception):
@@ -46,7 +48,7 @@ def run_realtime(
     """
     session = frame.sparkSession
     conf = jvm.java_map(session, {**PRODUCER, **producer_conf})
-    rows = jvm.java_frame(frame.select(*COLUMNS))
+    rows = jvm.java_frame(frame.where(SENT))
     begin = append_time.value
     started = jvm.module(session, "Sink").start(rows, query_id, run, topic, conf, checkpoint, batch_duration, begin)
     return jvm.python_query(started)
