@@ -1,6 +1,7 @@
 """Throughput: how fast an engine works off a backlog, by the broker's append times of its output."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -53,8 +54,12 @@ def throughput(
 ) -> list[Rate]:
     """Each engine over the same backlog, in turns, each time in new processes; WrongAnswers at the first failure."""
     topics = prepared(bootstrap, workload, records, keys)
-    plays = [engine for _ in range(rounds) for engine in engines]
-    return [one_pass(engine, workload, topics.with_new_sink(), records, keys) for engine in plays]
+    return [one_pass(engine, workload, topics.with_new_sink(), records, keys) for engine in in_turns(engines, rounds)]
+
+
+def in_turns(engines: Sequence[Engine], rounds: int) -> list[Engine]:
+    """The engines of all passes: each round has each engine once."""
+    return [engine for _ in range(rounds) for engine in engines]
 
 
 def prepared(bootstrap: str, workload: str, records: int, keys: int) -> BenchTopics:

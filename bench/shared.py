@@ -69,9 +69,9 @@ def _start(ask: StatementClient, topics: BenchTopics, queries: int) -> None:
 def _send(topics: BenchTopics, first: int, rate: int, seconds: int) -> None:
     """`rate` records a second from the number `first` on, a hundredth of them each 10 ms."""
     producer, start = bulk_producer(topics.bootstrap), time.monotonic()
-    for tick in range(seconds * 100):
-        time.sleep(max(0.0, start + tick / 100 - time.monotonic()))
-        for i in range(tick * rate // 100, (tick + 1) * rate // 100):
+    for interval in range(seconds * 100):
+        time.sleep(max(0.0, start + interval / 100 - time.monotonic()))
+        for i in range(interval * rate // 100, (interval + 1) * rate // 100):
             number = first + i
             producer.produce(topics.source, key=f"k{number % 1000}", value=f'{{"A":{number},"B":"abcdefgh{number}"}}')
         producer.poll(0)

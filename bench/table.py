@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from bench.backlog import Rate, WrongAnswers, middle, one_pass, prepared
+from bench.backlog import Rate, WrongAnswers, in_turns, middle, one_pass, prepared
 from bench.engines import Engine
 
 OURS = "millstream"
@@ -77,7 +77,7 @@ def _result(
     say: Callable[[dict[str, object]], None],
 ) -> Result:
     topics, rates = prepared(bootstrap, workload.name, records, workload.keys), list[Rate]()
-    for engine in [engine for _ in range(rounds) for engine in engines]:
+    for engine in in_turns(engines, rounds):
         try:
             rate = one_pass(engine, workload.name, topics.with_new_sink(), records, workload.keys)
         except WrongAnswers as failure:

@@ -119,7 +119,7 @@ object TextFunctions extends Family {
   }
 
   private val order: Ordering[UTF8String] = (one, other) => textOrder(one, other)
-  private val reversed: Ordering[UTF8String] = (one, other) => textOrder(other, one)
+  private val reversed = order.reverse
   private def present(values: ArrayData): Seq[UTF8String] =
     (0 until values.numElements()).filterNot(values.isNullAt).map(values.getUTF8String)
 

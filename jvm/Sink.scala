@@ -75,8 +75,8 @@ object Sink {
   }
 
   /**
-   * Start a real-time query that writes the records that its `ms_send` gets to a topic. In a run with Transactions, they write. `appendTime`: where
-   * the latency begins, see RowAppendTime.
+   * Start a real-time query that writes the records that its `ms_send` gets to a topic. In a run with Transactions,
+   * they write. `appendTime`: where the latency begins, see RowAppendTime.
    */
   def start(rows: DataFrame, query: String, run: String, topic: String, conf: JavaMap[String, String],
       checkpoint: String, batch: String, appendTime: String): StreamingQuery = {
