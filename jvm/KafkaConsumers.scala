@@ -103,7 +103,8 @@ final class PartitionConsumer(val place: KafkaPlace) {
   }
 
   private def pollScan(ms: Long): Unit = {
-    if (!isWoken) shared.await(ms)
+    // It may have joined in front of records that are there: then it does not wait for more.
+    if (!isWoken && !shared.hasNext) shared.await(ms)
     if (!shared.hasNext) at = shared.position
   }
 

@@ -90,6 +90,30 @@ def test_a_query_that_begins_far_behind_joins_the_scan_when_it_has_caught_up(
     assert late.values()[6000:] == numbers(20)
 
 
+def test_a_query_that_joins_within_the_last_records_gets_the_rest_at_once(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    topic = kafka.create_topic(partitions=1)
+    present = [copying(topic, **{"client.id": f"present-{i}"}) for i in range(2)]
+    for copy in present:
+        copy.start()
+    put(kafka, topic, [b"first"])
+    for copy in present:
+        copy.reach(1)
+    share(spark, topic, 2)
+    put(kafka, topic, numbers(10))
+    for copy in present:
+        copy.reach(11)
+    late = copying(topic, **{"client.id": "late"})
+    late.starts = {0: 4}
+    late.start()
+    # No record follows that would end its wait.
+    late.reach(7)
+    share(spark, topic, 3)
+    late.finish()
+    assert late.values() == numbers(7, first=3)
+
+
 class SlowCopy(Copy):
     """Sleeps 2 ms for each record."""
 
