@@ -1,13 +1,15 @@
-"""Fixes two faults of hypercorn's HTTP/2: data for streams that have ended, and connections that end.
+"""Fixes three faults of hypercorn's HTTP/2: data for streams that have ended, and two of connections that have ended.
 
 Also lets the application decide which bytes share a frame.
 """
 
 from collections import deque
+from contextlib import suppress
 
 import h2.events
 import hypercorn.protocol
 import hypercorn.protocol.h2
+from h2.exceptions import ProtocolError
 from hypercorn.events import Closed, Event
 from hypercorn.protocol.h2 import H2Protocol, StreamBuffer
 from hypercorn.typing import Event as IOEvent
@@ -17,8 +19,9 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
     """HTTP/2 on one connection.
 
     Hypercorn 0.18 raises KeyError if data arrives for a stream that it has answered already, or refuses because it is
-    stopping: that ends the connection with all its streams, and the stopping server with an error. And if a connection
-    ends before a response was sent, the task that writes the response waits forever.
+    stopping: that ends the connection with all its streams, and the stopping server with an error. So does a request
+    that it refuses on a connection that has ended, as when the client sent both together. And if a connection ends
+    before a response was sent, the task that writes the response waits forever.
     """
 
     async def handle(self, event: Event) -> None:
@@ -33,7 +36,9 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
             if isinstance(event, h2.events.DataReceived) and event.stream_id not in self.streams:
                 self.connection.acknowledge_received_data(event.flow_controlled_length or 0, event.stream_id)
             else:
-                await super()._handle_events([event])
+                # The connection may have ended behind the event, or while an earlier one was handled.
+                with suppress(ProtocolError):
+                    await super()._handle_events([event])
         await self._flush()
 
 

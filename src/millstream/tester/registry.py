@@ -3,6 +3,7 @@
 It uses HTTP, so that the codec is tested as in production; each case has its own registry, at a path.
 """
 
+import itertools
 import json
 import threading
 from collections.abc import Mapping
@@ -12,6 +13,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from millstream.catalog.schemas import Reference, RegisteredSchema, SchemaText
+
+
+_STARTING = threading.Lock()
 
 
 class CaseSchemas:
@@ -88,7 +92,13 @@ def reference(name: str, text: str, kind: str, to: CaseSchemas) -> Reference:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    cases: dict[str, CaseSchemas]
+    request_queue_size = 128
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.cases: dict[str, CaseSchemas] = {}
+        # One call of its `next` gives each thread another number.
+        self.numbers = itertools.count()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -114,18 +124,22 @@ class _Handler(BaseHTTPRequestHandler):
         """No log of requests: tests report errors by themselves."""
 
 
-@cache
 def _server() -> _Server:
-    """The server of this process, which ends with it."""
-    server = _Server(("127.0.0.1", 0), _Handler)
-    server.cases = {}
+    """The server of this process, which ends with it. Threads that ask together get the same one."""
+    with _STARTING:
+        return _started()
+
+
+@cache
+def _started() -> _Server:
+    server = _Server()
     threading.Thread(target=server.serve_forever, name="tester-registry", daemon=True).start()
     return server
 
 
 def schemas() -> CaseSchemas:
-    """A new, empty registry."""
+    """A new, empty registry; may be called by several threads."""
     server = _server()
-    name = f"case{len(server.cases)}"
+    name = f"case{next(server.numbers)}"
     server.cases[name] = CaseSchemas(f"http://127.0.0.1:{server.server_address[1]}/{name}")
     return server.cases[name]
