@@ -146,8 +146,11 @@ object JsonFieldWriter {
       writer((from, i, out) => struct.fields(from.getStruct(i, s.shapes.size), out))
   }
 
-  private def writer(body: (SpecializedGetters, Int, JsonOut) => Unit): JsonFieldWriter = new JsonFieldWriter {
-    override protected def some(from: SpecializedGetters, i: Int, out: JsonOut): Unit = body(from, i, out)
+  /** A function of Scala would get the ordinal boxed. */
+  private trait Body { def write(from: SpecializedGetters, i: Int, out: JsonOut): Unit }
+
+  private def writer(body: Body): JsonFieldWriter = new JsonFieldWriter {
+    override protected def some(from: SpecializedGetters, i: Int, out: JsonOut): Unit = body.write(from, i, out)
   }
 
   // Jackson's shortest text of a double is that of later Java versions, and several times faster than Java 17's.

@@ -8,8 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, GenericInternalRow}
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
-import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsRealTimeRead}
-import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
+import org.apache.spark.sql.connector.read.streaming.PartitionOffset
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -20,7 +19,7 @@ private object KafkaReaders extends PartitionReaderFactory {
 }
 
 /** A task's reader. It reuses one row object for all records. */
-private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsRealTimeRead[InternalRow] {
+private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) extends PartitionReader[InternalRow] {
   import KafkaPartitionReader._
 
   private val run = QueryRuns.of(range.place.run)
@@ -31,6 +30,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   private val saves = run.saves
   private val place = SourcePlace(range.source, range.place.partition)
   private var saveRequests = if (saves == null) 0 else saves.lastDone
+  private var unclocked = 0
   private val progress =
     if (range.place.run.isEmpty) new PartitionProgress
     else Counts.of(QueryRuns.query(range.place.run)).partition(range.place.topic.name, range.place.partition)
@@ -42,17 +42,29 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   run.beginBatch(range.batch)
   run.onFinish(wake)
 
-  override def nextWithTimeout(timeoutMs: java.lang.Long): RecordStatus =
-    nextWithTimeout(SteadyClock.getTimeMillis(), timeoutMs)
-
-  override def nextWithTimeout(nowMs: java.lang.Long, timeoutMs: java.lang.Long): RecordStatus = {
+  /**
+   * Used by a real-time query: `get` has a further record; waits for it until a time of the SteadyClock at the latest.
+   * False if there is none, or if the run finishes.
+   */
+  def advance(until: Long): Boolean = {
     saveIfRequested()
-    if (!run.isFinishing && (consumer.hasNext || awaited(nowMs + timeoutMs))) {
+    val more = !run.isFinishing && isBefore(until) && (consumer.hasNext || awaited(until))
+    if (more) {
       run.onRecord()
       row.record = consumer.next()
       progress.advance(consumer.position)
-      Record
-    } else End
+    }
+    more
+  }
+
+  /** The clock is read for some of the records only. */
+  private def isBefore(until: Long): Boolean = {
+    unclocked += 1
+    if (unclocked < Unclocked) true
+    else {
+      unclocked = 0
+      SteadyClock.getTimeMillis() < until
+    }
   }
 
   /** Called between two records, when the rows of the first one have been passed on: takes part in a save. */
@@ -93,7 +105,8 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   }
 
   override def get(): InternalRow = row
-  override def getOffset: PartitionOffset = KafkaPartitionOffset(range.place.partition, consumer.position)
+  /** How far the task has read. */
+  def offset: PartitionOffset = KafkaPartitionOffset(range.place.partition, consumer.position)
   override def close(): Unit = ()
 
   /** Called when the task ends. After a failure a consumer may be in any state, so it is closed. */
@@ -105,8 +118,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
 }
 
 private object KafkaPartitionReader {
-  private val Record = RecordStatus.newStatusWithoutArrivalTime(true)
-  private val End = RecordStatus.newStatusWithoutArrivalTime(false)
+  private val Unclocked = 16
   /** How long a bounded read waits for the next record, in ms. */
   private val MaxWaitMs = 60000L
 }

@@ -17,14 +17,14 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * The records of one topic, for real-time queries and for bounded reads: `format` is KafkaSource's class name.
  *
  * What it relies on in Spark that is not public, or is marked as evolving:
- *  - SupportsRealTimeMode and SupportsRealTimeRead (evolving): `planInputPartitions(start)`, `mergeOffsets`,
- *    `nextWithTimeout(now, timeout)`; a status without record ends the task's input, and then `getOffset` is read.
+ *  - SupportsRealTimeMode (evolving): `planInputPartitions(start)`, `mergeOffsets`.
  *  - MicroBatchExecution calls `latestOffset()` on the query's own thread before each batch, when the batch before it has
  *    written its outputs and states, and takes from the answer only that there is one. A query that is stopped there, by
  *    an interrupt, ends well.
  *  - AsyncProgressTrackingMicroBatchExecution, in which queries without state run, writes the offset and the commit log in
  *    the background; a stop waits for that (`cleanup`, at most 30 seconds). Those with state write them at once.
- *  - RealTimeStreamScanExec (SparkInternals.scala): `inputPartitions` is ordered by task number.
+ *  - RealTimeStreamScanExec (KafkaScanExec.scala): `inputPartitions` is ordered by task number; a batch's end offsets are
+ *    what `endOffsetsAccumulator` has, its rows those of the metric `numOutputRows`.
  *  - SparkEnv, RpcEnv, RpcEndpoint and RpcUtils (DriverEndpoint.scala): one endpoint on the driver.
  *  - ExecutorCacheTaskLocation (SparkInternals.scala): how a task names the executor that it prefers.
  */

@@ -237,7 +237,7 @@ class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCh
 /** Named by `spark.sql.extensions`. Columnar rules run after Spark has assigned state numbers to stateful operators. */
 class Extensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit =
-    Seq(StatefulOperatorRule, TableBootstrapRule).foreach { rule =>
+    Seq(StatefulOperatorRule, KafkaScanRule, TableBootstrapRule).foreach { rule =>
       extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
     }
 }
@@ -256,6 +256,13 @@ object StatefulOperatorRule extends Rule[SparkPlan] {
   }
 }
 
+/** Puts KafkaScanExec over Spark's scans of our source. */
+object KafkaScanRule extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case scan: RealTimeStreamScanExec if scan.stream.isInstanceOf[KafkaStream] => KafkaScanExec(scan)
+  }
+}
+
 /** Replaces the filters that mark sources by the operators of TableBootstrapExec.scala. */
 object TableBootstrapRule extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
@@ -264,12 +271,15 @@ object TableBootstrapRule extends Rule[SparkPlan] {
   }
 }
 
-/** An operator directly over a source's scan, which sees rows before any other operator does. */
+/** An operator over the scan of one source, which sees rows before any other operator does. */
 trait SourceExec extends UnaryExecNode {
-  private def scan = child.collectFirst { case scan: RealTimeStreamScanExec => scan }
+  /** Spark's scan of the source. */
+  protected def scan: RealTimeStreamScanExec = child.collectFirst { case scan: RealTimeStreamScanExec => scan }.get
   override def output: Seq[Attribute] = child.output
   /** What the scan's tasks read, ordered by task number. */
-  protected def tasks: Seq[InputPartition] = scan.toSeq.flatMap(_.inputPartitions)
+  protected def tasks: Seq[InputPartition] = scan.inputPartitions
+  /** When a batch that is planned now ends, by the SteadyClock. */
+  protected def batchEnd: Long = LowLatencyClock.getTimeMillis() + scan.batchDurationMs
 }
 
 // ---------------------------------------------------------------- the stateful operator

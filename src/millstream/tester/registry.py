@@ -14,7 +14,6 @@ from urllib.parse import unquote
 
 from millstream.catalog.schemas import Reference, RegisteredSchema, SchemaText
 
-
 _STARTING = threading.Lock()
 
 

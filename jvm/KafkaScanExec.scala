@@ -1,0 +1,77 @@
+package org.apache.spark.sql.millstream
+
+import org.apache.spark.{Partition, SparkContext, TaskContext}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.internal.connector.PartitionOffsetWithIndex
+import org.apache.spark.util.CollectionAccumulator
+
+/**
+ * Reads a Kafka source in the place of Spark's scan, which stays its child but is not executed: Spark takes the end offsets
+ * and the number of rows from there.
+ *
+ *   Spark's scan     counter ← InterruptibleIterator ← metrics ← PartitionIterator ← LowLatencyReaderWrap ← reader
+ *   this             ScannedRecords ← reader
+ *
+ * Spark's layers read the clock, box two numbers and count for each record, and the JVM compiles each of them with the ones
+ * below it.
+ */
+case class KafkaScanExec(child: SparkPlan) extends SourceExec {
+  override protected def doExecute(): RDD[InternalRow] =
+    new KafkaScanRDD(sparkContext, tasks, batchEnd, scan.endOffsetsAccumulator, scan.longMetric("numOutputRows"))
+
+  override protected def withNewChildInternal(child: SparkPlan): KafkaScanExec = copy(child = child)
+}
+
+private final class KafkaScanPartition(override val index: Int, val task: InputPartition) extends Partition
+
+/** The records of a batch, which ends at a time of the SteadyClock; `ends` gets how far each task has read, `rows` counts. */
+private final class KafkaScanRDD(context: SparkContext, @transient private val tasks: Seq[InputPartition], end: Long,
+    ends: CollectionAccumulator[PartitionOffsetWithIndex], rows: SQLMetric) extends RDD[InternalRow](context, Nil) {
+
+  override protected def getPartitions: Array[Partition] =
+    tasks.zipWithIndex.map { case (task, i) => new KafkaScanPartition(i, task) }.toArray
+
+  override def getPreferredLocations(split: Partition): Seq[String] = taskOf(split).preferredLocations().toSeq
+
+  override def compute(split: Partition, task: TaskContext): Iterator[InternalRow] =
+    new ScannedRecords(taskOf(split), end, task, { (read, reader) =>
+      rows += read
+      // Spark takes the offsets in the order of the tasks' numbers.
+      ends.add(new PartitionOffsetWithIndex(task.partitionId(), reader.offset))
+    })
+
+  private def taskOf(split: Partition): KafkaInputPartition =
+    split.asInstanceOf[KafkaScanPartition].task.asInstanceOf[KafkaInputPartition]
+}
+
+/** A task's records. Its reader is created when the first one is asked for; `ended` gets the number of records at the end. */
+private final class ScannedRecords(range: KafkaInputPartition, end: Long, task: TaskContext,
+    ended: (Long, KafkaPartitionReader) => Unit) extends Iterator[InternalRow] {
+  private var reader: KafkaPartitionReader = _
+  private var isThere, isOver = false
+  private var read = 0L
+
+  override def hasNext: Boolean = isThere || (!isOver && advance())
+
+  private def advance(): Boolean = {
+    task.killTaskIfInterrupted()
+    if (reader == null) reader = new KafkaPartitionReader(range)
+    isThere = reader.advance(end)
+    if (isThere) read += 1
+    else {
+      isOver = true
+      ended(read, reader)
+    }
+    isThere
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException
+    isThere = false
+    reader.get()
+  }
+}
