@@ -31,6 +31,7 @@ final class RowChannel(reader: Waiter) {
   @volatile private var resumeAt = 0L
 
   // The reader's.
+  /** The first chunk until the reader takes it: a reference to it would keep all chunks that follow. */
   @volatile private var first: Chunk = _
   private var head: Chunk = _
   private var at, limit = 0
@@ -124,7 +125,7 @@ final class RowChannel(reader: Waiter) {
   def skip(): Unit = at += Header + Math.max(next, 0)
 
   private def refill(): Boolean = {
-    if (head == null) head = first
+    if (head == null) takeFirst()
     if (head != null) {
       limit = head.get
       if (at == limit && head.next != null) {
@@ -134,6 +135,11 @@ final class RowChannel(reader: Waiter) {
       }
     }
     at < limit
+  }
+
+  private def takeFirst(): Unit = {
+    head = first
+    if (head != null) first = null
   }
 
   private def nextChunk(): Unit = {

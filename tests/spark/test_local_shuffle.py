@@ -110,3 +110,24 @@ def _waking(shuffles: Any, condition: Callable[[], bool]) -> Callable[[], bool]:
         return condition()
 
     return woken
+
+
+def test_rows_that_were_read_take_no_memory(spark: SparkSession, kafka: BrokerClient, sent: Sent) -> None:
+    """A batch may last an hour: everything that goes through the exchange meanwhile must not stay there."""
+    values = [b"%07d" % n + b"x" * 100_000 for n in range(1000)]
+    sent.start()
+    used = []
+    for written in (1000, 2000, 3000):
+        put(kafka, sent.topic, values)
+        sent.reach(written)
+        used.append(used_memory(spark))
+    # What clients of Kafka keep for such records they have after the first round.
+    assert used[-1] - used[0] < 50_000_000
+
+
+def used_memory(spark: SparkSession) -> int:
+    """The bytes of objects in the heap that are still referenced."""
+    java = jvm.machine(spark).java.lang
+    java.System.gc()
+    runtime = java.Runtime.getRuntime()
+    return int(runtime.totalMemory() - runtime.freeMemory())
