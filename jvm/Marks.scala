@@ -1,7 +1,5 @@
 package org.apache.spark.sql.millstream
 
-import java.util.concurrent.ConcurrentHashMap
-
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.TaskContext
@@ -34,20 +32,14 @@ final class MarkedTask {
 
 /** The tasks of this JVM that marks pass. */
 object Marks {
-  private val tasks = new ConcurrentHashMap[Long, MarkedTask]
+  private val tasks = new TaskValues[MarkedTask]
 
   /** The current task. */
-  def current: MarkedTask = {
-    val context = TaskContext.get()
-    tasks.computeIfAbsent(context.taskAttemptId(), id => {
-      context.addTaskCompletionListener[Unit](_ => tasks.remove(id))
-      new MarkedTask
-    })
-  }
+  def current: MarkedTask = tasks.of(TaskContext.get())(new MarkedTask)
 
   /** All rows before the mark of a save have passed the task; the mark follows them. Called between two rows. */
   def passed(task: Long, save: Int): Unit = {
-    val marked = tasks.get(task)
+    val marked = tasks.of(task)
     if (marked != null) marked.passed(save)
     UnsentRows.mark(task, save)
   }

@@ -1,10 +1,11 @@
 package org.apache.spark.shuffle.streaming
 
-import java.util.concurrent.{ConcurrentHashMap, LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 
 import org.apache.spark.{ShuffleDependency, TaskContext}
 import org.apache.spark.network.shuffle.streaming.StreamingShuffleMessage
 import org.apache.spark.shuffle.{ShuffleHandle, ShuffleReader, ShuffleReadMetricsReporter, ShuffleWriter, ShuffleWriteMetricsReporter}
+import org.apache.spark.sql.millstream.TaskValues
 
 /**
  * The exchange of rows between the tasks of a query, without waiting for clocks. Where all tasks run in the driver's JVM
@@ -64,16 +65,13 @@ trait UnsentRows {
 
 /** The unsent rows of the tasks of this JVM that write to a shuffle. */
 object UnsentRows {
-  private val tasks = new ConcurrentHashMap[Long, UnsentRows]
+  private val tasks = new TaskValues[UnsentRows]
 
-  private[streaming] def add(context: TaskContext, rows: UnsentRows): Unit = {
-    tasks.put(context.taskAttemptId(), rows)
-    context.addTaskCompletionListener[Unit](ended => tasks.remove(ended.taskAttemptId()))
-  }
+  private[streaming] def add(context: TaskContext, rows: UnsentRows): Unit = tasks.put(context, rows)
 
   /** Sends those of a task; its own thread calls it, between two rows. Nothing happens if it does not write to a shuffle. */
   def send(task: Long): Unit = {
-    val rows = tasks.get(task)
+    val rows = tasks.of(task)
     if (rows != null) rows.send()
   }
 
@@ -81,7 +79,7 @@ object UnsentRows {
    * Puts a mark behind the rows of a task, for all tasks that it writes to. Nothing happens if it does not write to a
    * shuffle; on a cluster there are no marks.
    */
-  def mark(task: Long, save: Int): Unit = tasks.get(task) match {
+  def mark(task: Long, save: Int): Unit = tasks.of(task) match {
     case local: LocalShuffleWriter[_, _] => local.mark(save)
     case _ =>
   }

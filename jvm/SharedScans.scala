@@ -36,7 +36,7 @@ private[millstream] final case class ScanPlace(conf: Map[String, String], topic:
 
 /**
  * Records that were fetched together, for the offsets from `from` (inclusive) to `to` (exclusive); it may have none.
- * `bytesBefore`: the bytes of all records of the scan before it.
+ * `bytesBefore`: the `bytesTo` of the segment before it.
  */
 private[millstream] final class ScanSegment(val from: Long, val to: Long,
     val records: Array[ConsumerRecord[Array[Byte], Array[Byte]]], val bytesBefore: Long) {
@@ -44,8 +44,8 @@ private[millstream] final class ScanSegment(val from: Long, val to: Long,
   @volatile var next: ScanSegment = _
   private val decoded = new ConcurrentHashMap[Spec, AtomicReferenceArray[InternalRow]]
 
-  /** The bytes of the records up to its end. */
-  val bytesTo: Long = bytesBefore + records.map(ScanSegment.size).sum
+  /** The bytes of the records up to its end, and of the segments themselves: there may be many without records. */
+  val bytesTo: Long = bytesBefore + ScanSegment.Bytes + records.map(ScanSegment.size).sum
 
   /** The values of its records as rows of a spec, as far as they have been decoded. The rows are never changed. */
   def values(spec: Spec): AtomicReferenceArray[InternalRow] =
@@ -53,6 +53,7 @@ private[millstream] final class ScanSegment(val from: Long, val to: Long,
 }
 
 private[millstream] object ScanSegment {
+  private val Bytes = 200L
   /** Stands behind the segment of a reader that has to leave the scan. */
   val Cut = new ScanSegment(0, 0, Array.empty, 0)
 

@@ -209,14 +209,10 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
 }
 
 object TopicWriter {
-  private val writers = new ConcurrentHashMap[Long, TopicWriter]
+  private val writers = new TaskValues[TopicWriter]
 
   /** The writer of a task. */
-  def of(task: TaskContext): TopicWriter = writers.get(task.taskAttemptId())
+  def of(task: TaskContext): TopicWriter = writers.of(task.taskAttemptId())
 
-  private def add(writer: TopicWriter): Unit = {
-    val task = TaskContext.get()
-    writers.put(task.taskAttemptId(), writer)
-    task.addTaskCompletionListener[Unit](_ => writers.remove(task.taskAttemptId()))
-  }
+  private def add(writer: TopicWriter): Unit = writers.put(TaskContext.get(), writer)
 }

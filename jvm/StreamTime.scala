@@ -20,12 +20,18 @@ import org.apache.spark.sql.types.LongType
  */
 case class StreamTime(id: String) {
   @transient private lazy val partitions = mutable.HashMap.empty[Int, AtomicLong]
+  // The rows of a source's task are of one partition.
+  @transient private var time: AtomicLong = _
+  @transient private var timeOf = 0
 
   /** Advance stream time of a partition to a row's time if that is later; returns stream time. */
   def advance(partition: Int, rowtime: Long): Long = {
-    val time =
-      partitions.getOrElseUpdate(partition, RunScope.sharedTime(s"$id/$partition"))
-    time.accumulateAndGet(rowtime, (a, b) => Math.max(a, b))
+    if (time == null || partition != timeOf) {
+      time = partitions.getOrElseUpdate(partition, RunScope.sharedTime(s"$id/$partition"))
+      timeOf = partition
+    }
+    val now = time.get
+    if (rowtime > now) time.accumulateAndGet(rowtime, (a, b) => Math.max(a, b)) else now
   }
 }
 
