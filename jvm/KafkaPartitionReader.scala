@@ -30,7 +30,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   private val saves = run.saves
   private val place = SourcePlace(range.source, range.place.partition)
   private var saveRequests = if (saves == null) 0 else saves.lastDone
-  private var unclocked = 0
+  private var asked = 0
   private val progress =
     if (range.place.run.isEmpty) new PartitionProgress
     else Counts.of(QueryRuns.query(range.place.run)).partition(range.place.topic.name, range.place.partition)
@@ -59,12 +59,8 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
 
   /** The clock is read for some of the records only. */
   private def isBefore(until: Long): Boolean = {
-    unclocked += 1
-    if (unclocked < Unclocked) true
-    else {
-      unclocked = 0
-      SteadyClock.getTimeMillis() < until
-    }
+    asked += 1
+    asked % ClockEvery != 0 || SteadyClock.getTimeMillis() < until
   }
 
   /** Called between two records, when the rows of the first one have been passed on: takes part in a save. */
@@ -118,7 +114,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
 }
 
 private object KafkaPartitionReader {
-  private val Unclocked = 16
+  private val ClockEvery = 16
   /** How long a bounded read waits for the next record, in ms. */
   private val MaxWaitMs = 60000L
 }

@@ -3,7 +3,6 @@ package org.apache.spark.sql.millstream
 import org.apache.spark.{Partition, SparkContext, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.internal.connector.PartitionOffsetWithIndex
@@ -26,26 +25,25 @@ case class KafkaScanExec(child: SparkPlan) extends SourceExec {
   override protected def withNewChildInternal(child: SparkPlan): KafkaScanExec = copy(child = child)
 }
 
-private final class KafkaScanPartition(override val index: Int, val task: InputPartition) extends Partition
+private final class KafkaScanPartition(override val index: Int, val range: KafkaInputPartition) extends Partition
 
 /** The records of a batch, which ends at a time of the SteadyClock; `ends` gets how far each task has read, `rows` counts. */
-private final class KafkaScanRDD(context: SparkContext, @transient private val tasks: Seq[InputPartition], end: Long,
-    ends: CollectionAccumulator[PartitionOffsetWithIndex], rows: SQLMetric) extends RDD[InternalRow](context, Nil) {
+private final class KafkaScanRDD(context: SparkContext, @transient private val tasks: Seq[KafkaInputPartition],
+    end: Long, ends: CollectionAccumulator[PartitionOffsetWithIndex], rows: SQLMetric) extends RDD[InternalRow](context, Nil) {
 
   override protected def getPartitions: Array[Partition] =
-    tasks.zipWithIndex.map { case (task, i) => new KafkaScanPartition(i, task) }.toArray
+    tasks.zipWithIndex.map { case (range, i) => new KafkaScanPartition(i, range) }.toArray
 
-  override def getPreferredLocations(split: Partition): Seq[String] = taskOf(split).preferredLocations().toSeq
+  override def getPreferredLocations(split: Partition): Seq[String] = rangeOf(split).preferredLocations().toSeq
 
   override def compute(split: Partition, task: TaskContext): Iterator[InternalRow] =
-    new ScannedRecords(taskOf(split), end, task, { (read, reader) =>
+    new ScannedRecords(rangeOf(split), end, task, { (read, reader) =>
       rows += read
       // Spark takes the offsets in the order of the tasks' numbers.
       ends.add(new PartitionOffsetWithIndex(task.partitionId(), reader.offset))
     })
 
-  private def taskOf(split: Partition): KafkaInputPartition =
-    split.asInstanceOf[KafkaScanPartition].task.asInstanceOf[KafkaInputPartition]
+  private def rangeOf(split: Partition): KafkaInputPartition = split.asInstanceOf[KafkaScanPartition].range
 }
 
 /** A task's records. Its reader is created when the first one is asked for; `ended` gets the number of records at the end. */

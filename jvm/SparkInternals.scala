@@ -277,7 +277,8 @@ trait SourceExec extends UnaryExecNode {
   protected def scan: RealTimeStreamScanExec = child.collectFirst { case scan: RealTimeStreamScanExec => scan }.get
   override def output: Seq[Attribute] = child.output
   /** What the scan's tasks read, ordered by task number. */
-  protected def tasks: Seq[InputPartition] = scan.inputPartitions
+  protected def tasks: Seq[KafkaInputPartition] =
+    scan.inputPartitions.collect { case task: KafkaInputPartition => task }
   /** When a batch that is planned now ends, by the SteadyClock. */
   protected def batchEnd: Long = LowLatencyClock.getTimeMillis() + scan.batchDurationMs
 }

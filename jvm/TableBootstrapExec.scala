@@ -28,7 +28,7 @@ case class BarrierMark(children: Seq[Expression], name: String) extends Expressi
 case class BarrierHoldExec(query: String, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, barrier) = (child.execute(), TableBootstrapBarriers.reference(query))
-    val (run, batch) = tasks.collectFirst { case KafkaInputPartition(place, _, _, batch, _, _) => (place.run, batch) }.get
+    val (run, batch) = (tasks.head.place.run, tasks.head.batch)
     rows.mapPartitionsInternal(in => barrier.get.fold(in)(new HeldRows(in, _, run, batch)))
   }
 
@@ -56,9 +56,9 @@ final class HeldRows(rows: Iterator[InternalRow], barrier: Barrier, runId: Strin
 case class BarrierProgressExec(input: String, offset: Attribute, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, at) = (child.execute(), child.output.indexWhere(_.exprId == offset.exprId))
-    val partitions = tasks.collect { case KafkaInputPartition(place, from, _, _, _, _) =>
-      TableBootstrapBarriers.begin(input, place.topic.name, place.partition, from)
-      (place.partition, from)
+    val partitions = tasks.map { task =>
+      TableBootstrapBarriers.begin(input, task.place.topic.name, task.place.partition, task.from)
+      (task.place.partition, task.from)
     }
     val reference = TableBootstrapBarriers.inputReference(input)
     rows.mapPartitionsWithIndexInternal { (task, in) =>

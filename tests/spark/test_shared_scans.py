@@ -1,6 +1,7 @@
 """Queries that read one topic share a consumer where their positions allow, and each still gets every record once."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,16 @@ def share(spark: SparkSession, topic: str, tasks: int) -> None:
         f"{tasks} tasks in one scan",
         seen=lambda: str(readers(spark, topic)),
     )
+
+
+def begin(spark: SparkSession, kafka: BrokerClient, topic: str, copies: Sequence[Copy], first: bytes) -> None:
+    """Start the copies, and wait until they share the scan of a topic and each has copied its first record."""
+    for copy in copies:
+        copy.start()
+    put(kafka, topic, [first])
+    for copy in copies:
+        copy.reach(1)
+    share(spark, topic, len(copies))
 
 
 def test_queries_over_one_topic_share_a_consumer_and_get_each_record_once(
@@ -95,12 +106,7 @@ def test_a_query_that_joins_within_the_last_records_gets_the_rest_at_once(
 ) -> None:
     topic = kafka.create_topic(partitions=1)
     present = [copying(topic, **{"client.id": f"present-{i}"}) for i in range(2)]
-    for copy in present:
-        copy.start()
-    put(kafka, topic, [b"first"])
-    for copy in present:
-        copy.reach(1)
-    share(spark, topic, 2)
+    begin(spark, kafka, topic, present, b"first")
     put(kafka, topic, numbers(10))
     for copy in present:
         copy.reach(11)
@@ -130,12 +136,7 @@ def test_a_slow_query_leaves_the_scan_and_loses_nothing(
     slow = SlowCopy(spark, kafka, tmp_path / "slow", topic, **{"client.id": "slow"})
     fast = [copying(topic, **{"client.id": f"fast-{i}"}) for i in range(2)]
     try:
-        for copy in (slow, *fast):
-            copy.start()
-        put(kafka, topic, [b"first"])
-        for copy in (slow, *fast):
-            copy.reach(1)
-        share(spark, topic, 3)
+        begin(spark, kafka, topic, [slow, *fast], b"first")
         values = [b"%07d" % n + b"x" * 10_000 for n in range(2500)]
         put(kafka, topic, values)
         for copy in fast:
@@ -245,12 +246,7 @@ def test_values_are_the_same_whoever_decodes_them_first(
         for i, each in enumerate(columns)
     ]
     try:
-        for copy in copies:
-            copy.start()
-        put(kafka, topic, [b"null"])
-        for copy in copies:
-            copy.reach(1)
-        share(spark, topic, 4)
+        begin(spark, kafka, topic, copies, b"null")
         rounds = 500
         put(
             kafka,

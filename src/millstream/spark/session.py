@@ -151,8 +151,8 @@ def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
     # too small: many queries fill it.
     brief = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC"]
     # With a million states in a heap of 1 GiB this is 1.2 times as fast as Java's default, which suits larger heaps.
-    # The space for old objects has its full size from the beginning, and takes memory as it is used: while it grew, all
-    # states were moved again and again; a join whose states come and go is a seventh faster than with half of it.
+    # The space for old objects has its full size from the beginning, and takes memory as it is used: with half of it
+    # joins whose states come and go collected all objects twice as often.
     collector = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC", *ROOM_FOR_STATES]
     compilers = [MORE_COMPILERS] if (os.cpu_count() or 1) < 4 else []
     lasting = [*collector, *LATE_COMPILER, *compilers]

@@ -3,7 +3,6 @@
 It uses HTTP, so that the codec is tested as in production; each case has its own registry, at a path.
 """
 
-import itertools
 import json
 import threading
 from collections.abc import Mapping
@@ -14,7 +13,8 @@ from urllib.parse import unquote
 
 from millstream.catalog.schemas import Reference, RegisteredSchema, SchemaText
 
-_STARTING = threading.Lock()
+# For the server and the names of its registries: cases run side by side.
+_NAMING = threading.Lock()
 
 
 class CaseSchemas:
@@ -96,8 +96,6 @@ class _Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.cases: dict[str, CaseSchemas] = {}
-        # One call of its `next` gives each thread another number.
-        self.numbers = itertools.count()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -123,14 +121,9 @@ class _Handler(BaseHTTPRequestHandler):
         """No log of requests: tests report errors by themselves."""
 
 
-def _server() -> _Server:
-    """The server of this process, which ends with it. Threads that ask together get the same one."""
-    with _STARTING:
-        return _started()
-
-
 @cache
-def _started() -> _Server:
+def _server() -> _Server:
+    """The server of this process, which ends with it."""
     server = _Server()
     threading.Thread(target=server.serve_forever, name="tester-registry", daemon=True).start()
     return server
@@ -138,7 +131,8 @@ def _started() -> _Server:
 
 def schemas() -> CaseSchemas:
     """A new, empty registry; may be called by several threads."""
-    server = _server()
-    name = f"case{next(server.numbers)}"
-    server.cases[name] = CaseSchemas(f"http://127.0.0.1:{server.server_address[1]}/{name}")
-    return server.cases[name]
+    with _NAMING:
+        server = _server()
+        name = f"case{len(server.cases)}"
+        server.cases[name] = CaseSchemas(f"http://127.0.0.1:{server.server_address[1]}/{name}")
+        return server.cases[name]
