@@ -144,7 +144,10 @@ final class RowChannel(reader: Waiter) {
 
   private def nextChunk(): Unit = {
     before += at
-    head = head.next
+    val read = head
+    head = read.next
+    // A read chunk may be old garbage, which the collector of young objects does not find: whatever it refers to stays.
+    read.next = null
     at = 0
     limit = head.get
     acknowledge()

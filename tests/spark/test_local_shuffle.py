@@ -125,6 +125,32 @@ def test_rows_that_were_read_take_no_memory(spark: SparkSession, kafka: BrokerCl
     assert used[-1] - used[0] < 50_000_000
 
 
+def test_a_chunk_that_was_read_refers_to_no_other(spark: SparkSession, shuffles: Any) -> None:
+    """Until all garbage is collected, an old chunk keeps what it refers to: all that follow would be copied to it."""
+    channel = shuffles.RowChannel(shuffles.Waiter())
+    row = jvm.machine(spark).org.apache.spark.sql.catalyst.expressions.UnsafeRow(1)
+    row.pointTo(bytes(40_000), 40_000)
+    for _ in range(3):
+        channel.write(row)
+    head, following = _getter(spark, "RowChannel", "head"), _getter(spark, "RowChannel$Chunk", "next")
+    read = []
+    while channel.isReadable():
+        read.append(jvm.machine(spark).java.util.List.of(channel).stream().map(head).toList())
+        assert channel.next() == 40_000
+        channel.skip()
+    assert [chunk.stream().map(following).toList().get(0) for chunk in read] == [None, None, None]
+
+
+def _getter(spark: SparkSession, owner: str, name: str) -> Any:
+    """Java's function that returns a private field. A chunk is a Number, which py4j would turn into an int."""
+    java = jvm.machine(spark).java.lang
+    loader = java.Thread.currentThread().getContextClassLoader()
+    field = loader.loadClass(f"org.apache.spark.shuffle.streaming.{owner}").getDeclaredField(name)
+    field.setAccessible(True)
+    handle = java.invoke.MethodHandles.publicLookup().unreflectGetter(field)
+    return java.invoke.MethodHandleProxies.asInterfaceInstance(loader.loadClass("java.util.function.Function"), handle)
+
+
 def used_memory(spark: SparkSession) -> int:
     """The bytes of objects in the heap that are still referenced."""
     java = jvm.machine(spark).java.lang

@@ -36,7 +36,8 @@ PYTHON = "spark.millstream.python."
 
 # Java collects all garbage whenever classes take twice as much room as before, from 21 MB on; Spark's take 130 MB.
 ROOM_FOR_CLASSES = "-XX:MetaspaceSize=256m"
-ROOM_FOR_STATES = ("-XX:NewSize=128m", "-XX:OldSize=1360m")
+# An object that has survived two collections of young ones, such as a new state, is not copied a third time.
+ROOM_FOR_STATES = ("-XX:NewSize=128m", "-XX:OldSize=1360m", "-XX:MaxTenuringThreshold=1")
 
 # C2 compiles a method only after ten times Java's default numbers of calls and loops. Code that runs for each record
 # reaches them in a fraction of a second; start-up code does not, whose compilation took a fifth of a start's CPU time.
