@@ -36,8 +36,9 @@ PYTHON = "spark.millstream.python."
 
 # Java collects all garbage whenever classes take twice as much room as before, from 21 MB on; Spark's take 130 MB.
 ROOM_FOR_CLASSES = "-XX:MetaspaceSize=256m"
+ROOM_FOR_STATES = ("-XX:NewSize=128m", "-XX:OldSize=1360m")
 # An object that has survived two collections of young ones, such as a new state, is not copied a third time.
-ROOM_FOR_STATES = ("-XX:NewSize=128m", "-XX:OldSize=1360m", "-XX:MaxTenuringThreshold=1")
+TWO_COPIES = "-XX:MaxTenuringThreshold=1"
 
 # C2 compiles a method only after ten times Java's default numbers of calls and loops. Code that runs for each record
 # reaches them in a fraction of a second; start-up code does not, whose compilation took a fifth of a start's CPU time.
@@ -154,7 +155,7 @@ def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
     # With a million states in a heap of 1 GiB this is 1.2 times as fast as Java's default, which suits larger heaps.
     # The space for old objects has its full size from the beginning, and takes memory as it is used: with half of it
     # joins whose states come and go collected all objects twice as often.
-    collector = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC", *ROOM_FOR_STATES]
+    collector = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC", *ROOM_FOR_STATES, TWO_COPIES]
     compilers = [MORE_COMPILERS] if (os.cpu_count() or 1) < 4 else []
     lasting = [*collector, *LATE_COMPILER, *compilers]
     archive = class_archive.options(class_path) if options.archive is None else class_data.writing(options.archive)
