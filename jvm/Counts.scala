@@ -26,18 +26,57 @@ final class PartitionProgress {
   }
 }
 
+/** What was written to Kafka: records, bytes, their latency. A single task updates it. */
+final class WriteCounts {
+  private val records, bytes = new AtomicLong
+  private val latency = new LatencyHistogram
+  @volatile private var last = 0L
+
+  /** Count a written record of `size` bytes at `now`; `time` is its timestamp, Long.MinValue if it has none; epoch ms. */
+  def write(size: Int, time: Long, now: Long): Unit = {
+    if (time != Long.MinValue) latency.add(now - time)
+    add(1, size, now)
+  }
+
+  /** Count records, and their bytes and latencies, of a report; `now` is the time of the last write in epoch ms. */
+  def add(number: Long, size: Long, latencies: Array[Long], now: Long): Unit = {
+    latency.merge(latencies)
+    if (number > 0) add(number, size, now)
+  }
+
+  private def add(number: Long, size: Long, now: Long): Unit = {
+    records.lazySet(records.get + number)
+    bytes.lazySet(bytes.get + size)
+    // Most records are written in the millisecond of the one before.
+    if (last != now) last = now
+  }
+
+  /** The number of the records. */
+  def written: Long = records.get
+
+  /** The sum of their sizes. */
+  def size: Long = bytes.get
+
+  /** LatencyHistogram.snapshot. */
+  def latencies: Array[Long] = latency.snapshot
+
+  /** The time of the last write in epoch ms, 0 if there was none. */
+  def lastTime: Long = last
+}
+
 /**
  * The counters of one query since it started, for DESCRIBE EXTENDED and /metrics, and the exception of its first failed
  * write. On an executor it counts the executor's own tasks, and reports the differences to the driver once a second. It
  * is thread-safe.
  */
 final class Counts(query: String) {
-  private val written, bytes, failed, late = new LongAdder
-  private val latency = new LatencyHistogram
+  private val failed, late = new LongAdder
+  // By partition of the output. The counts that executors report are those of `Reported`.
+  private val writes = new ConcurrentHashMap[Int, WriteCounts]
   private val partitions = new ConcurrentHashMap[String, PartitionProgress]
   private var reported = CountsReport.Empty
   private var silent = 0
-  @volatile private var last, committed, stateRows, stateBytes = 0L
+  @volatile private var committed, stateRows, stateBytes = 0L
   /** The next offsets that were saved since the last batch, by topic and partition. */
   @volatile private var saved = Map.empty[String, Map[Int, Long]]
   @volatile private[millstream] var failure: Throwable = _
@@ -47,18 +86,17 @@ final class Counts(query: String) {
   def partition(topic: String, number: Int): PartitionProgress = partitions.computeIfAbsent(s"$topic/$number",
     _ => new PartitionProgress)
 
-  /** Count a written record of `size` bytes; `time` is its timestamp in epoch ms, Long.MinValue if it has none. */
-  def write(size: Int, time: Long): Unit = {
-    val now = System.currentTimeMillis
-    if (time != Long.MinValue) latency.add(now - time)
-    write(1, size, now)
-  }
+  /** The counts of what is written to a partition of the output; always the same object for the same partition. */
+  def writesOf(partition: Int): WriteCounts = writes.computeIfAbsent(partition, _ => new WriteCounts)
 
-  /** Count written records and their bytes; `now` is the time of the last write in ms. */
-  private def write(records: Long, size: Long, now: Long): Unit = {
-    last = now
-    written.add(records)
-    bytes.add(size)
+  private def written: Long = writes.values.asScala.map(_.written).sum
+  private def size: Long = writes.values.asScala.map(_.size).sum
+  private def last: Long = writes.values.asScala.map(_.lastTime).maxOption.getOrElse(0L)
+
+  private def latencies: Array[Long] = {
+    val sum = new LatencyHistogram
+    writes.values.forEach(counts => sum.merge(counts.latencies))
+    sum.snapshot
   }
 
   /** Count a record with a processing log entry: it was late, or (a part of) it could not be computed. */
@@ -96,7 +134,7 @@ final class Counts(query: String) {
 
   private def snapshot: CountsReport = {
     val (names, progress) = partitions.asScala.toArray.unzip
-    CountsReport(Array(written.sum, bytes.sum, failed.sum, late.sum), latency.snapshot, names,
+    CountsReport(Array(written, size, failed.sum, late.sum), latencies, names,
       progress.map(_.next.get), progress.map(_.read.get))
   }
 
@@ -116,12 +154,11 @@ final class Counts(query: String) {
   }
 
   /** On the driver: add the counts that an executor has reported. */
-  private def add(news: CountsReport, at: Long): Unit = {
+  private def add(news: CountsReport, at: Long): Unit = synchronized {
     val Array(records, size, failures, latecomers) = news.sums
-    if (records > 0) write(records, size, at)
+    writesOf(Counts.Reported).add(records, size, news.latency, at)
     failed.add(failures)
     late.add(latecomers)
-    latency.merge(news.latency)
     news.partitions.indices.foreach { i =>
       val progress = partitions.computeIfAbsent(news.partitions(i), _ => new PartitionProgress)
       if (news.next(i) >= 0) progress.next.set(news.next(i))
@@ -134,17 +171,17 @@ final class Counts(query: String) {
   /** On the driver, once a second: take the samples from which the rates are computed. */
   private def sample(): Unit = {
     readRate.sample(read)
-    writeRate.sample(written.sum)
+    writeRate.sample(written)
   }
 
   private def json: ObjectNode = {
     val root = Counts.mapper.createObjectNode
-    root.put("read", read).put("written", written.sum).put("bytes", bytes.sum)
-    root.put("perSecond", writeRate.perSecond(written.sum)).put("readPerSecond", readRate.perSecond(read))
+    root.put("read", read).put("written", written).put("bytes", size)
+    root.put("perSecond", writeRate.perSecond(written)).put("readPerSecond", readRate.perSecond(read))
     root.put("last", last).put("failed", failed.sum).put("late", late.sum)
     root.put("stateRows", stateRows).put("stateBytes", stateBytes).put("committed", committed)
-    val latencies = root.putArray("latency")
-    latency.snapshot.foreach(latencies.add)
+    val histogram = root.putArray("latency")
+    latencies.foreach(histogram.add)
     val positions = root.putObject("positions")
     partitions.asScala.foreach { case (place, progress) =>
       if (progress.next.get >= 0) positions.put(place, progress.next.get)
@@ -207,6 +244,8 @@ private[millstream] object CountsReport {
 object Counts {
   /** An executor reports every so many seconds, even if there is nothing new. */
   private val SilentReports = 60
+  /** Stands for the partitions whose counts executors report. */
+  private val Reported = -1
   private val mapper = new ObjectMapper
   private val all = new ConcurrentHashMap[String, Counts]
 

@@ -25,17 +25,23 @@ class Fence {
   /** For how many seconds writing is allowed; negative after the deadline. */
   def remaining: Double = (deadline.get - System.nanoTime) / 1e9
 
-  /** Request a later deadline if one is needed soon; does not wait. */
-  protected def renew(): Unit = ()
+  /** Request a later deadline if one is needed soon; does not wait. `now` is System.nanoTime. */
+  protected def renew(now: Long): Unit = ()
 
-  /** Wait until writing is allowed; if the query is ended meanwhile, the task ends with it. */
-  def await(): Unit = {
-    renew()
-    while (System.nanoTime - deadline.get > 0) {
+  /**
+   * Wait until writing is allowed; if the query is ended meanwhile, the task ends with it. `start` is System.nanoTime;
+   * returns its value at the end of the wait.
+   */
+  def await(start: Long): Long = {
+    var now = start
+    renew(now)
+    while (now - deadline.get > 0) {
       Option(TaskContext.get()).foreach(_.killTaskIfInterrupted())
       Thread.sleep(Fence.Pulse)
-      renew()
+      now = System.nanoTime
+      renew(now)
     }
+    now
   }
 }
 
@@ -57,8 +63,8 @@ final class ExecutorFence(ask: (Option[Double] => Unit) => Unit) extends Fence {
   @volatile private var renewAt = System.nanoTime
   private val asking = new AtomicBoolean
 
-  override protected def renew(): Unit =
-    if (System.nanoTime - renewAt >= 0 && asking.compareAndSet(false, true)) {
+  override protected def renew(now: Long): Unit =
+    if (now - renewAt >= 0 && asking.compareAndSet(false, true)) {
       val requestedAt = System.nanoTime
       ask { answer =>
         answer.foreach(extendFrom(requestedAt, _))

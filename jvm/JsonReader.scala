@@ -2,9 +2,9 @@ package org.apache.spark.sql.millstream
 
 import java.io.IOException
 import java.math.{BigDecimal => JavaDecimal}
-import java.util.{ArrayList, HashMap => JavaMap, HashSet => JavaSet, Locale}
+import java.util.{ArrayList, HashMap => JavaMap, Locale}
 
-import com.fasterxml.jackson.core.{JsonFactory, JsonFactoryBuilder, JsonParser, JsonProcessingException, JsonToken}
+import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException, JsonToken}
 import com.fasterxml.jackson.core.JsonToken._
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -18,52 +18,6 @@ abstract class JsonFieldReader {
   final def read(in: JsonParser): Any = if (in.currentToken == VALUE_NULL) null else value(in)
   /** The value at a token that is not JSON null. */
   protected def value(in: JsonParser): Any
-}
-
-/**
- * Parses JSON texts one after the other. A parser that is closed leaves the names of members that it has met to the
- * following ones, and its buffers: a small record takes a quarter of the time. But names that are data, such as the keys
- * of maps, would be copied from record to record; after `Most` of them parsers are not closed any more. Not thread-safe.
- */
-final class JsonParsers {
-  import JsonParsers._
-  private val names = new JavaSet[String]
-  private var objects = 0
-
-  private def namesAreData: Boolean = names.size + objects > Most
-
-  /** A member was met whose name is not that of a field. */
-  def met(name: String): Unit = if (!namesAreData) names.add(name)
-
-  /** An object was read whose members' names are not known. */
-  def metObject(): Unit = if (!namesAreData) objects += 1
-
-  /** Pass over the value at the parser's current token. */
-  def skip(in: JsonParser): Unit =
-    if (namesAreData || !in.currentToken.isStructStart) in.skipChildren()
-    else {
-      var depth = 1
-      while (depth > 0) in.nextToken() match {
-        case START_OBJECT | START_ARRAY => depth += 1
-        case END_OBJECT | END_ARRAY => depth -= 1
-        case FIELD_NAME => met(in.currentName)
-        case null => throw new BadRecord("the record ends within a value")
-        case _ =>
-      }
-    }
-
-  /** The result of `read`, which gets a parser of the bytes before their first token. */
-  def parse[A](bytes: Array[Byte], offset: Int, length: Int)(read: JsonParser => A): A = {
-    val in = Factory.createParser(bytes, offset, length)
-    try read(in) finally if (!namesAreData) in.close()
-  }
-}
-
-object JsonParsers {
-  private val Most = 1000
-  val Factory: JsonFactory = new JsonFactoryBuilder()
-    // Keys of maps are data: interning them would fill the JVM's string table.
-    .disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build()
 }
 
 /** Readers of JSON text by column type; a value of the wrong kind throws BadRecord with the path to it. */

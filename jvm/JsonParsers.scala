@@ -1,0 +1,111 @@
+package org.apache.spark.sql.millstream
+
+import java.util.{HashSet => JavaSet}
+
+import com.fasterxml.jackson.core.{JsonFactory, JsonFactoryBuilder, JsonParser, JsonProcessingException}
+import com.fasterxml.jackson.core.JsonToken._
+import com.fasterxml.jackson.core.io.{ContentReference, IOContext}
+import com.fasterxml.jackson.core.json.UTF8StreamJsonParser
+import com.fasterxml.jackson.core.sym.ByteQuadsCanonicalizer
+import com.fasterxml.jackson.core.util.BufferRecycler
+
+/**
+ * Parses JSON texts one after the other. Not thread-safe.
+ *
+ *   {"A":1}, {"A":2}     one parser, which is restarted; it knows the names of members that it has met
+ *   {"A":                a parser of Jackson's factory, whose error says where
+ *   [1], 2, UTF-16       likewise: only what surely is an object in UTF-8 is read by the restarted parser
+ *
+ * A parser a record would take a third of all memory that a small record takes. A parser of the factory leaves the names
+ * to the following ones when it is closed. But names that are data, such as the keys of maps, would be copied from record
+ * to record; after `Most` of them each record has a parser that is not closed.
+ */
+final class JsonParsers {
+  import JsonParsers._
+  private val names = new JavaSet[String]
+  private var objects = 0
+  /** The parser for the next record; null if there is none, or if it is in use. */
+  private var waiting: RestartedParser = _
+
+  private def namesAreData: Boolean = names.size + objects > Most
+
+  /** A member was met whose name is not that of a field. */
+  def met(name: String): Unit = if (!namesAreData) names.add(name)
+
+  /** An object was read whose members' names are not known. */
+  def metObject(): Unit = if (!namesAreData) objects += 1
+
+  /** Pass over the value at the parser's current token. */
+  def skip(in: JsonParser): Unit =
+    if (namesAreData || !in.currentToken.isStructStart) in.skipChildren()
+    else {
+      var depth = 1
+      while (depth > 0) in.nextToken() match {
+        case START_OBJECT | START_ARRAY => depth += 1
+        case END_OBJECT | END_ARRAY => depth -= 1
+        case FIELD_NAME => met(in.currentName)
+        case null => throw new BadRecord("the record ends within a value")
+        case _ =>
+      }
+    }
+
+  /** The result of `read`, which gets a parser of the bytes before their first token, and may be called twice. */
+  def parse[A](bytes: Array[Byte], offset: Int, length: Int)(read: JsonParser => A): A =
+    if (namesAreData || length > Longest || !isObject(bytes, offset, length)) parseAlone(bytes, offset, length)(read)
+    else {
+      val in = if (waiting == null) new RestartedParser else waiting
+      waiting = null
+      in.restart(bytes, offset, length)
+      try {
+        val result = read(in)
+        if (in.canRestart) waiting = in
+        result
+      } catch { case _: JsonProcessingException => parseAlone(bytes, offset, length)(read) }
+    }
+
+  private def parseAlone[A](bytes: Array[Byte], offset: Int, length: Int)(read: JsonParser => A): A = {
+    val in = Factory.createParser(bytes, offset, length)
+    try read(in) finally if (!namesAreData) in.close()
+  }
+}
+
+object JsonParsers {
+  /** How many names and objects of unknown names are taken for names of fields. */
+  private val Most = 1000
+  /** How many bytes a text has at most for a restarted parser, which keeps its buffers. */
+  private val Longest = 1 << 16
+  val Factory: JsonFactory = new JsonFactoryBuilder()
+    // Keys of maps are data: interning them would fill the JVM's string table.
+    .disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build()
+
+  /** In UTF-16 and UTF-32 a zero precedes or follows the brace. */
+  private def isObject(bytes: Array[Byte], offset: Int, length: Int): Boolean =
+    length > 1 && bytes(offset) == '{' && bytes(offset + 1) != 0
+
+  private val symbols = ByteQuadsCanonicalizer.createRoot()
+
+  private def context: IOContext =
+    new IOContext(Factory.streamReadConstraints, new BufferRecycler, ContentReference.unknown, false)
+
+  /**
+   * Jackson's parser of UTF-8, whose input can be exchanged when it has read a whole object. It uses fields that Jackson
+   * has for its subclasses; errors are reported by a parser of the factory.
+   */
+  private final class RestartedParser extends UTF8StreamJsonParser(context, Factory.getParserFeatures, null, null,
+      symbols.makeChild(Factory.getFactoryFeatures), Array.emptyByteArray, 0, 0, 0, false) {
+
+    /** Read from these bytes on. */
+    def restart(bytes: Array[Byte], offset: Int, length: Int): Unit = {
+      _inputBuffer = bytes
+      _inputPtr = offset
+      _inputEnd = offset + length
+      _currInputProcessed = -offset
+      _currInputRow = 1
+      _currInputRowStart = offset
+      _currToken = null
+    }
+
+    /** Whether it has read a whole object, and does not know too many names. */
+    def canRestart: Boolean = _currToken == END_OBJECT && getParsingContext.inRoot && _symbols.size <= 2 * Most
+  }
+}
