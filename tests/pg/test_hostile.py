@@ -37,6 +37,23 @@ def test_bytes_are_refused(server: PgServer, name: str) -> None:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_the_last_message_of_a_client_that_leaves_is_answered(server: PgServer) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as wire:
+        wire.sendall(STARTUP)
+        while not wire.recv(65536).endswith(b"Z\0\0\0\x05I"):
+            pass
+        # The server waits for a message now: it reads this one and the end at almost the same moment.
+        wire.sendall(bytes.fromhex(CASES["a password that nobody asked for"]["then"]))
+        wire.shutdown(socket.SHUT_WR)
+        assert b"\0C08P01\0" in b"".join(iter(lambda: wire.recv(65536), b""))
+
+
+def test_an_endless_query_ends_if_its_client_leaves_at_once(server: PgServer) -> None:
+    text = b"SELECT * FROM orders EMIT CHANGES\0"
+    query = b"Q" + (len(text) + 4).to_bytes(4) + text
+    assert b"\0C57014\0" in answered(server, STARTUP, query)
+
+
 def test_every_beginning_of_a_session_may_be_its_end(server: PgServer) -> None:
     query = b"Q\0\0\0\x0dSELECT 1\0"
     for length in range(len(STARTUP + query)):

@@ -67,6 +67,7 @@ class PgConnection:
         self._skipping, self._head = False, b""
         self._running: asyncio.Task[None] | None = None
         self._reason: PgError | None = None
+        self._has_left = False
         session.commands.forget_statements = self._forget
 
     # ------------------------------------------------------------ the connection's life
@@ -94,14 +95,15 @@ class PgConnection:
         put(messages.ready("I"))
 
     async def _read(self, arriving: "asyncio.Queue[ClientMessage | Exception]") -> None:
-        """Read messages into the queue; a disconnect cancels the running statement."""
+        """Read messages into the queue; a disconnect cancels the running statement, and those that were read ahead."""
         while True:
             try:
                 message: ClientMessage | Exception = await self._stream.read_message()
             except (ClientLeft, ProtocolViolation, PgError) as error:
                 message = error
                 if isinstance(error, ClientLeft):
-                    self.cancel(PgError(CANCELLED, "the client has left", fatal=True))
+                    self._has_left = True
+                    self._cancel_for_departure()
             await arriving.put(message)
             if isinstance(message, Exception):
                 return
@@ -122,7 +124,11 @@ class PgConnection:
         """Cancel the running statement, if any: its client gets the error `reason`."""
         if self._running is not None and not self._running.done():
             self._reason = reason
-            self._running.cancel()
+            # After the first step of a statement that has only just been started: what needs no waiting is answered.
+            asyncio.get_running_loop().call_soon(self._running.cancel)
+
+    def _cancel_for_departure(self) -> None:
+        self.cancel(PgError(CANCELLED, "the client has left", fatal=True))
 
     def stop(self) -> None:
         """Cancel the running statement, because the server is shutting down."""
@@ -154,6 +160,8 @@ class PgConnection:
     async def _cancellable(self, work: Coroutine[Any, Any, None]) -> None:
         """Await the coroutine `work`; if `cancel` is called meanwhile, it is cancelled and the reason is raised."""
         self._reason, self._running = None, asyncio.ensure_future(work)
+        if self._has_left:
+            self._cancel_for_departure()
         try:
             await self._running
         except asyncio.CancelledError:
