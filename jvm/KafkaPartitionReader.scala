@@ -76,9 +76,13 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   private def awaited(until: Long): Boolean = {
     var left = until - SteadyClock.getTimeMillis()
     while (!consumer.hasNext && left > 0 && !run.isFinishing) {
-      UnsentRows.send(task)
-      saveIfRequested()
-      consumer.poll(left)
+      consumer.poll(0)
+      if (!consumer.hasNext) {
+        UnsentRows.send(task)
+        saveIfRequested()
+        // The first poll may have been the one that was woken.
+        if (!run.isFinishing) consumer.poll(left)
+      }
       // It may have passed the marker of a transaction, which is no record.
       if (!consumer.hasNext) progress.begin(consumer.position)
       left = until - SteadyClock.getTimeMillis()

@@ -63,13 +63,13 @@ trait UnsentRows {
   def send(): Unit
 }
 
-/** The unsent rows of the tasks of this JVM that write to a shuffle. */
+/** The unsent rows of the tasks of this JVM that write to a shuffle or to a topic. */
 object UnsentRows {
   private val tasks = new TaskValues[UnsentRows]
 
-  private[streaming] def add(context: TaskContext, rows: UnsentRows): Unit = tasks.put(context, rows)
+  private[spark] def add(context: TaskContext, rows: UnsentRows): Unit = tasks.put(context, rows)
 
-  /** Sends those of a task; its own thread calls it, between two rows. Nothing happens if it does not write to a shuffle. */
+  /** Sends those of a task; its own thread calls it before it waits for rows. Nothing happens if it has none to send. */
   def send(task: Long): Unit = {
     val rows = tasks.of(task)
     if (rows != null) rows.send()

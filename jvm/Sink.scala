@@ -3,7 +3,7 @@ package org.apache.spark.sql.millstream
 import java.nio.ByteBuffer
 import java.time.Duration
 import java.util.{List => JavaList, Map => JavaMap, Properties}
-import java.util.concurrent.{ConcurrentHashMap, Future}
+import java.util.concurrent.{ConcurrentHashMap, Future, Semaphore}
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.jdk.CollectionConverters._
@@ -15,6 +15,8 @@ import org.apache.kafka.common.header.Headers
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import org.apache.spark.TaskContext
+import org.apache.spark.internal.Logging
+import org.apache.spark.shuffle.streaming.UnsentRows
 import org.apache.spark.sql.{DataFrame, ForeachWriter}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.ArrayData
@@ -24,6 +26,7 @@ import org.apache.spark.sql.streaming.StreamingQuery
 object Producers {
   type Producer = KafkaProducer[Array[Byte], Array[Byte]]
   private val open = new ConcurrentHashMap[JavaMap[String, String], Producer]
+  private val prompts = new ConcurrentHashMap[Producer, ProducerPrompt]
 
   /** The producer of these settings, created at its first use. */
   def get(conf: JavaMap[String, String]): Producer = open.computeIfAbsent(conf, create(_))
@@ -44,9 +47,15 @@ object Producers {
     try producer.send(record, callback)
     catch { case e: Exception => replaceAfter(e, producer); throw e }
 
+  /** What sends at once what lingers in a producer. */
+  def prompt(producer: Producer): ProducerPrompt = prompts.computeIfAbsent(producer, new ProducerPrompt(_))
+
   /** After a fatal error a producer cannot send any more: close it, so that the next `get` creates another one. */
   private def replaceAfter(e: Exception, producer: Producer): Unit =
-    if (isFatal(e) && open.values.remove(producer)) producer.close(Duration.ZERO)
+    if (isFatal(e) && open.values.remove(producer)) {
+      producer.close(Duration.ZERO)
+      Option(prompts.remove(producer)).foreach(_.close())
+    }
 
   private def isFatal(e: Exception): Boolean = e match {
     case _: ProducerFencedException | _: InvalidProducerEpochException | _: OutOfOrderSequenceException => true
@@ -54,6 +63,39 @@ object Producers {
     // The producer was closed, or is in its error state, which it reports by this general class.
     case _: IllegalStateException => true
     case other => other.getClass == classOf[KafkaException]
+  }
+}
+
+/**
+ * Sends at once what lingers in a producer: on a thread of its own, since `flush` waits for acknowledgements.
+ *
+ *   a task that has more to read     its rows linger for some milliseconds, and fill requests
+ *   a task that is about to wait     request(): its rows are on their way some microseconds later
+ *
+ * While a flush goes on, no row of the producer lingers. Requests that come meanwhile are one flush after it.
+ */
+final class ProducerPrompt(producer: Producers.Producer) extends Logging {
+  private val requests = new Semaphore(0)
+  @volatile private var isClosed = false
+  private val thread = new Thread(() => run(), "prompt producer")
+  thread.setDaemon(true)
+  thread.start()
+
+  /** Send what was passed to the producer so far; does not wait. Any thread may call it. */
+  def request(): Unit = if (requests.availablePermits == 0) requests.release()
+
+  /** End the thread; the producer is closed already, so that a flush ends. */
+  def close(): Unit = {
+    isClosed = true
+    requests.release()
+  }
+
+  private def run(): Unit = while (!isClosed) {
+    requests.acquireUninterruptibly()
+    requests.drainPermits()
+    // Rows that are not sent for this fail or are sent by themselves, so there is nothing else to do.
+    try if (!isClosed) producer.flush()
+    catch { case e: KafkaException => logWarning(s"rows linger: ${e.getMessage}") }
   }
 }
 
@@ -76,17 +118,18 @@ object Sink {
 
   /**
    * Start a real-time query that writes the records that its `ms_send` gets to a topic. In a run with Transactions,
-   * they write. `appendTime`: where the latency begins, see RowAppendTime.
+   * they write. `appendTime`: where the latency begins, see RowAppendTime. `isPrompt`: rows linger in the producer only
+   * while their task has more to read.
    */
   def start(rows: DataFrame, query: String, run: String, topic: String, conf: JavaMap[String, String],
-      checkpoint: String, batch: String, appendTime: String): StreamingQuery = {
+      checkpoint: String, batch: String, appendTime: String, isPrompt: Boolean): StreamingQuery = {
     val context = rows.sparkSession.sparkContext
     Counts.of(query).failure = null
     ProcessingLog.tellExecutors(context, query)
     // Transactions need a batch's offsets written before its commit.
     val options = if (Transactions.of(run) == null) Map.empty[String, String] else SparkInternals.LogsInOrder
     if (context.isLocal && options.isEmpty && SparkInternals.canSave(rows)) QueryRuns.save(run, new SaveFolder(checkpoint))
-    val writer = new TopicWriter(query, run, topic, conf, RowAppendTime(appendTime))
+    val writer = new TopicWriter(query, run, topic, conf, RowAppendTime(appendTime), isPrompt)
     try SparkInternals.start(rows, query, writer, checkpoint, batch, options)
     finally context.setLocalProperty(ProcessingLog.Property, null)
   }
@@ -118,8 +161,8 @@ object RowAppendTime {
  * Sends one partition's records of an epoch, which the task's `ms_send` passes to `write`; a failed send fails the epoch, but
  * for records that the query skips.
  */
-class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String], appendTime: RowAppendTime)
-    extends ForeachWriter[InternalRow] {
+class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String], appendTime: RowAppendTime,
+    isPrompt: Boolean) extends ForeachWriter[InternalRow] with UnsentRows {
   // Set on the driver, where the query's settings are known.
   private val skips = ProductionErrors.areSkipped(query)
   private val executorWrites = Transactions.forExecutors(run)
@@ -134,12 +177,18 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
   @transient private var counts: WriteCounts = _
   @transient private var clock: WallClock = _
   @transient private var fence: Fence = _
+  @transient private var prompt: ProducerPrompt = _
+  @transient private var isLingering = false
 
   override def open(partition: Long, epoch: Long): Boolean = {
     TopicWriter.add(this)
     transactions =
       if (executorWrites != null) ExecutorTransactions.of(run, epoch, executorWrites) else Transactions.of(run)
     if (transactions == null) producer = Producers.get(conf)
+    if (transactions == null && isPrompt) {
+      prompt = Producers.prompt(producer)
+      UnsentRows.add(TaskContext.get(), this)
+    }
     val all = Counts.of(query)
     counts = all.writesOf(partition.toInt)
     clock = new WallClock
@@ -186,9 +235,15 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
       if (transactions != null) producer = transactions.begin()
       if (sent != null && (sent.current ne range)) next(sent.current)
       Producers.send(producer, record, callback)
+      isLingering = true
       if (range != null) range.add()
       counts.write(size(key) + size(value), appended, clock.at(now))
     }
+  }
+
+  override def send(): Unit = if (isLingering) {
+    isLingering = false
+    prompt.request()
   }
 
   private def size(data: Array[Byte]): Int = if (data == null) 0 else data.length

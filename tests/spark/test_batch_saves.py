@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.spark import jvm, source
+from millstream.spark import jvm, sink, source
 from support.kafka import BrokerClient, wait_for
 from support.load import SteadyLoad
 from support.realtime import Copying, RealtimeQuery, numbers, put, steady
@@ -20,6 +20,20 @@ SOON = source.Pace(interval=100, first=100)
 
 
 # ---------------------------------------------------------------- queries without state
+
+
+def test_a_row_does_not_linger_while_its_task_waits(
+    kafka: BrokerClient, copying: Copying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows linger in the producer only while there are more to read: here they would for ten minutes."""
+    monkeypatch.setattr(sink, "BUSY_LINGER", "600000")
+    topic = kafka.create_topic(partitions=2)
+    copy = copying(topic)
+    copy.start()
+    for number in range(3):
+        kafka.produce(topic, None, b"%d" % number, partition=number % 2)
+        copy.reach(number + 1)
+    copy.finish()
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -91,8 +91,39 @@ def test_record(line: Line, spark: SparkSession) -> None:
         assert codec.encode(row) == data(line.written)
 
 
+JSON_TEXTS = (
+    b'{"A":1,"T":"x"}', b' {"a":2}', b'{"A":3} trailing', b'{"A":"4","T":{"b":[1,{"c":2}]}}', b'{"A":',
+    b'{"A":5,"T":"\xff"}', b'{"A":x}', b'{"A":[6]}', b'{"A":7}', '{"A":8}'.encode("utf-16-le"),
+    '{"A":8}'.encode("utf-32-le"), b'{', b'{}', b'', b'[9]', b'\xef\xbb\xbf{"A":10}', b'{"T":"' + b"y" * 70_000 + b'"}',
+    b'{"A":11,"T":"\u00e9"}', b'{"A":1e2,"M":{"k":1}}',
+)  # fmt: skip
+
+
+def test_a_json_record_is_read_the_same_whatever_was_read_before(spark: SparkSession) -> None:
+    """A parser is restarted for the next record (jvm/JsonParsers.scala): nothing of a record is left in it."""
+    columns = parse_columns("A INT, M MAP<STRING, INT>, T STRING")
+
+    def new_codec() -> OneRecord:
+        return OneRecord(spark, spec(Serde("JSON"), columns), columns)
+
+    def result(codec: OneRecord, text: bytes) -> object:
+        try:
+            return codec.decode(text)
+        except UnreadableRecord as refused:
+            return str(refused)
+
+    alone = {text: result(new_codec(), text) for text in JSON_TEXTS}
+    assert alone[b'{"A":7}'] == {"A": 7, "M": None, "T": None}
+    assert "byte 5" in str(alone[b'{"A":x}'])
+    codec = new_codec()
+    for before in JSON_TEXTS:
+        for text in JSON_TEXTS:
+            result(codec, before)
+            assert result(codec, text) == alone[text], before
+
+
 def test_names_of_members_that_are_data_are_read_like_any(spark: SparkSession) -> None:
-    """Parsers keep the names that they have met, until there are too many (JsonParsers in jvm/JsonReader.scala)."""
+    """Parsers keep the names that they have met, until there are too many (jvm/JsonParsers.scala)."""
     columns = parse_columns("A INT, M MAP<STRING, INT>, T STRING")
     codec = OneRecord(spark, spec(Serde("JSON"), columns), columns)
     for n in range(1_500):
