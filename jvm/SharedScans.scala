@@ -174,18 +174,21 @@ private[millstream] final class SharedScan(place: ScanPlace) {
   /** The number of readers. */
   def size: Int = locked(readers.size)
 
-  /** Wait up to `ms` until there is a segment behind the reader's, or `wake` is called; polls, if no other reader does. */
+  /**
+   * Wait up to `ms` until there is a segment behind the reader's, or `wake` is called; polls, if no other reader does. With
+   * 0 it polls what was fetched already.
+   */
   def await(reader: ScanReader, ms: Long): Unit = {
-    val left = locked {
-      var left = TimeUnit.MILLISECONDS.toNanos(ms)
-      def isWaiting = reader.segment.next == null && !reader.isWoken && left > 0
-      while (poller != null && isWaiting) left = changed.awaitNanos(left)
-      val polls = isWaiting
+    var left = TimeUnit.MILLISECONDS.toNanos(ms)
+    val polls = locked {
+      def isWaiting = reader.segment.next == null && !reader.isWoken
+      while (poller != null && isWaiting && left > 0) left = changed.awaitNanos(left)
+      val polls = poller == null && isWaiting
       if (polls) poller = reader
       reader.isWoken = false
-      if (polls) left else 0
+      polls
     }
-    if (left > 0) poll(Duration.ofNanos(left))
+    if (polls) poll(Duration.ofNanos(Math.max(0, left)))
   }
 
   /** Interrupt a reader's `await`, or its next one; any thread may call it. */
