@@ -9,6 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.spark import jvm
 
 FORMAT = f"{jvm.PACKAGE}.KafkaSource"
+# A bounded read ends at records that exist: its fetches need not wait for more. The last one of a read, which asks for
+# what follows its end, would else delay the next read that takes the same consumer by Kafka's half second.
+AT_ONCE = {"kafka.fetch.max.wait.ms": "1"}
 
 Offsets = Mapping[int, int]
 
@@ -55,7 +58,7 @@ def stream(session: SparkSession, topic: Topic, run: str = "", shared: bool = Tr
 
 def bounded(session: SparkSession, topic: Topic, ends: Offsets) -> DataFrame:
     """The present records before `ends`, of the partitions that it names."""
-    return session.read.format(FORMAT).options(**topic._options(), ends=_json(ends)).load()
+    return session.read.format(FORMAT).options(**{**topic._options(), **AT_ONCE, "ends": _json(ends)}).load()
 
 
 class Run:
