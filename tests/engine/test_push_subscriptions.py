@@ -608,11 +608,11 @@ def test_the_positions_after_the_rows_are_those_to_go_on_from(pushed: Fixture) -
 def test_positions_come_without_rows_too(pushed: Fixture) -> None:
     pushed.topic.write(1, 2)
     silent = pushed.subscribe()
-    told = pushed.subscribe(progress_every=0)
-    (first,) = told.take(PATIENCE)
+    informed = pushed.subscribe(progress_every=0)
+    (first,) = informed.take(PATIENCE)
     assert (list(first), first.positions) == ([], {0: 2, 1: 0})
     assert silent.take(0) == []
-    pushed.leave(silent, told)
+    pushed.leave(silent, informed)
 
 
 CAN_SHARE: Callable[[str], bool] = lambda select: can_share(plan(select))  # noqa: E731

@@ -48,10 +48,10 @@ def test_the_text_of_a_batch_is_computed_once_for_each_form(monkeypatch: pytest.
 def test_a_token_follows_the_rows_of_its_batch(form: Callable[[Rows], Framing], text: str) -> None:
     rows = cast(Rows, FakeRows("q", ROWS))
     batch, empty = RowBatch(ROWS, {0: 7}), RowBatch((), {0: 7})
-    told, plain = BatchFraming(form(rows), lambda positions: str(positions[0])), BatchFraming(form(rows))
-    assert told.items([batch, empty]) == form(rows).items(ROWS) + text + text
+    with_tokens, plain = BatchFraming(form(rows), lambda positions: str(positions[0])), BatchFraming(form(rows))
+    assert with_tokens.items([batch, empty]) == form(rows).items(ROWS) + text + text
     assert plain.items([batch, empty]) == form(rows).items(ROWS)
-    assert told.items([ROWS[:1]]) == form(rows).items(ROWS[:1])
+    assert with_tokens.items([ROWS[:1]]) == form(rows).items(ROWS[:1])
 
 
 class BatchedFakeRows(FakeRows):

@@ -80,6 +80,7 @@ class ResultTypeRule:
         return str(self.pattern)
 
     def __call__(self, types: Sequence[SqlType | None]) -> SqlType:
+        """The type of the result for arguments of these types (None: NULL)."""
         return self.rule(types)
 
 
