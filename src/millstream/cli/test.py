@@ -2,12 +2,17 @@
 
 It also plays ksqlDB's SQL test files (`--@test: name`), and takes the options of its ksql-test-runner (-s, -i, -o) and
 of its run-ksql-test (-td, -tf).
+
+    the cases are read         a mistake in one is reported at once: nothing else is loaded yet
+    the player is imported     play_bounded, play_live or play_rest; of the first, Spark starts meanwhile
+    verdicts                   printed as they come
 """
 
 import argparse
+import importlib
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,22 +20,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from millstream.cli.stack import StackOptions, running
-from millstream.model.settings import effective
-from millstream.spark.bounded import Bounded
-from millstream.spark.session import SessionOptions, create
-from millstream.tester import rest
-from millstream.tester.cases import ConformanceCase
-from millstream.tester.environment import KEEP_RECORDS, broker, live_environment
 from millstream.tester.files import AnyCase, load, runner_case
-from millstream.tester.live import run_live
-from millstream.tester.runner import Verdict, run_cases
 from millstream.tester.sql_cases import SqlTestCase
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+    from millstream.tester.runner import Verdict
 
-Way = Callable[[list[ConformanceCase], int, Path], Iterator[Verdict]]
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 class NothingToPlay(Exception):
@@ -92,7 +88,7 @@ def _cases(args: argparse.Namespace) -> list[AnyCase]:
     return cases
 
 
-def _play(cases: list[AnyCase], args: argparse.Namespace, out: Console) -> list[Verdict]:
+def _play(cases: list[AnyCase], args: argparse.Namespace, out: Console) -> "list[Verdict]":
     verdicts = []
     with TemporaryDirectory(dir=args.temp_folder) as folder:
         for verdict in _verdicts(cases, args, Path(folder)):
@@ -102,39 +98,14 @@ def _play(cases: list[AnyCase], args: argparse.Namespace, out: Console) -> list[
     return verdicts
 
 
-def _verdicts(cases: list[AnyCase], args: argparse.Namespace, folder: Path) -> Iterator[Verdict]:
-    if not (args.live or args.rest):
-        return _bounded(cases, args, folder)
-    return _way(args)([case for case in cases if isinstance(case, ConformanceCase)], args.jobs, folder)
+def _verdicts(cases: list[AnyCase], args: argparse.Namespace, folder: Path) -> "Iterator[Verdict]":
+    """Play the cases with the player that the arguments name, which takes up to a second to import."""
+    player = "play_rest" if args.rest else "play_live" if args.live else "play_bounded"
+    verdicts: Iterator[Verdict] = importlib.import_module(f"millstream.cli.{player}").play(cases, args, folder)
+    return verdicts
 
 
-def _way(args: argparse.Namespace) -> Way:
-    return _rest if args.rest else _live
-
-
-def _bounded(cases: list[AnyCase], args: argparse.Namespace, folder: Path) -> Iterator[Verdict]:
-    spark = create(SessionOptions(folder, slots=4, brief=True))
-    try:
-        bounded = Bounded(spark, compiled=False)
-        yield from run_cases(cases, bounded, effective({}, {}), args.jobs, args.exact_messages)
-    finally:
-        spark.stop()
-
-
-def _live(cases: list[ConformanceCase], jobs: int, folder: Path) -> Iterator[Verdict]:
-    with broker(folder) as bootstrap, live_environment(folder, bootstrap) as environment:
-        yield from run_live(cases, environment, effective({}, {}), jobs)
-
-
-def _rest(cases: list[ConformanceCase], jobs: int, folder: Path) -> Iterator[Verdict]:
-    """Plays the cases one after the other, through a server of its own with broker and registry, on free ports."""
-    options = StackOptions(folder, 0, 0, 0, settings=rest.SETTINGS, kafka=KEEP_RECORDS)
-    with running(options, lambda name, where: None) as stack:
-        site = rest.site(stack.url, stack.bootstrap, stack.registry)
-        yield from rest.run_cases(cases, site, effective({}, {}))
-
-
-def _report(verdict: Verdict, out: Console) -> None:
+def _report(verdict: "Verdict", out: Console) -> None:
     mark = "[green]pass[/]" if verdict.passed else "[red]FAIL[/]"
     out.print(f"{mark} {verdict.seconds:5.2f} s  ", end="")
     out.print(verdict.case.title, markup=False, soft_wrap=True)
@@ -146,7 +117,7 @@ def _report(verdict: Verdict, out: Console) -> None:
         out.print(f"    {verdict.remark}".replace("\n", "\n    "), style="dim", markup=False, soft_wrap=True)
 
 
-def _summary(verdicts: list[Verdict], out: Console) -> None:
+def _summary(verdicts: "list[Verdict]", out: Console) -> None:
     played, passed = Counter(v.case.file for v in verdicts), Counter(v.case.file for v in verdicts if v.passed)
     table = Table("file", "passed", "of", box=None)
     for file, count in played.items():

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -143,6 +144,8 @@ def _start_jvm(conf: Mapping[str, str]) -> None:
 
     pyspark would pass all settings as arguments; the ones left out here are sent through its socket later.
     """
+    # Else spark-submit starts another Python to find it.
+    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
     arguments = SparkConf(loadDefaults=False)
     arguments.setAll([(name, value) for name, value in conf.items() if shown(name, value) == value])
     SparkContext._ensure_initialized(conf=arguments)
