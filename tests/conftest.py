@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
-from millstream.engine.spark_runtime import CONF, LOCAL
+from millstream.engine.session_options import CONF, LOCAL
 from millstream.services.broker import BrokerProcess
 from millstream.services.registry import RegistryProcess
 from millstream.spark.session import SessionOptions, create

@@ -7,6 +7,11 @@ import javaproperties
 
 from millstream.services.errors import SetupError
 
+# Properties that options of the command set.
+LISTENERS = "listeners"
+INSECURE = "millstream.insecure"
+PG_LISTEN = "millstream.pg.listen"
+
 
 def read_properties(path: Path) -> dict[str, str]:
     """The properties of a Java .properties file. Raises SetupError if it cannot be read."""

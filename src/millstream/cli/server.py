@@ -1,15 +1,19 @@
 """`millstream server`: the engine and its REST API in front of an existing Kafka."""
 
 import argparse
+import importlib
 import logging
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millstream.cli.main import formatter
-from millstream.cli.properties import address_of, read_properties, settings_of
-from millstream.cli.service import INSECURE, LISTENERS, serving, stop_requested, terminable, wait_or_die
+from millstream.cli.properties import INSECURE, LISTENERS, PG_LISTEN, address_of, read_properties, settings_of
+from millstream.engine.session_options import session_options
+from millstream.model.settings import SettingRefused, checked, effective
 from millstream.services.log_format import log_to_stderr
+from millstream.spark.session import launch
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -24,7 +28,6 @@ examples:
 """
 LOG = logging.getLogger("millstream")
 LOG_FORMAT = "millstream.log.format"
-PG_LISTEN = "millstream.pg.listen"
 FLAGS = {
     "bootstrap_servers": "bootstrap.servers",
     "service_id": "ksql.service.id",
@@ -72,13 +75,15 @@ def run(args: argparse.Namespace) -> int:
     logging.getLogger("httpx").setLevel(logging.WARNING)
     report = LOG.info if is_json else _print
     report("starting …")
-    with terminable(), serving(server_properties) as server, stop_requested() as stop:
-        report(f"millstream answers at {server.url}")
-        if server_properties.get(PG_LISTEN):
-            report(f"Postgres's clients are served at {server_properties[PG_LISTEN]}")
-        wait_or_die(server, stop)
-        report("stopping …")
+    _launch(server_properties)
+    importlib.import_module("millstream.cli.service").serve(server_properties, report)
     return 0
+
+
+def _launch(server_properties: dict[str, str]) -> None:
+    """Begin to start Spark's JVM: the server's import takes as long. The engine reports what is refused here."""
+    with suppress(SettingRefused):
+        launch(session_options(effective(checked(server_properties)), {}))
 
 
 def _print(text: str) -> None:

@@ -4,12 +4,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 
 from millstream.cli.main import INTERRUPTED
-from millstream.cli.properties import address_of
+from millstream.cli.properties import INSECURE, LISTENERS, PG_LISTEN, address_of
 from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
 from millstream.model.setting_table import SETTINGS
@@ -22,12 +22,20 @@ from millstream.server.run import Server
 from millstream.services.errors import SetupError
 from millstream.services.ports import check_free
 
-LISTENERS = "listeners"
-INSECURE = "millstream.insecure"
 PYTHON = "millstream.python.functions.enabled"
 RECURSION = 3000
 WATCH = 1.0
 STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+def serve(properties: Mapping[str, str], report: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C; `report` gets what the operator should see. Raises SetupError."""
+    with terminable(), serving(properties) as server, stop_requested() as stop:
+        report(f"millstream answers at {server.url}")
+        if properties.get(PG_LISTEN):
+            report(f"Postgres's clients are served at {properties[PG_LISTEN]}")
+        wait_or_die(server, stop)
+        report("stopping …")
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from millstream.cli.service import LISTENERS, serving
+from millstream.cli.properties import LISTENERS
+from millstream.cli.service import serving
 from millstream.server.run import PORT
 from millstream.services.broker import BrokerProcess
 from millstream.services.cluster import SparkCluster

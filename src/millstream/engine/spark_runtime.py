@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -12,12 +11,13 @@ from confluent_kafka import KafkaError, KafkaException
 from millstream.catalog.catalog import Source
 from millstream.engine import topics
 from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine.session_options import local_folder, session_options
 from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import CannotRun
 from millstream.engine.warm_up import WarmUp
 from millstream.formats.client import Access
 from millstream.model.errors import Span, StatementError
-from millstream.model.settings import SPARK_PREFIX, is_on
+from millstream.model.settings import is_on
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.relational_nodes import RelationalNode
 from millstream.plan.steps import CreateTopic, InsertRow
@@ -42,14 +42,6 @@ Pair = tuple[bytes | None, bytes | None]
 
 
 FAIL_ON_REFUSAL = "ksql.fail.on.production.error"
-CONF = {
-    # A query that cannot be interrupted must not block the others for ever.
-    "spark.sql.streaming.stopTimeout": "30s",
-    # A server that is killed in a query's first batch leaves files behind; they are harmless (spark/checkpoint.py).
-    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
-}
-# On a local disk Spark's checksum file beside each file costs more than the rest of the batch.
-LOCAL = {"spark.sql.streaming.checkpoint.fileChecksum.enabled": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +77,8 @@ class SparkRuntime:
         registry: Access | None = None,
         shared: session.Session | None = None,
     ) -> None:
-        folder = settings["millstream.data.dir"]
-        local = Path("/tmp") if "://" in folder else Path(folder).resolve()
-        bounds = session.python(settings) | session.functions(settings)
-        options = session.SessionOptions(
-            local,
-            int(settings["millstream.slots"]),
-            master=settings["millstream.spark.master"],
-            json_log=settings["millstream.log.format"] == "json",
-            conf=CONF
-            | ({} if "://" in folder else LOCAL)
-            | _reaching(registry)
-            | bounds
-            | {name: value for name, value in settings.items() if name.startswith(SPARK_PREFIX)},
-        )
-        self.local = local
+        folder, self.local = settings["millstream.data.dir"], local_folder(settings)
+        options = session_options(settings, _reaching(registry))
         self._session = session.create(options) if shared is None else session.beside(shared)
         self._service = settings["ksql.service.id"]
         self._shared, self._scope = shared is not None, self._service if shared else ""

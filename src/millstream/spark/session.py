@@ -6,18 +6,22 @@ Rules: docs/reference/execution.md.
 import logging
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyspark
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from millstream.model.secrets import shown
 from millstream.model.settings import effective, words
 from millstream.services import class_data, shipped
+from millstream.services.errors import SetupError
 from millstream.spark import class_archive, jvm
 from millstream.udf.bundle import program
 from millstream.udf.confinement import ConfinementOptions
@@ -51,6 +55,8 @@ LATE_COMPILER = (
 )
 # Two threads of C2 instead of one: a new query reaches its speed sooner. Java has as many from four cores on.
 MORE_COMPILERS = "-XX:CICompilerCount=3"
+
+_LAUNCHING = threading.Lock()
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 MEASURED = {
@@ -129,13 +135,34 @@ def create(options: SessionOptions) -> SparkSession:
     # pyspark warns about pandas at its first call; it is not used here.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
     builder = SparkSession.builder.appName("millstream").master(options.master or f"local[{options.slots}]")
-    conf = settings(options)
-    _start_jvm(conf)
+    conf = _with_jvm(options)
     for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     jvm.register(session)
     return session
+
+
+def launch(options: SessionOptions) -> None:
+    """Begin to start the JVM of the session that `create` will be called for; does not wait.
+
+    If it cannot start, `create` says so.
+    """
+
+    def start() -> None:
+        with suppress(SetupError, PySparkException):
+            _with_jvm(options)
+
+    # The process may end meanwhile, as an address is in use: then the JVM ends too, as it reads the end of its input.
+    threading.Thread(target=start, name="launch", daemon=True).start()
+
+
+def _with_jvm(options: SessionOptions) -> dict[str, str]:
+    """The Spark settings of a session, whose JVM runs then."""
+    with _LAUNCHING:
+        conf = settings(options)
+        _start_jvm(conf)
+        return conf
 
 
 def _start_jvm(conf: Mapping[str, str]) -> None:

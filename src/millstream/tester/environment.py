@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.engine.engine import MillstreamEngine
-from millstream.engine.spark_runtime import CONF, LOCAL
+from millstream.engine.session_options import CONF, LOCAL
 from millstream.services.broker import BrokerProcess
 from millstream.spark.session import Session, SessionOptions, create
 from millstream.tester.broker_topics import BrokerTopics
