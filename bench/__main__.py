@@ -22,8 +22,7 @@ from bench.push import PushFanOut, push
 from bench.restart import Restart, restart
 from bench.shared import SharedScan, shared_scans
 from bench.table import WORKLOADS, Result, drawn, results
-from bench.topics import KEYS
-from millstream.services.broker import BrokerProcess
+from bench.topics import KEYS, new_broker
 
 MEASURES = ("table", "latency", "idle", "restart")
 # The same, with the long backlogs of the table.
@@ -43,7 +42,7 @@ def main() -> None:
     if sys.argv[1:2] == ["nexmark"]:
         nexmark.main(sys.argv[2:])
     options = arguments()
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, new_broker(Path(folder)) as broker:
         measured = engines(options, Path(folder))
         of_table = throughput_table(options, broker.bootstrap, measured)
         rows = measure(options, broker.bootstrap, measured, Path(folder))

@@ -9,8 +9,7 @@ from statistics import median
 
 from bench.backlog import PATIENCE
 from bench.engines import Millstream, StatementClient
-from bench.topics import KEYS, BenchTopics, appended_between, bulk_producer, new_topics, wait_for_records
-from millstream.services.broker import BrokerProcess
+from bench.topics import KEYS, BenchTopics, appended_between, bulk_producer, new_broker, new_topics, wait_for_records
 
 COLUMNS = "A BIGINT, B STRING, C DOUBLE, D STRING, T TIMESTAMP"
 SOURCE = f"CREATE STREAM S (K STRING KEY, {COLUMNS}) WITH (kafka_topic='{{source}}', value_format='JSON');"
@@ -45,7 +44,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=500_000, help="the backlog (default 500,000)")
     parser.add_argument("--rounds", type=int, default=3, help="passes of each over it (default 3)")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, new_broker(Path(folder)) as broker:
         topics = new_topics(broker.bootstrap)
         fill(topics, options.records)
         with Millstream(Path(folder)).server(broker.bootstrap) as (running, ask):

@@ -18,8 +18,7 @@ from pathlib import Path
 import httpx
 
 from bench.engines import Millstream
-from bench.topics import bulk_producer, create
-from millstream.services.broker import BrokerProcess
+from bench.topics import bulk_producer, create, new_broker
 
 TABLE = (
     "CREATE SOURCE TABLE T (K STRING PRIMARY KEY, A BIGINT, B STRING, C DOUBLE) "
@@ -224,7 +223,7 @@ def main() -> None:
     codes = [None, *([options.against] if options.against else [])]
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as folder,
-        BrokerProcess(Path(folder), 0) as broker,
+        new_broker(Path(folder)) as broker,
         ExitStack() as stack,
     ):
         fill(broker.bootstrap, options.rows)

@@ -14,8 +14,7 @@ from confluent_kafka import Producer
 from bench.engines import Millstream, StatementClient
 from bench.lookups import MeasuredServer
 from bench.lookups import fill as fill_large
-from bench.topics import bulk_producer, create
-from millstream.services.broker import BrokerProcess
+from bench.topics import bulk_producer, create, new_broker
 
 LARGE = (
     "CREATE SOURCE TABLE T (K STRING PRIMARY KEY, A BIGINT, B STRING, C DOUBLE) "
@@ -168,7 +167,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=6, help="of each query, at least 2 (default 6)")
     parser.add_argument("--records", type=int, default=200, help="that are produced and read at once (default 200)")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, new_broker(Path(folder)) as broker:
         fill_large(broker.bootstrap, options.rows)
         fill_joined(broker.bootstrap, options.joined)
         with Millstream(Path(folder)).server(broker.bootstrap) as (running, ask):

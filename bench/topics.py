@@ -5,10 +5,13 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
+
+from millstream.services.broker import BrokerProcess
 
 PARTITIONS = 2
 # The default number of partitions.
@@ -22,6 +25,21 @@ NEW_TOPIC = (
     KafkaError._UNKNOWN_TOPIC,
 )
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
+
+
+# Those of Kafka's own scripts. With the small heap of `millstream dev`, which grows as needed, the broker collected
+# garbage so often that it was the cause of the worst latencies.
+BROKER_JVM = (
+    "-Xms1g",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+)
+
+
+def new_broker(folder: Path) -> BrokerProcess:
+    """A broker for a measurement, on a free port, with its data in a folder; it is to be entered."""
+    return BrokerProcess(folder, 0, jvm_options=BROKER_JVM)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,9 @@ from bench.topics import (
     appends,
     bulk_producer,
     create,
+    new_broker,
     wait_for_records,
 )
-from millstream.services.broker import BrokerProcess
 
 # Records are older than any retention; those that are past it would be deleted during the run.
 KEEP = {"retention.ms": "-1"}
@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> None:
     """Run the queries of the command line; ends with 1 if results differ."""
     options = _options(arguments)
     passes: list[NexmarkPass] = []
-    with tempfile.TemporaryDirectory(prefix="nexmark-") as folder, BrokerProcess(Path(folder), 0) as broker:
+    with tempfile.TemporaryDirectory(prefix="nexmark-") as folder, new_broker(Path(folder)) as broker:
         topics = fill(broker.bootstrap, options.events, options.seed)
         for number in options.queries:
             passes += measure(query(number), topics, options.events, options.rounds, Path(folder))

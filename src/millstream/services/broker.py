@@ -56,7 +56,7 @@ rootLogger.appenderRef.out.ref = OUT
 
 
 class BrokerProcess(Service):
-    """A broker; see Service for the arguments. `settings` are Kafka's own and override ours."""
+    """A broker; see Service for the arguments. `settings` are Kafka's own and override ours, `jvm_options` Java's."""
 
     name = "broker"
     title = "the Kafka broker"
@@ -70,9 +70,10 @@ class BrokerProcess(Service):
         settings: Mapping[str, object] | None = None,
         heap: str = "1g",
         archive: Path | None = None,
+        jvm_options: Sequence[str] = (),
     ) -> None:
         super().__init__(data, port, host, heap, archive)
-        self._settings = dict(settings or {})
+        self._settings, self._jvm_options = dict(settings or {}), jvm_options
 
     @property
     def bootstrap(self) -> str:
@@ -87,7 +88,7 @@ class BrokerProcess(Service):
         # The second JVM is the one whose classes are worth an archive.
         self._format(program if self._archive is None else program[:3])
         logging = f"-Dlog4j2.configurationFile={self.home / 'log4j2.properties'}"
-        limits = [f"-Xmx{self.heap}", "-Xms128m", "-XX:+UseG1GC", "-Djava.awt.headless=true"]
+        limits = [f"-Xmx{self.heap}", "-Xms128m", "-XX:+UseG1GC", "-Djava.awt.headless=true", *self._jvm_options]
         return [*program, *limits, logging, "kafka.Kafka", self._properties]
 
     @property
