@@ -12,6 +12,7 @@ from bench.topics import KEYS, PARTITIONS, BenchTopics, name_keys, new_topics, r
 
 # Longer than the first batch, whose end is slow: a JVM does it for the first time.
 WARM_UP = 15.0
+# The keys of the warm-up are as many as those of the measurement: else one partition, and its task, would stay cold.
 WARM = b"warm"
 
 
@@ -73,7 +74,7 @@ class Tail(threading.Thread):
 
     def measured(self) -> int:
         """How many records of the measurement, not of the warm-up, were seen."""
-        return sum(key != WARM for key, _ in self.arrivals)
+        return sum(not key.startswith(WARM) for key, _ in self.arrivals)
 
 
 def _warm(topics: BenchTopics, tail: Tail, running: EngineRun, rate: int, pairs: bool) -> None:
@@ -85,8 +86,8 @@ def _warm(topics: BenchTopics, tail: Tail, running: EngineRun, rate: int, pairs:
         _put(producer, topics, WARM, 1, pairs)
         producer.flush()
         time.sleep(0.5)
-    for _ in range(int(WARM_UP * rate)):
-        _put(producer, topics, WARM, 1, pairs)
+    for i in range(int(WARM_UP * rate)):
+        _put(producer, topics, WARM + b"%d" % (i % KEYS), 1, pairs)
         producer.poll(0)
         time.sleep(1 / rate)
     producer.flush()
