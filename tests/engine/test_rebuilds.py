@@ -1,6 +1,6 @@
 """When a rebuild has caught up, and that its cut-over is appended to the log once, by the leader."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from engine.test_state import COUNTED, REBUILT, SOURCE, after
 from millstream.engine.context import ClosableQuery
 from millstream.engine.rebuilds import RebuildWatch, has_read, progress
+from millstream.engine.state import EngineState
 from millstream.engine.supervisor import QueryHealth
 
 ENDS = {"s": {0: 5, 1: 0, 2: 3}}
@@ -52,11 +53,11 @@ class World:
 def test_the_leader_appends_the_cut_over_once_when_the_query_has_read_the_ends_of_the_last_look() -> None:
     world, appended, state = World(), list[tuple[str, str]](), after(SOURCE, COUNTED, REBUILT)
     watch = RebuildWatch(lambda: state, world, world, world, {})  # type: ignore[arg-type]
-    watch._append = lambda text, path: appended.append((text, path))
+    watch._append = logging_to(appended, state)
     for world.positions in ({}, {"s/0": 4}, {"s/0": 5}):
         assert appended == []
         watch.step()
-    assert appended == [("ALTER TABLE N CUT OVER;", "table/`N`/cutover")]
+    assert appended == [("ALTER TABLE N CUT OVER IF RUNNING;", "table/`N`/cutover")]
     watch.step()
     assert len(appended) == 1
     assert "TABLE N CUT OVER" in appended[0][0]
@@ -68,7 +69,7 @@ def test_the_leader_appends_the_cut_over_once_when_the_query_has_read_the_ends_o
 def test_nothing_is_appended_without_the_lease_or_while_the_query_does_not_run(held: bool, state: str) -> None:
     world, appended, log = World(), list[tuple[str, str]](), after(SOURCE, COUNTED, REBUILT)
     watch = RebuildWatch(lambda: log, world, world, world, {})  # type: ignore[arg-type]
-    watch._append = lambda text, path: appended.append((text, path))
+    watch._append = logging_to(appended, log)
     world.held, world.state, world.positions = held, state, {"s/0": 5}
     for _ in range(3):
         watch.step()
@@ -77,6 +78,38 @@ def test_nothing_is_appended_without_the_lease_or_while_the_query_does_not_run(h
     watch.step()
     watch.step()
     assert len(appended) == 1
+
+
+def test_a_rebuild_that_is_paused_before_the_command_is_cut_over_to_after_it_was_resumed() -> None:
+    """The leader has seen it run; in the log the user's PAUSE comes first."""
+    world, appended, paused = World(), list[tuple[str, str]](), after(SOURCE, COUNTED, REBUILT, "PAUSE CTAS_N_1;")
+    states = [after(SOURCE, COUNTED, REBUILT)]
+    watch = RebuildWatch(lambda: states[-1], world, world, world, {})  # type: ignore[arg-type]
+    watch._append = logging_to(appended, paused)
+    world.positions = {"s/0": 5}
+    watch.step()
+    watch.step()
+    assert len(appended) == 1
+    states.append(after(SOURCE, COUNTED, REBUILT, "PAUSE CTAS_N_1;", appended[0][0]))
+    assert "N_1" in states[-1].catalog.sources
+    # The supervisor has not stopped it yet, and it is not cut over to.
+    for _ in range(3):
+        watch.step()
+    states.append(after(SOURCE, COUNTED, REBUILT, "PAUSE CTAS_N_1;", appended[0][0], "RESUME CTAS_N_1;"))
+    assert len(appended) == 1
+    watch.step()
+    watch.step()
+    assert len(appended) == 2
+
+
+def logging_to(appended: list[tuple[str, str]], state: EngineState) -> Callable[[str, str], int]:
+    """Appends commands to a list; the first one has the offset behind `state`."""
+
+    def append(text: str, path: str) -> int:
+        appended.append((text, path))
+        return state.position + len(appended) - 1
+
+    return append
 
 
 def test_how_far_a_rebuild_is() -> None:

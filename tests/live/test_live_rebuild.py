@@ -57,10 +57,11 @@ class RebuiltTable:
         write(self._kafka, self.topic, 10)
         self._wait_for_row(server, "the counts", N=10)
 
-        (answer,) = server.execute(SUM.format(self.topic), **self._settings)
-        self.new = new = answer["commandStatus"]["queryId"]
-        self._beside = f"{table}_{new.split('_')[-1]}"
-        server.execute(f"PAUSE {new};")
+        self._beside = f"{table}_{next_number(self.old)}"
+        self.new = new = f"CTAS_{self._beside}"
+        # In one request: a second later it may have caught up.
+        answer, _ = server.execute(SUM.format(self.topic) + f"PAUSE {new};", **self._settings)
+        assert answer["commandStatus"]["queryId"] == new
         assert first_line(server, new) == f"{new} rebuilds {table}: PAUSED"
         extended = server.execute(f"DESCRIBE {table} EXTENDED;")[0]["sourceDescription"]
         assert f"{new} rebuilds {table}: PAUSED" in extended["statistics"]
@@ -99,6 +100,11 @@ class RebuiltTable:
         wait_for(lambda: pulled(server, self.table) == {"ID": "a", **values}, what, PATIENCE)
 
 
+def next_number(id: str) -> int:
+    """The number of the query after this one."""
+    return int(id.rpartition("_")[2]) + 1
+
+
 def test_rebuilds_survive_a_crash_and_take_over_the_names(
     restarted: RestartedServer, kafka: BrokerClient, folder: Path
 ) -> None:
@@ -131,15 +137,13 @@ def drop_rebuild(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
     old = query_of(server, table)
     write(kafka, name, 2)
     explained = server.execute(f"EXPLAIN {SUM.format(name)}")[0]["queryDescription"]
-    # The number of the next query.
-    beside = f"{table}_{int(old.rpartition('_')[2]) + 1}"
+    beside = f"{table}_{next_number(old)}"
     assert (explained["sinks"], explained["replacement"]["inPlace"]) == ([beside], False)
     assert f"create topic {beside} with 1 partition(s)\nstart query CTAS_{beside}" in explained["executionPlan"]
     assert query_of(server, table) == old
-    (answer,) = server.execute(SUM.format(name))
-    new = answer["commandStatus"]["queryId"]
-    assert new == f"CTAS_{beside}"
-    server.execute(f"PAUSE {new}; DROP TABLE {beside} DELETE TOPIC;")
+    new = f"CTAS_{beside}"
+    answer, *_ = server.execute(f"{SUM.format(name)} PAUSE {new}; DROP TABLE {beside} DELETE TOPIC;")
+    assert answer["commandStatus"]["queryId"] == new
     assert [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]] == [old]
     wait_for(lambda: beside not in kafka.topics(), "the topic to be deleted", PATIENCE)
     write(kafka, name, 1)

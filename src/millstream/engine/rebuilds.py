@@ -5,8 +5,9 @@
     2        930              700                          700 < 900
     3        960              935                          935 >= 930: it has read what there was a second ago
 
-The command is one like a user's: every server applies it at the same place of the log, and a server that starts anew
-finds it there or goes on waiting. Every server ends its push queries that still read the topic from before a cut-over.
+The command is one like a user's, with IF RUNNING, as a PAUSE may come before it in the log: every server applies it at
+the same place of the log, and a server that starts anew finds it there or goes on waiting. Every server ends its push
+queries that still read the topic from before a cut-over.
 """
 
 import logging
@@ -77,15 +78,15 @@ class RebuildWatch:
     ) -> None:
         self._state, self._lease, self._supervisor, self._kafka = state, lease, supervisor, kafka
         self._push = push
-        self._append: Callable[[str, str], object] = lambda text, path: None
-        # The ends of a rebuild's sources at the last look, and the rebuilds whose command is in the log.
+        self._append: Callable[[str, str], int] = lambda text, path: 0
+        # The ends of a rebuild's sources at the last look, and the offsets of commands that are in the log.
         self._ends: dict[str, Mapping[str, Offsets]] = {}
-        self._appended: set[str] = set()
+        self._appended: dict[str, int] = {}
         self.loop = Loop("rebuilds", lambda _: self.step(), no_resource, outages=(KafkaException,), pause=PULSE)
 
-    def start(self, append: Callable[[str, str], object]) -> None:
-        """Start the thread. `append` appends a statement, with its path, to the command log, or raises
-        KafkaException."""
+    def start(self, append: Callable[[str, str], int]) -> None:
+        """Start the thread. `append` appends a statement, with its path, to the command log and returns its offset, or
+        raises KafkaException."""
         self._append = append
         self.loop.start()
 
@@ -96,8 +97,10 @@ class RebuildWatch:
     def step(self) -> None:
         """Look once at each rebuild, and at the push queries. Raises KafkaException."""
         self._end_moved()
-        rebuilds = {str(s.created_by): s for s in self._state().catalog.sources.values() if s.rebuilds}
-        self._appended &= rebuilds.keys()
+        state = self._state()
+        rebuilds = {str(s.created_by): s for s in state.catalog.sources.values() if s.rebuilds}
+        # A command that was applied, and the rebuild is still there: it was paused, and may go on since.
+        self._appended = {id: offset for id, offset in self._appended.items() if offset >= state.position}
         leading = rebuilds if self._lease.held else {}
         self._ends = {id: ends for id, ends in self._ends.items() if id in leading}
         for id, source in leading.items():
@@ -115,7 +118,7 @@ class RebuildWatch:
     def _look(self, source: Source) -> None:
         id = str(source.created_by)
         desired, health = self._state().desired.get(id), self._supervisor.health(id)
-        if desired is None or health is None or health.state != "RUNNING":
+        if desired is None or not desired.running or health is None or health.state != "RUNNING":
             self._ends.pop(id, None)
             return
         positions = _positions(id, self._supervisor) or {}
@@ -123,8 +126,8 @@ class RebuildWatch:
         if before is not None and has_read(positions, before):
             LOG.info("query %s has caught up: it takes over %s", id, source.rebuilds, extra={"query": id})
             kind, name = source.kind.value, str(source.rebuilds)
-            self._append(f"ALTER {kind} {identifier(name)} CUT OVER;", f"{kind.lower()}/`{name}`/cutover")
-            self._appended.add(id)
+            text = f"ALTER {kind} {identifier(name)} CUT OVER IF RUNNING;"
+            self._appended[id] = self._append(text, f"{kind.lower()}/`{name}`/cutover")
             return
         topics = {read.topic for read in reads(desired.plan)}
         self._ends[id] = self._kafka.ends_of(topics, KAFKA_PATIENCE)

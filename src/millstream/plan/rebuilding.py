@@ -4,12 +4,13 @@
     ALTER TABLE hits CUT OVER                               HITS is what HITS_7 was; the query CTAS_HITS_1 is stopped
 
 The table HITS_7 is one like others: it can be described and queried, and DROP gives the rebuild up. The engine appends
-the second statement to the command log itself when the new query has read all that its sources have.
+the second statement, with IF RUNNING, to the command log itself when the new query has read all that its sources have:
+a PAUSE that comes before it in the log holds.
 """
 
 from dataclasses import replace
 
-from millstream.catalog.catalog import Catalog, Source
+from millstream.catalog.catalog import Catalog, QueryState, Source
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.plan.planning import PlanningContext, existing
@@ -72,6 +73,9 @@ def cut_over(statement: tree.CutOver, context: PlanningContext) -> Outcome:
     id = str(rebuild.created_by)
     if id not in catalog.queries:
         raise StatementError(f"the query {id} that rebuilds {name} was terminated", statement.span, _ways_out(rebuild))
+    if statement.if_running and catalog.queries[id].state is not QueryState.RUNNING:
+        message = f"{id}, which rebuilds {name}, is paused: it is not cut over to."
+        return Outcome(catalog, (), message, path, warning=True)
     sink = replace(rebuild, name=old.name, rebuilds=None)
     after = catalog.without_source(rebuild.name).with_source(sink)
     after = after.with_query(replace(catalog.queries[id], sink=old.name))

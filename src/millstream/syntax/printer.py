@@ -313,7 +313,7 @@ def _(n: tree.AlterSystem) -> str:
 
 @_text.register
 def _(n: tree.CutOver) -> str:
-    return f"ALTER {n.kind.value} {identifier(n.name)} CUT OVER"
+    return _words(f"ALTER {n.kind.value}", identifier(n.name), "CUT OVER", _if(n.if_running, "IF RUNNING"))
 
 
 @_text.register

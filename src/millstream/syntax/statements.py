@@ -138,7 +138,7 @@ def _alter(c: Cursor) -> tree.Statement:
     kind = _kind(c)
     name = c.name(f"the name of a {kind.value.lower()}")
     if c.accept("CUT", "OVER"):
-        return tree.CutOver(kind, name, span=at)
+        return tree.CutOver(kind, name, c.accept("IF", "RUNNING"), span=at)
     return tree.AlterSource(kind, name, c.list_of(_added), span=at)
 
 

@@ -176,10 +176,11 @@ class AlterSource(Statement):
 
 @dataclass(frozen=True, slots=True)
 class CutOver(Statement):
-    """ALTER STREAM|TABLE name CUT OVER."""
+    """ALTER STREAM|TABLE name CUT OVER [IF RUNNING]."""
 
     kind: SourceKind
     name: str
+    if_running: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -431,6 +431,33 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- → stop query CTAS_COUNTED_1
 -- → COUNTED is not being rebuilt: there is nothing to cut over to.
 
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; PAUSE CTAS_COUNTED_1; ALTER TABLE counted CUT OVER IF RUNNING; RESUME CTAS_COUNTED_1; ALTER TABLE counted CUT OVER IF RUNNING;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Query paused.
+-- → pause query CTAS_COUNTED_1
+-- → CTAS_COUNTED_1, which rebuilds COUNTED, is paused: it is not cut over to.
+-- → Query resumed.
+-- → resume query CTAS_COUNTED_1
+-- → COUNTED is written by CTAS_COUNTED_1 now, into topic COUNTED_1. The topic COUNTED stays, without a query.
+-- → stop query CTAS_COUNTED_0
+-- → query CTAS_COUNTED_1 writes COUNTED
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; TERMINATE CTAS_COUNTED_0; ALTER TABLE counted CUT OVER; DROP TABLE counted;
 -- → Created query with ID CTAS_COUNTED_0
 -- → create topic COUNTED with 2 partition(s)
