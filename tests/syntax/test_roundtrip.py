@@ -168,7 +168,7 @@ STATEMENTS: dict[type[tree.Statement], st.SearchStrategy] = {
     tree.Drop: st.builds(tree.Drop, KIND, NAME, FLAG, FLAG),
     tree.AlterSource: st.builds(tree.AlterSource, KIND, NAME, some(ADDED, 1)),
     tree.AlterSystem: st.builds(tree.AlterSystem, TEXT, TEXT),
-    tree.CutOver: st.builds(tree.CutOver, KIND, NAME, st.booleans()),
+    tree.CutOver: st.builds(tree.CutOver, KIND, NAME, FLAG),
     tree.AlterQuery: st.builds(tree.AlterQuery, NAME, COUNT),
     tree.TakeSavepoint: st.builds(tree.TakeSavepoint, NAME, TEXT),
     tree.ControlQuery: st.builds(tree.ControlQuery, st.sampled_from(tree.QueryVerb), maybe(NAME)),

@@ -11,8 +11,7 @@ from millstream.plan.append_time import AppendTime
 from millstream.spark import jvm
 from millstream.spark.bounded import Record
 
-# No record waits for others. With one request in flight, records that arrive meanwhile share the next request, so that
-# batches grow with the load.
+# With one request in flight, records that arrive meanwhile share the next request, so that batches grow with the load.
 PRODUCER = {
     "linger.ms": "0",
     "max.in.flight.requests.per.connection": "1",
