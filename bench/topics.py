@@ -24,6 +24,8 @@ NEW_TOPIC = (
     KafkaError._UNKNOWN_PARTITION,
     KafkaError._UNKNOWN_TOPIC,
 )
+# Of so many records in a row some are in each partition.
+TIED = 20
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 
 
@@ -86,10 +88,15 @@ def name_keys(topics: BenchTopics, keys: int) -> None:
 
 
 def fill(topics: BenchTopics, records: int, keys: int) -> None:
-    """Put the backlog into the source topic, one record a millisecond: A counts from 1, B is letters and a number."""
+    """Put the backlog into the source topic, one record a millisecond: A counts from 1, B is letters and a number.
+
+    The last TIED records have the time of the very last, so that each partition ends with it: an engine whose stream
+    time is that of the partition that is behind sees all records be past.
+    """
     producer, at = bulk_producer(topics.bootstrap), started()
     for i in range(records):
-        produce(producer, topics.source, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at + i)
+        ms = i if i < records - TIED else records - 1
+        produce(producer, topics.source, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at + ms)
     producer.flush()
 
 

@@ -1,10 +1,11 @@
--- The table's row at the time of the stream's: it waits until the table's topic falls silent, as it is older.
+-- The table's row at the time of the stream's: it waits until the table's topic falls silent, as it is older. The stream
+-- counts as active though it is read to its end: were it silent before the table, nothing would be joined.
 CREATE TABLE S (
   K STRING, A BIGINT, B STRING, `AT` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR `AT` AS `AT`
 ) WITH (
   'connector'='kafka', 'topic'='{source}', 'properties.bootstrap.servers'='{bootstrap}', 'properties.group.id'='{group}',
   'scan.startup.mode'='earliest-offset', 'key.format'='raw', 'key.fields'='K', 'value.format'='json',
-  'value.fields-include'='EXCEPT_KEY'
+  'value.fields-include'='EXCEPT_KEY', 'scan.watermark.idle-timeout'='1 h'
 );
 
 CREATE TABLE T (

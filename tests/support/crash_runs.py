@@ -87,6 +87,7 @@ class CrashRuns:
 
 
 def main(file: str, number: int) -> None:
+    """Play the scripts of a pickled CrashRuns in run `number`, say when they have played, and wait to be killed."""
     runs: CrashRuns = pickle.loads(Path(file).read_bytes())
     with live_environment(runs.folder, runs.bootstrap) as environment, ExitStack() as stack:
         # All cases wait for the end of their batches at once, since a batch has a high fixed cost.

@@ -109,6 +109,7 @@ class FakeRows:
         self._rows, self._coming = rows, queue.Queue[Any]()
 
     def emit(self, row: Any) -> None:
+        """Give the query's reader one row more; an exception is raised to it."""
         self._coming.put(row)
 
     def __iter__(self) -> Iterator[Any]:

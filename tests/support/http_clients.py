@@ -43,13 +43,16 @@ class Http1Client(SocketClient):
         self._socket.sendall(head.encode())
 
     def send(self, text: str) -> None:
+        """Send text as one chunk of the request's body."""
         data = text.encode()
         self._socket.sendall(b"%x\r\n%s\r\n" % (len(data), data))
 
     def end(self) -> None:
+        """Send the body's last chunk, which is empty."""
         self._socket.sendall(b"0\r\n\r\n")
 
     def status(self) -> int:
+        """Read the head of the answer: its status code."""
         status = int(self._read.readline().split()[1])
         while self._read.readline() != b"\r\n":
             pass
@@ -88,10 +91,12 @@ class Http2Client(SocketClient):
         return stream
 
     def send(self, stream: int, text: str, end: bool = False) -> None:
+        """Send text on a stream; with `end` it is the request's last."""
         self._h2.send_data(stream, text.encode(), end_stream=end)
         self._flush()
 
     def status(self, stream: int) -> int:
+        """The status code of a stream's answer, once it has come."""
         while stream not in self._statuses:
             self._receive()
         return self._statuses[stream]
@@ -103,6 +108,7 @@ class Http2Client(SocketClient):
         return self._parts[stream].pop(0)
 
     def reset(self, stream: int) -> None:
+        """Cancel a stream, as a client does that wants no more of its answer."""
         self._h2.reset_stream(stream)
         self._flush()
 

@@ -26,6 +26,7 @@ def query(number: int) -> dict[str, Any]:
 
 
 def source(name: str) -> dict[str, Any]:
+    """What the server reports of a source of that name."""
     return {**OBSERVED["sources"][0], "name": name, "topic": name.lower(), "statement": f"CREATE STREAM {name} …;"}
 
 

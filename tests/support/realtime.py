@@ -32,6 +32,7 @@ class RealtimeQuery(ABC):
         """The rows to write (columns of sink.COLUMNS), from sources of the run with that id."""
 
     def start(self, pace: source.Pace = source.ENDLESS, **producer: str) -> None:
+        """Run the query in a run of its own; `producer`: settings of the sink's producer."""
         self._starts += 1
         self.run = source.Run(self.spark, f"{self.out}/{self._starts}", pace)
         servers = {"bootstrap.servers": self.kafka.bootstrap, **producer}
@@ -47,10 +48,12 @@ class RealtimeQuery(ABC):
         self.run.end()
 
     def abort(self) -> None:
+        """Stop in the middle of a batch, if it runs."""
         if self.query is not None:
             self.query.stop()
 
     def values(self) -> list[bytes | None]:
+        """The values of all records that the query has written."""
         return [r.value for r in self.kafka.consume_all(self.out, self.kafka.ends(self.out))]
 
     def batches(self) -> list[int]:
@@ -89,9 +92,11 @@ class RealtimeQuery(ABC):
         assert not self.ended(), self.failure()
 
     def ended(self) -> bool:
+        """True if the query was started and runs no more."""
         return self.query is not None and not self.query.isActive
 
     def failure(self) -> str:
+        """What ended the query, as text."""
         assert self.query is not None
         return str(self.query.exception())
 
@@ -123,6 +128,7 @@ Copying = Callable[..., Copy]
 
 
 def numbers(count: int, first: int = 0) -> list[bytes]:
+    """So many numbers from `first` on, as the values of records."""
     return [str(n).encode() for n in range(first, first + count)]
 
 
@@ -132,6 +138,7 @@ def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
 
 
 def put(kafka: BrokerClient, topic: str, values: list[bytes]) -> None:
+    """Write records, with each value as its key too."""
     for value in values:
         kafka.send(topic, value, value)
     kafka.flush()

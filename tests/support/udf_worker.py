@@ -39,6 +39,7 @@ class Worker:
         return ANSWERS[answer[0]], answer[1:].decode()
 
     def call(self, *arguments: Any, what: str = "c") -> tuple[str, str]:
+        """Call the function (`what`: "c", or the letter of another command): an answer's kind and its text."""
         return self.exchange(what.encode() + json.dumps(arguments).encode())
 
     def end(self) -> None:
