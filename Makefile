@@ -26,7 +26,7 @@ cluster: $(READY) ## the same, with the queries on a Spark cluster of two worker
 
 test: $(READY) ## run every test but test-clients', against real services; a quarter of an hour
 	@$(BIN)/python -m millstream.spark.class_archive
-	@$(BIN)/python -m pytest -m 'not clients' --numprocesses 4 --dist loadgroup
+	@$(BIN)/python -m pytest -m 'not clients' --numprocesses 5 --dist loadgroup
 
 test-clients: $(READY) ## run clients that others wrote, and the notebook, against a real server; minutes
 	@$(BIN)/python -m millstream.spark.class_archive

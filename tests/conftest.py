@@ -1,9 +1,9 @@
 """Fixtures of all tests: a broker, a registry, Spark and a server, one of each a process, started when first used.
 
-`make test` runs four groups beside each other (pytest-xdist), each in a process of its own: `compute` keeps a core
-busy; the others mostly wait for a server: `live` for one that all its tests share, `restart` for those that a module
-starts by `begin` (tests/live/conftest.py), `crash` for whole worlds of a test's own. A process that has done its group
-runs the fast tests.
+`make test` runs groups of tests beside each other (pytest-xdist), each group in one process: `compute` keeps a core
+busy; the others mostly wait for a server: `live` for one that all its tests share, a module's own group (`begin` or
+`crash` and its name) for those that it starts itself, by `begin` (tests/live/conftest.py) or otherwise. The fast tests
+are in no group: they come last, where there is room.
 """
 
 import gc
@@ -84,7 +84,7 @@ PROCESSES = frozenset({"broker", "registry"})
 # Before xdist's own, which reads the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Put each test that shares processes into its group; the others go where there is room, and may be fast."""
+    """Put each test that shares processes into its group, first; the others go where there is room, and may be fast."""
     for item in items:
         group = _group(item)
         if group == "compute" and "spark" not in item.fixturenames:
@@ -94,14 +94,15 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
             item.add_marker(pytest.mark.xdist_group(group))
         if group != "compute":
             item.add_marker(pytest.mark.flaky(reruns=1))
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
 
 
 def _group(item: pytest.Function) -> str:
     fixtures = set(item.fixturenames)
     if "begin" in fixtures:
-        return "restart"
+        return f"begin {item.path.stem}"
     if item.get_closest_marker("crash"):
-        return "crash"
+        return f"crash {item.path.stem}"
     return "live" if item.get_closest_marker("live") or PROCESSES & fixtures else "compute"
 
 
