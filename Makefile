@@ -26,14 +26,14 @@ cluster: $(READY) ## the same, with the queries on a Spark cluster of two worker
 
 test: $(READY) ## run every test but test-clients', against real services; a quarter of an hour
 	@$(BIN)/python -m millstream.spark.class_archive
-	@$(BIN)/python -m pytest -m 'not clients' --numprocesses 5 --dist loadgroup
+	@$(BIN)/python -m pytest -m 'not clients' --numprocesses 5 --dist loadgroup --no-loadscope-reorder
 
 test-clients: $(READY) ## run clients that others wrote, and the notebook, against a real server; minutes
 	@$(BIN)/python -m millstream.spark.class_archive
 	@$(BIN)/python -m pytest -m clients
 
 test-fast: $(READY) ## run the tests that need no Spark and no Kafka; a minute
-	@$(BIN)/python -m pytest -m fast --numprocesses 2
+	@$(BIN)/python -m pytest -m fast --numprocesses 4
 
 check: $(READY) ## lint, format, types, layers, and that every test can be collected
 	@$(BIN)/ruff check

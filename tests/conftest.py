@@ -79,6 +79,18 @@ PATTERNS_MS = "300"
 
 # A test of one of these fixtures waits for what another process does.
 PROCESSES = frozenset({"broker", "registry"})
+# The groups that take minutes begin first: what is left at the end keeps all processes busy.
+LONGEST = (
+    "live",
+    "compute",
+    "begin test_live_exactly_once",
+    "begin test_live_cluster",
+    "crash test_live_cases",
+    "crash test_chaos",
+    "crash test_live_guides",
+    "begin test_live_stops",
+    "crash test_live_outage",
+)
 
 
 # Before xdist's own, which reads the groups.
@@ -94,7 +106,15 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
             item.add_marker(pytest.mark.xdist_group(group))
         if group != "compute":
             item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """When a test begins: in one of the longest groups, in another one, in none."""
+    group = item.get_closest_marker("xdist_group")
+    if group is None:
+        return len(LONGEST) + 1
+    return LONGEST.index(group.args[0]) if group.args[0] in LONGEST else len(LONGEST)
 
 
 def _group(item: pytest.Function) -> str:
