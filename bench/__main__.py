@@ -98,6 +98,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--queries", type=int, default=50, help="that idle, or that the page shows (default 50)")
     parser.add_argument("--scanning", type=int, default=20, help="queries over one topic, of shared (default 20)")
     parser.add_argument("--restarted", type=int, default=15, help="queries of begin's restart (default 15)")
+    parser.add_argument(
+        "--pause", type=float, default=0, help="seconds until begin asks a new server for the first time (default 0)"
+    )
     parser.add_argument("--kind", choices=KINDS, default="stateless", help="of idle queries; mixed: half of each")
     options = parser.parse_args()
     if unknown := set(options.measure) - {*MEASURES, *FURTHER, ALL}:
@@ -132,7 +135,9 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Engine], 
     if "restart" in options.measure and options.engine in ("all", "millstream"):
         rows += restart_rows(restart(bootstrap, Millstream(folder), options.queries))
     if "begin" in options.measure:
-        rows += begin_rows(begin(bootstrap, lambda id: Millstream(folder, service=id), options.restarted, folder))
+        rows += begin_rows(
+            begin(bootstrap, lambda id: Millstream(folder, service=id), options.restarted, folder, options.pause)
+        )
     if "shared" in options.measure:
         rows += shared_rows(shared_scans(bootstrap, folder, options.scanning, options.rate, options.seconds))
     if "push" in options.measure:

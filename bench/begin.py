@@ -56,17 +56,20 @@ class Begin:
     cpu_serves: float
 
 
-def begin(bootstrap: str, engine: Callable[[str], Millstream], queries: int, folder: Path) -> list[Begin]:
+def begin(
+    bootstrap: str, engine: Callable[[str], Millstream], queries: int, folder: Path, pause: float = 0.0
+) -> list[Begin]:
     """Measure each kind of statement on a new server, a push query after a restart with `queries` queries, and tests.
 
-    `engine` gives a server of a service id. Raises RuntimeError if no row comes within PATIENCE.
+    `engine` gives a server of a service id; `pause`: how many seconds a new server has been there when it is asked for
+    the first time. Raises RuntimeError if no row comes within PATIENCE.
     """
     create(bootstrap, ["begin-in"], partitions=1)
     _write(bootstrap, "begin-in")
     measured = []
     for number, (what, text) in enumerate({**PUSHES, **CREATES}.items()):
         first = _created if what in CREATES else _pushed
-        measured.append(_of_new_server(bootstrap, engine(f"begin{number}_"), what, text, first))
+        measured.append(_of_new_server(bootstrap, engine(f"begin{number}_"), what, text, first, pause))
     if queries:
         measured.append(_after_restart(bootstrap, engine("begin_restart_"), queries))
     return [*measured, _tests(folder)]
@@ -75,12 +78,13 @@ def begin(bootstrap: str, engine: Callable[[str], Millstream], queries: int, fol
 First = Callable[[str, StatementClient, str], None]
 
 
-def _of_new_server(bootstrap: str, engine: Millstream, what: str, text: str, first: First) -> Begin:
+def _of_new_server(bootstrap: str, engine: Millstream, what: str, text: str, first: First, pause: float) -> Begin:
     began = time.monotonic()
     with engine.server(bootstrap) as (running, ask):
         serves, process = time.monotonic() - began, running.process.pid
         cpu_serves = cpu_seconds(process)
         ask(DECLARED)
+        time.sleep(pause)
         figures = [_timed(process, partial(first, bootstrap, ask, text.format(n=n))) for n in range(LATER + 1)]
         if first is _created:
             ask("TERMINATE ALL;" + "".join(f"DROP {what.split()[1]} O{n} DELETE TOPIC;" for n in range(LATER + 1)))

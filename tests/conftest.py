@@ -1,9 +1,9 @@
 """Fixtures of all tests: a broker, a registry, Spark and a server, one of each a process, started when first used.
 
 `make test` runs groups of tests beside each other (pytest-xdist), each group in one process: `compute` keeps a core
-busy; the others mostly wait for a server: `live` for one that all its tests share, a module's own group (`begin` or
-`crash` and its name) for those that it starts itself, by `begin` (tests/live/conftest.py) or otherwise. The fast tests
-are in no group: they come last, where there is room.
+busy; the others mostly wait for another process: `server` for the server that all its tests share, `live` for a broker
+or a registry, a module's own group (`begin` or `crash` and its name) for those that it starts itself, by `begin`
+(tests/live/conftest.py) or otherwise. The fast tests are in no group: they come last, where there is room.
 """
 
 import gc
@@ -81,6 +81,7 @@ PATTERNS_MS = "300"
 PROCESSES = frozenset({"broker", "registry"})
 # The groups that take minutes begin first: what is left at the end keeps all processes busy.
 LONGEST = (
+    "server",
     "live",
     "compute",
     "begin test_live_exactly_once",
@@ -123,6 +124,8 @@ def _group(item: pytest.Function) -> str:
         return f"begin {item.path.stem}"
     if item.get_closest_marker("crash"):
         return f"crash {item.path.stem}"
+    if "shared_server" in fixtures:
+        return "server"
     return "live" if item.get_closest_marker("live") or PROCESSES & fixtures else "compute"
 
 

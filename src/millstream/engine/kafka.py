@@ -285,6 +285,10 @@ class KafkaClient:
         finally:
             consumer.close()
 
+    def open_writer(self) -> None:
+        """Connect the producer of `write` in the background: its id takes half a second, and writes wait for it."""
+        self._writer()
+
     def write(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None = None) -> int:
         """Write one record and wait until all in-sync replicas have it; returns its offset. Raises KafkaException.
 

@@ -29,6 +29,7 @@ class CommandLog:
         self.topic = f"_millstream-{service}_command_topic"
         self._kafka = kafka
         kafka.create(self.topic, 1, replicas, RETENTION)
+        kafka.open_writer()
 
     def append(self, command: Command) -> int:
         """Append a command and wait until it is replicated; returns its offset. Raises KafkaException."""
