@@ -56,9 +56,7 @@ class Begin:
     cpu_serves: float
 
 
-def begin(
-    bootstrap: str, engine: Callable[[str], Millstream], queries: int, folder: Path, pause: float = 0.0
-) -> list[Begin]:
+def begin(bootstrap: str, engine: Callable[[str], Millstream], queries: int, folder: Path, pause: float) -> list[Begin]:
     """Measure each kind of statement on a new server, a push query after a restart with `queries` queries, and tests.
 
     `engine` gives a server of a service id; `pause`: how many seconds a new server has been there when it is asked for
