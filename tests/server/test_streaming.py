@@ -126,6 +126,22 @@ def test_a_slow_reader_holds_its_query_back_and_loses_nothing(server: Server, en
         assert [json.loads(line)[0] for line in read.splitlines()[4:]] == [*range(20_000), -1]
 
 
+def test_a_slow_reader_of_http2_gets_all_rows_though_its_window_is_full_most_of_the_time(
+    server: Server, engine: FakeEngine
+) -> None:
+    with Http2Client(server.port) as client:
+        stream = client.open("/query-stream")
+        client.send(stream, PUSH, end=True)
+        (rows,) = engine.wait_for_queries(1)
+        for number in range(20_000):
+            rows.emit([number, "x" * 100])
+        rows.emit([-1, "last"])
+        read = ""
+        while "last" not in read[-200:]:
+            read += client.part(stream)
+        assert [json.loads(line)[0] for line in read.splitlines()[4:]] == [*range(20_000), -1]
+
+
 def test_acks_come_back_while_the_request_is_open_over_http1(server: Server, engine: FakeEngine) -> None:
     with Http1Client(server.port, "/inserts-stream") as client:
         client.send('{"target":"ORDERS"}\n')

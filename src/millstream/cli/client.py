@@ -95,7 +95,6 @@ class RestClient:
             raise ClientError(str(error)) from error
         self._tls = tls or ClientTls()
         self.url, self._auth = server.url, auth or server.auth
-        self._negotiated: str | None = None
 
     def elsewhere(self, url: str) -> "RestClient":
         """A client of another server, with the same name and password."""
@@ -168,37 +167,24 @@ class RestClient:
 
     @contextmanager
     def _connection(self, patience: float | None) -> Iterator[httpx.Client]:
-        """A separate connection for each exchange: breaking one off does not affect the others."""
+        """A separate connection for each exchange: breaking one off does not affect the others.
+
+        It speaks HTTP/1.1: with a single exchange HTTP/2 only costs, since a server sends each row in a frame.
+        """
         try:
-            with self._open(self._protocol(), patience) as http:
+            with self._open(patience) as http:
                 yield http
         except httpx.ReadTimeout as error:
             raise OutOfTime(f"no answer came within {patience:g} s") from error
         except httpx.TransportError as error:
             raise self._unreachable(error) from error
 
-    def _protocol(self) -> str:
-        """HTTP/2 if the server supports it; with TLS the protocol is negotiated."""
-        if self._negotiated is None:
-            self._negotiated = "both" if self.url.startswith("https") else self._probed()
-        return self._negotiated
-
-    def _probed(self) -> str:
-        try:
-            with self._open("http2", CONNECT_SECONDS) as http:
-                http.get("/info")
-        except httpx.RemoteProtocolError:
-            return "http1"
-        return "http2"
-
-    def _open(self, protocol: str, patience: float | None) -> httpx.Client:
+    def _open(self, patience: float | None) -> httpx.Client:
         return httpx.Client(
             base_url=self.url,
             auth=self._auth,
             timeout=httpx.Timeout(patience, connect=CONNECT_SECONDS),
             verify=self._tls.context() if self.url.startswith("https") else False,
-            http1=protocol != "http2",
-            http2=protocol != "http1",
         )
 
     def _unreachable(self, error: httpx.TransportError) -> ClientError:

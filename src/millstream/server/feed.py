@@ -72,9 +72,11 @@ class Feed(Generic[T]):
         """Pass an item on once there is room; True if more items are needed."""
         with self._room:
             self._room.wait_for(lambda: self._stopped or len(self._waiting) < self._ahead)
+            # The event loop takes all items at once: it is woken for the first of them.
+            is_first = item is not None and not self._waiting
             if item is not None and not self._stopped:
                 self._waiting.append(item)
-        if item is not None:
+        if is_first:
             self._wake()
         return not self._stopped
 

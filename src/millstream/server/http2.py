@@ -1,8 +1,10 @@
 """Fixes three faults of hypercorn's HTTP/2: data for streams that have ended, and two of connections that have ended.
 
-Also lets the application decide which bytes share a frame.
+Also sends each line of a query's answer in a frame of its own, as ksqlDB does. Clients of ksqlDB take a frame for a
+row: npm's ksqldb-client, and ksql-python-ng with parse=True.
 """
 
+import re
 from collections import deque
 from contextlib import suppress
 
@@ -11,8 +13,16 @@ import hypercorn.protocol
 import hypercorn.protocol.h2
 from h2.exceptions import ProtocolError
 from hypercorn.events import Closed, Event
+from hypercorn.protocol.events import Event as StreamEvent
+from hypercorn.protocol.events import Response
 from hypercorn.protocol.h2 import H2Protocol, StreamBuffer
+from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.typing import Event as IOEvent
+
+QUERY_PATHS = ("/query", "/query-stream")
+LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+# The most frames that are written to the socket together.
+TOGETHER = 500
 
 
 class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
@@ -24,12 +34,47 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
     before a response was sent, the task that writes the response waits forever.
     """
 
+    _holding = False
+
     async def handle(self, event: Event) -> None:
         """Does what hypercorn does, and releases tasks that wait to write to a connection that has closed."""
         await super().handle(event)
         if isinstance(event, Closed):
             for buffer in list(self.stream_buffers.values()):
                 await buffer.close()
+
+    async def stream_send(self, event: StreamEvent) -> None:
+        """Does what hypercorn does; the body of an answer to a query is sent by lines."""
+        if isinstance(event, Response) and _path(self.streams.get(event.stream_id)) in QUERY_PATHS:
+            buffer = self.stream_buffers.get(event.stream_id)
+            if isinstance(buffer, PieceBuffer):
+                buffer.by_lines = True
+        await super().stream_send(event)
+
+    async def _send_data(self, stream_id: int) -> None:
+        """Does what hypercorn does for one frame, for several frames that are then written to the socket together."""
+        self._holding = True
+        try:
+            for _ in range(TOGETHER):
+                await super()._send_data(stream_id)
+                if not self._can_send_more(stream_id):
+                    break
+        finally:
+            self._holding = False
+        await self._flush()
+
+    def _can_send_more(self, stream_id: int) -> bool:
+        """True if the stream has more to send and the client's flow control admits it."""
+        buffer = self.stream_buffers.get(stream_id)
+        if buffer is None or not buffer.buffer:
+            return False
+        with suppress(ProtocolError):
+            return self.connection.local_flow_control_window(stream_id) > 0
+        return False
+
+    async def _flush(self) -> None:
+        if not self._holding:
+            await super()._flush()
 
     async def _handle_events(self, events: list[h2.events.Event]) -> None:
         for event in events:
@@ -42,16 +87,26 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
         await self._flush()
 
 
+def _path(stream: object) -> str:
+    """The path of a stream's request; empty if it has ended or is no request of HTTP."""
+    scope = getattr(stream, "scope", None) if isinstance(stream, HTTPStream) else None
+    return str(scope["path"]) if scope else ""
+
+
 class PieceBuffer(StreamBuffer):  # type: ignore[misc,unused-ignore]
-    """What is to be sent on a stream. Each piece that the application sends begins a frame."""
+    """What is to be sent on a stream. Each piece that the application sends begins a frame; `by_lines`: each line of
+    it."""
 
     def __init__(self, event_class: type[IOEvent]) -> None:
         super().__init__(event_class)
+        self.by_lines = False
         self._lengths: deque[int] = deque()
 
     async def push(self, data: bytes) -> None:
         """Add a piece; waits while there is too much already."""
-        if data:
+        if self.by_lines:
+            self._lengths.extend(map(len, LINE.findall(data)))
+        elif data:
             self._lengths.append(len(data))
         await super().push(data)
 

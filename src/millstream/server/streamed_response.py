@@ -1,6 +1,5 @@
 """A response that is written while the query runs, and ends with the query or when the client disconnects."""
 
-import re
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -36,28 +35,18 @@ class StreamedResponse(Response):
 
     async def _write(self, scope: Scope, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        await self._send(scope, send, self._framing.start())
+        await send(part(self._framing.start()))
         try:
             async for batch in self._feed.batches():
-                await self._send(scope, send, self._framing.items(batch))
+                await send(part(self._framing.items(batch)))
         except RequestFailed as refusal:
             note(scope, error=refusal.message)
-            await self._send(scope, send, self._framing.error(refusal))
+            await send(part(self._framing.error(refusal)))
         else:
-            await self._send(scope, send, self._framing.end())
+            await send(part(self._framing.end()))
         await send(LAST)
 
-    @staticmethod
-    async def _send(scope: Scope, send: Send, text: str) -> None:
-        """Send a piece of the answer; over HTTP/2 each line in a frame of its own, as ksqlDB does.
 
-        Clients of ksqlDB take a frame for a row: npm's ksqldb-client, and ksql-python-ng with parse=True.
-        """
-        for piece in LINE.findall(text) if scope["http_version"] == "2" else (text,):
-            await send(part(piece))
-
-
-LINE = re.compile(r"[^\n]*\n|[^\n]+")
 LAST: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 

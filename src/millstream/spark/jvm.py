@@ -113,8 +113,11 @@ def kill(session: SparkSession) -> None:
 
 
 def register(session: SparkSession) -> None:
-    """Register the module's ms_ functions for the session's SQL, and its listener for queries."""
+    """Register the module's ms_ functions for the session's SQL, and its listener for queries; set up the gateway."""
     _remember_classes(machine(session))
+    gateway = session.sparkContext._gateway
+    assert gateway is not None
+    module(session, "PromptGateway").apply(gateway.java_gateway_server)
     module(session, "SessionSetup").apply(session._jsparkSession)
 
 
