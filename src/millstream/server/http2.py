@@ -19,7 +19,8 @@ from hypercorn.protocol.h2 import H2Protocol, StreamBuffer
 from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.typing import Event as IOEvent
 
-QUERY_PATHS = ("/query", "/query-stream")
+from millstream.server.queries import FORMS
+
 LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 # The most frames that are written to the socket together.
 TOGETHER = 500
@@ -45,10 +46,9 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
 
     async def stream_send(self, event: StreamEvent) -> None:
         """Does what hypercorn does; the body of an answer to a query is sent by lines."""
-        if isinstance(event, Response) and _path(self.streams.get(event.stream_id)) in QUERY_PATHS:
-            buffer = self.stream_buffers.get(event.stream_id)
-            if isinstance(buffer, PieceBuffer):
-                buffer.by_lines = True
+        stream, buffer = self.streams.get(event.stream_id), self.stream_buffers.get(event.stream_id)
+        if isinstance(event, Response) and isinstance(stream, HTTPStream) and isinstance(buffer, PieceBuffer):
+            buffer.by_lines = stream.scope["path"] in FORMS
         await super().stream_send(event)
 
     async def _send_data(self, stream_id: int) -> None:
@@ -85,12 +85,6 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
                 with suppress(ProtocolError):
                     await super()._handle_events([event])
         await self._flush()
-
-
-def _path(stream: object) -> str:
-    """The path of a stream's request; empty if it has ended or is no request of HTTP."""
-    scope = getattr(stream, "scope", None) if isinstance(stream, HTTPStream) else None
-    return str(scope["path"]) if scope else ""
 
 
 class PieceBuffer(StreamBuffer):  # type: ignore[misc,unused-ignore]
