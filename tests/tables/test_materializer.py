@@ -39,7 +39,7 @@ def skipped() -> Skipped:
 def opened(kafka: BrokerClient, tmp_path: Path, skipped: Skipped) -> Iterator[Open]:
     """Opens materializers over one folder, as one server after the other would; the last is closed at the end."""
     client, running = KafkaClient({"bootstrap.servers": kafka.bootstrap}), list[Materializer]()
-    topics = TopicReader(lambda: client.reader(enable_partition_eof=True), client.ends_now, client.identity)
+    topics = TopicReader(lambda: client.reader(enable_partition_eof=True), client.ends, client.identity)
 
     def start() -> Materializer:
         if running:

@@ -199,10 +199,10 @@ def close_engine(context: EngineContext) -> None:
 
 
 def _topics(kafka: KafkaClient) -> TopicReader:
-    def ends_now(topic: str) -> Mapping[int, int]:
-        return kafka.ends_now(topic, PARTITIONS_KNOWN)
+    def recent_ends(topic: str) -> Mapping[int, int]:
+        return kafka.ends(topic, PARTITIONS_KNOWN)
 
-    ends = SharedCalls(ends_now, KafkaException)
+    ends = SharedCalls(recent_ends, KafkaException)
     return TopicReader(lambda: kafka.reader(enable_partition_eof=True), ends, kafka.identity)
 
 
@@ -219,7 +219,7 @@ def _push_access(kafka: KafkaClient, spark: SparkRuntime) -> PushAccess:
     return PushAccess(
         reader=gathering,
         backlog_reader=lambda isolation: reader(isolation, enable_partition_eof=True),
-        ends=SharedCalls(kafka.ends_now, KafkaException),
+        ends=SharedCalls(kafka.ends, KafkaException),
         bounds=SharedCalls(kafka.bounds, KafkaException),
         identity=kafka.identity,
         prepare=spark.prepare_push,

@@ -167,20 +167,30 @@ class KafkaClient:
         while not done() and time.monotonic() < deadline:
             time.sleep(0.02)
 
-    def ends(self, topic: str) -> Offsets:
-        """The offset after the last record of each partition. Raises KafkaException if the topic does not exist."""
-        return {partition: end for partition, (_, end) in self.bounds(topic).items()}
-
-    def ends_now(self, topic: str, max_age: float = 0.0) -> Offsets:
-        """Like `ends`, over the existing connection, in a few milliseconds. Raises KafkaException.
+    def ends(self, topic: str, max_age: float = 0.0) -> Offsets:
+        """The offset after the last record of each partition. Raises KafkaException if the topic does not exist.
 
         A partition that was added in the last `max_age` seconds may be missing, since the list of partitions is cached
-        so long. A topic that was just created may have no leaders yet; the request is repeated then.
+        so long. It is the end for consumers of committed records, since our readers do not read further.
+        """
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        return {partition: end for partition, (end,) in self._offsets(topic, (latest,), max_age).items()}
+
+    def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
+        """The offset of the first record and the offset after the last one, by partition. Raises KafkaException."""
+        specs = (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        return {partition: (first, end) for partition, (first, end) in self._offsets(topic, specs, 0.0).items()}
+
+    def _offsets(self, topic: str, specs: Sequence[OffsetSpec], max_age: float) -> dict[int, list[int]]:
+        """The offset of each of `specs` in each partition, over the existing connection, in a few milliseconds.
+
+        A topic that was just created may have no leaders yet; the request is repeated then.
         """
         deadline = time.monotonic() + SETTLE
         while True:
             try:
-                return self._ends_now(topic, max_age)
+                partitions = self._partitions_of(topic, max_age)
+                return self._offsets_now([TopicPartition(topic, p) for p in partitions], specs)
             except KafkaException as failure:
                 # The cached list of partitions may be outdated: try once more without it.
                 was_cached = self._partitions.pop(topic, None) is not None and max_age > 0
@@ -189,12 +199,10 @@ class KafkaClient:
                         raise
                     time.sleep(0.05)
 
-    def _ends_now(self, topic: str, max_age: float) -> Offsets:
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        request = {TopicPartition(topic, p): latest for p in self._partitions_of(topic, max_age)}
-        # The end for consumers of committed records, since our readers do not read further.
-        ends = self._listed(request, IsolationLevel.READ_COMMITTED)
-        return {place.partition: end.offset for place, end in ends.items()}
+    def _offsets_now(self, places: Sequence[TopicPartition], specs: Sequence[OffsetSpec]) -> dict[int, list[int]]:
+        committed = IsolationLevel.READ_COMMITTED
+        asked = [self._asked(dict.fromkeys(places, spec), committed) for spec in specs]
+        return {place.partition: [_answer(answers[place]).offset for answers in asked] for place in places}
 
     def _partitions_of(self, topic: str, max_age: float) -> tuple[int, ...]:
         now, (read_at, partitions) = time.monotonic(), self._partitions.get(topic, (0.0, ()))
@@ -240,14 +248,15 @@ class KafkaClient:
             _answer(answer)
         return {place.partition: place.offset for place in old}
 
-    def _listed(
-        self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
-    ) -> dict[TopicPartition, ListOffsetsResultInfo]:
-        """The offsets of the specs, as a consumer of that isolation level sees them."""
-        if not specs:
-            return {}
-        answers = self._admin.list_offsets(dict(specs), isolation_level=isolation, request_timeout=PATIENCE)
+    def _listed(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, ListOffsetsResultInfo]:
+        """The offsets of the specs, as a consumer that reads uncommitted records too sees them."""
+        answers = self._asked(specs, IsolationLevel.READ_UNCOMMITTED) if specs else {}
         return {place: _answer(answer) for place, answer in answers.items()}
+
+    def _asked(
+        self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel
+    ) -> dict[TopicPartition, "Future[ListOffsetsResultInfo]"]:
+        return self._admin.list_offsets(dict(specs), isolation_level=isolation, request_timeout=PATIENCE)
 
     def identity(self, topic: str) -> str:
         """The topic's id, which another topic of the same name does not have. Raises KafkaException."""
@@ -257,14 +266,6 @@ class KafkaClient:
         answers = self._admin.describe_topics(TopicCollection([topic]), request_timeout=PATIENCE)
         description: TopicDescription = _answer(answers[topic])
         return description
-
-    def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
-        """The offset of the first record and the offset after the last one, by partition. Raises KafkaException."""
-        with self.reader() as reader:
-            metadata = reader.list_topics(topic, timeout=PATIENCE).topics[topic]
-            if metadata.error is not None:
-                raise KafkaException(metadata.error)
-            return {p: reader.get_watermark_offsets(TopicPartition(topic, p), PATIENCE) for p in metadata.partitions}
 
     @contextmanager
     def reader(self, **settings: object) -> Iterator[Consumer]:

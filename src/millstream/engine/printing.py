@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 
 from millstream.analysis.reserved_topics import check_readable
-from millstream.engine.kafka import KafkaClient
+from millstream.engine.kafka import Bounds, KafkaClient
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean
@@ -35,12 +35,13 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
 
     The first line for an empty topic says so.
     """
-    if all(low == end for low, end in kafka.bounds(statement.topic).values()):
+    bounds = kafka.bounds(statement.topic)
+    if all(low == end for low, end in bounds.values()):
         yield f"Topic '{statement.topic}' is empty: its records are shown as they arrive"
     interval, left = statement.interval or 1, statement.limit
     key, value = FormatGuess("Key", coded), FormatGuess("Value", coded)
     with kafka.reader() as reader:
-        reader.assign(_places(statement, kafka))
+        reader.assign(_places(statement, bounds))
         received = 0
         while left is None or left > 0:
             message = reader.poll(PULSE)
@@ -57,9 +58,9 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
             left = None if left is None else left - 1
 
 
-def _places(statement: tree.Print, kafka: KafkaClient) -> list[TopicPartition]:
-    ends = kafka.ends(statement.topic)
-    return [TopicPartition(statement.topic, p, 0 if statement.from_beginning else end) for p, end in ends.items()]
+def _places(statement: tree.Print, bounds: Bounds) -> list[TopicPartition]:
+    starts = {p: first if statement.from_beginning else end for p, (first, end) in bounds.items()}
+    return [TopicPartition(statement.topic, p, start) for p, start in starts.items()]
 
 
 def _line(message: Message, key: str, value: str) -> str:

@@ -306,7 +306,7 @@ class SparkRuntime:
     def _ends(self, plan: PlanNode) -> Starts:
         """The end offsets of the tables in which streams look up rows. Raises CannotRun."""
         try:
-            return {table.topic: self._kafka.ends_now(table.topic) for table in lookup_tables(plan)}
+            return {table.topic: self._kafka.ends(table.topic) for table in lookup_tables(plan)}
         except KafkaException as failure:
             raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
 

@@ -32,7 +32,7 @@ class BrokerTopics:
     def ends(self, topic: str) -> Mapping[int, int]:
         """The offset after the last record of each partition. Raises KafkaException."""
         # One request, while a consumer would need two for each partition: many cases wait by it at the same time.
-        return self._kafka.ends_now(topic, max_age=math.inf)
+        return self._kafka.ends(topic, max_age=math.inf)
 
     def count(self, topic: str) -> int:
         """The number of records written to a topic."""

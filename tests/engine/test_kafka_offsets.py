@@ -1,0 +1,45 @@
+"""The first and last offsets of topics, as the engine's Kafka client sees them."""
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
+from tests.support.kafka import BrokerClient, wait_for
+
+from millstream.engine.kafka import KafkaClient
+
+
+@pytest.fixture
+def client(kafka: BrokerClient) -> KafkaClient:
+    """The engine's client of the test's broker."""
+    return KafkaClient({"bootstrap.servers": kafka.bootstrap})
+
+
+def test_bounds_are_those_for_readers_of_committed_records(kafka: BrokerClient, client: KafkaClient) -> None:
+    topic = kafka.create_topic(partitions=2)
+    kafka.produce(topic, "k", {"v": 1}, 1000, partition=0)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce(topic, b"open", b"k", partition=0)
+    producer.produce(topic, b"open", b"k", partition=1)
+    producer.flush()
+    assert client.bounds(topic) == {0: (0, 1), 1: (0, 0)}, "not past the records of an open transaction"
+    assert client.ends(topic) == {0: 1, 1: 0}
+    producer.commit_transaction()
+    # The broker writes the markers after it has answered.
+    wait_for(lambda: client.bounds(topic) == {0: (0, 3), 1: (0, 2)}, "the records and the markers of the transaction")
+
+
+def test_partitions_that_are_added_are_seen(kafka: BrokerClient, client: KafkaClient) -> None:
+    topic = kafka.create_topic(partitions=1)
+    assert client.ends(topic, 3600) == {0: 0}
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result()  # type: ignore[no-untyped-call]
+    assert client.ends(topic, 3600) == {0: 0}, "the list of partitions is so old at most"
+    assert client.bounds(topic) == {0: (0, 0), 1: (0, 0), 2: (0, 0)}
+
+
+def test_a_topic_that_is_absent_is_an_error_at_once(client: KafkaClient) -> None:
+    for offsets in (client.ends, client.bounds):
+        with pytest.raises(KafkaException, match="UNKNOWN_TOPIC_OR_PART"):
+            offsets("no-such-topic")
