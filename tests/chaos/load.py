@@ -8,6 +8,7 @@ import uuid
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
 from chaos.shapes import BASE, KEYS, STEP_MS, key_of
+from support.kafka import BrokerClient
 
 SEND_EVERY = 0.02
 
@@ -113,6 +114,8 @@ class InputLog:
         self._seen: dict[str, set[int]] = {"LEFT": set(), "RIGHT": set()}
         settings = {"bootstrap.servers": bootstrap, "group.id": f"chaos-{uuid.uuid4().hex}", "log_level": 0}
         self._consumer = Consumer({**settings, "enable.auto.commit": False, "auto.offset.reset": "earliest"})
+        # A consumer that was made before a partition was added may not know it yet.
+        self._kafka = BrokerClient(bootstrap)
         self._places: dict[tuple[str, int], int] = {}
 
     def missing(self, n: int) -> list[tuple[str, int]]:
@@ -134,6 +137,4 @@ class InputLog:
                     self._places[topic, int(message.partition() or 0)] = int(message.offset() or 0) + 1
 
     def _ends(self) -> dict[tuple[str, int], int]:
-        topics = self._consumer.list_topics(timeout=60).topics
-        places = [(topic, p) for topic in self._seen for p in topics[topic].partitions]
-        return {place: self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=60)[1] for place in places}
+        return {(topic, p): end for topic in self._seen for p, end in enumerate(self._kafka.high_watermarks(topic))}

@@ -5,7 +5,7 @@ from decimal import Decimal as Number
 import pytest
 
 from millstream.engine.api import Tombstone
-from millstream.engine.rows import RowReader, ValueMismatch, fitted, shown
+from millstream.engine.rows import RowReader, ValueMismatch, fitter, shown
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -101,8 +101,8 @@ def test_a_row_with_half_of_a_surrogate_pair() -> None:
         ([1], Array(DOUBLE), [1.0]),
     ],
 )
-def test_fitted(value: object, type: SqlType, fit: object) -> None:
-    assert fitted(value, type) == fit
+def test_values_are_fitted(value: object, type: SqlType, fit: object) -> None:
+    assert fitter(type)(value) == fit
 
 
 @pytest.mark.parametrize(
@@ -130,4 +130,4 @@ def test_fitted(value: object, type: SqlType, fit: object) -> None:
 )
 def test_what_does_not_fit_is_refused(value: object, type: SqlType) -> None:
     with pytest.raises(ValueMismatch):
-        fitted(value, type)
+        fitter(type)(value)

@@ -13,7 +13,7 @@ from millstream.catalog.catalog import Serde
 from millstream.formats.spec import spec
 from millstream.model.schema import Column
 from millstream.spark.codec import OneRecord, UnreadableRecord
-from millstream.spark.types import to_wire
+from millstream.spark.types import wire_writer
 from millstream.syntax.parser import parse_columns
 
 FILES = sorted((Path(__file__).parent / "records").glob("*.txt"))
@@ -68,7 +68,7 @@ def data(text: str) -> bytes | None:
 
 def wire(row: dict[str, Any] | None, columns: tuple[Column, ...]) -> Any:
     """A row as the files write it."""
-    return None if row is None else {c.name: to_wire(row[c.name], c.type) for c in columns}
+    return None if row is None else {c.name: wire_writer(c.type)(row[c.name]) for c in columns}
 
 
 LINES = [pytest.param(line, id=f"{file.stem}: {line}") for file in FILES for line in lines_of(file)]

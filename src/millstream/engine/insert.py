@@ -1,18 +1,18 @@
 """Rows written by clients: INSERT INTO … VALUES, and the rows of /inserts-stream."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from confluent_kafka import KafkaException
 
 from millstream.analysis.reserved_topics import check_writable
-from millstream.catalog.catalog import Source
+from millstream.catalog.catalog import RelationKind, Source
 from millstream.engine.api import RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.kafka import Bytes, reason
-from millstream.engine.rows import ValueMismatch, fitted
+from millstream.engine.rows import ValueMismatch, fitter
 from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import Pair
 from millstream.model.errors import Span, StatementError
@@ -71,6 +71,11 @@ class RowWriter:
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
         self.source, self._context = writable(target, engine), engine
         self._types = {c.name: c.type for c in self.source.schema}
+        self._required = [c.name for c in self.source.schema.key] if self.source.kind is RelationKind.TABLE else []
+        types = {TIMESTAMP_COLUMN: BIGINT, **self._types}
+        self._columns = {name: (name, fitter(type)) for name, type in types.items()}
+        # The names that most clients use: in lower case, and as they are. Others are resolved for each value.
+        self._usual_names = {n.lower(): c for n, c in self._columns.items() if n.isupper()} | self._columns
         if len(self._types) < len(self.source.schema.columns):
             hint = "INSERT INTO … (ROWKEY.name, ROWVALUE.name) VALUES … distinguishes them"
             raise RequestFailed(
@@ -125,21 +130,27 @@ class RowWriter:
 
     def _named(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The row by the source's column names, each value converted to its column's type. Raises ValueError."""
-        types = self._types
         values = {}
         for name, value in row.items():
-            column = name if name in types else _bare(name)
-            type = types.get(column, BIGINT if column == TIMESTAMP_COLUMN else None)
-            if type is None:
-                hint = did_you_mean(column, types)
-                raise ValueMismatch(f"{identifier(self.source.name)} has no column {identifier(column)}" + _so(hint))
-            values[column] = _fit(column, value, type)
-        self._check_key(values)
+            column, fit = self._usual_names.get(name) or self._column(name)
+            try:
+                values[column] = fit(value)
+            except ValueMismatch as failure:
+                raise ValueMismatch(f"column {identifier(column)}: {failure}") from failure
+        if self._required:
+            self._check_key(values)
         return values
 
+    def _column(self, name: str) -> tuple[str, Callable[[Any], Any]]:
+        column = _bare(name)
+        if column not in self._columns:
+            hint = did_you_mean(column, self._types)
+            raise ValueMismatch(f"{identifier(self.source.name)} has no column {identifier(column)}" + _so(hint))
+        return self._columns[column]
+
     def _check_key(self, row: Mapping[str, Any]) -> None:
-        missing = [c.name for c in self.source.schema.key if row.get(c.name) is None]
-        if missing and self.source.kind.value == "TABLE":
+        missing = [name for name in self._required if row.get(name) is None]
+        if missing:
             raise ValueMismatch(f"Key field must be specified: {', '.join(map(identifier, missing))}")
 
 
@@ -152,13 +163,6 @@ def _record(
     if at is not None and at < 0:
         return RequestFailed(BAD_REQUEST, f"ROWTIME is negative: {at}")
     return (*pair, now if at is None else at)
-
-
-def _fit(column: str, value: Any, type: Any) -> Any:
-    try:
-        return fitted(value, type)
-    except ValueMismatch as failure:
-        raise ValueMismatch(f"column {identifier(column)}: {failure}") from failure
 
 
 def _failed(failure: KafkaException | None) -> RequestFailed | None:

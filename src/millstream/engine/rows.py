@@ -55,7 +55,7 @@ class RowReader:
 
 
 class RowConverter:
-    """Converts rows of some types from the form of types.to_wire to the REST API's JSON. It is thread-safe."""
+    """Converts rows of some types from the wire form (types.wire_writer) to the REST API's JSON. It is thread-safe."""
 
     def __init__(self, types: Sequence[SqlType]) -> None:
         self._converted = [(i, type) for i, type in enumerate(types) if type not in _UNCHANGED]
@@ -68,7 +68,7 @@ class RowConverter:
 
 
 def shown_row(values: Sequence[Any], types: Sequence[SqlType]) -> list[Any]:
-    """A row in the REST API's JSON, from its values in the form of types.to_wire."""
+    """A row in the REST API's JSON, from its values in wire form (types.wire_writer)."""
     return [shown(value, type) for value, type in zip(values, types, strict=True)]
 
 
@@ -117,27 +117,49 @@ _SHOWN: Mapping[SqlType, Callable[[Any], Any]] = {
 # ---------------------------------------------------------------- in
 
 
-def fitted(value: Any, type: SqlType) -> Any:
-    """A JSON value converted to a column's type: numbers widen, text may be a date, a time or bytes.
+def fitter(type: SqlType) -> Callable[[Any], Any]:
+    """A function that converts a JSON value to a column's type: numbers widen, text may be a date, a time or bytes.
 
-    Raises ValueMismatch.
+    It raises ValueMismatch. It is made once for a column and called for each row.
     """
-    if value is None:
-        return None
     match type:
         case Array(element):
-            return [fitted(v, element) for v in _as(list, value, type)]
+            member = fitter(element)
+            return lambda value: None if value is None else [member(v) for v in _as(list, value, type)]
         case Map(_, element):
-            return {k: fitted(v, element) for k, v in _as(dict, value, type).items()}
-        case Struct(fields):
-            members = {k.upper(): v for k, v in _as(dict, value, type).items()} | _as(dict, value, type)
-            return {f.name: fitted(members.get(f.name, members.get(f.name.upper())), f.type) for f in fields}
+            member = fitter(element)
+            return lambda value: None if value is None else {k: member(v) for k, v in _as(dict, value, type).items()}
+        case Struct():
+            return _struct_fitter(type)
         case Decimal():
-            return _decimal(value, type)
-    try:
-        return _FITTED[type](value)
-    except (ValueError, OverflowError) as failure:
-        raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}") from failure
+            return lambda value: None if value is None else _decimal(value, type)
+    return _scalar_fitter(type)
+
+
+def _struct_fitter(type: Struct) -> Callable[[Any], Any]:
+    fields = [(field.name, field.name.upper(), fitter(field.type)) for field in type.fields]
+
+    def fit(value: Any) -> dict[str, Any] | None:
+        if value is None:
+            return None
+        members = {k.upper(): v for k, v in _as(dict, value, type).items()} | value
+        return {name: member(members.get(name, members.get(upper))) for name, upper, member in fields}
+
+    return fit
+
+
+def _scalar_fitter(type: SqlType) -> Callable[[Any], Any]:
+    convert = _FITTED[type]
+
+    def fit(value: Any) -> Any:
+        if value is None:
+            return None
+        try:
+            return convert(value)
+        except (ValueError, OverflowError) as failure:
+            raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}") from failure
+
+    return fit
 
 
 def _as(expected: Any, value: Any, type: SqlType) -> Any:
@@ -166,7 +188,8 @@ def _text_of(value: Any) -> str:
 
 def _whole(bound: int) -> Callable[[Any], int]:
     def fit(value: Any) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not -bound <= value < bound:
+        # A bool is an int too, but not of this class.
+        if value.__class__ is not int or not -bound <= value < bound:
             raise ValueError(value)
         return value
 

@@ -26,6 +26,7 @@ from millstream.server.text import dumps
 
 AT_ONCE = 2000
 READ_AHEAD = 50
+OK = dumps({"status": "ok", "seq": 0}).replace("0", "%d")
 
 
 async def inserts(request: HttpRequest) -> Response:
@@ -141,7 +142,7 @@ class Acks(Response):
         """One acknowledgement, preceded by the separator from the one before."""
         seq, self._sequence = self._sequence, self._sequence + 1
         if outcome is None:
-            text = dumps({"status": "ok", "seq": seq})
+            text = OK % seq
         else:
             text = dumps({"status": "error", "seq": seq, "error_code": outcome.code, "message": outcome.message})
         if self._as_array:

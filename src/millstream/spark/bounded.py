@@ -28,7 +28,7 @@ PULL = "PULL"
 PREPARED = 200
 _TYPES: tuple[SqlType, ...] = (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGINT)
 _PLAIN: dict[SqlType, type] = {BOOLEAN: bool, INTEGER: int, BIGINT: int, STRING: str}
-# The values of a row of an answer in the form of types.to_wire, and at its end whether it is a tombstone.
+# The values of a row of an answer in wire form (types.wire_writer), and at its end whether it is a tombstone.
 AnswerRow = list[Any]
 # A side of a record by its columns; None for null.
 Row = dict[str, Any] | None
@@ -89,7 +89,7 @@ class Bounded:
         return BoundedQuery(Evaluator(frame, _TYPES, _TYPES, self._compiled, earlier))
 
     def answering(self, plan: ClientOutput) -> Callable[[Sequence[Record]], list[list[Any]]]:
-        """A function from records of a table to the rows of an answer, in the form of types.to_wire.
+        """A function from records of a table to the rows of an answer, in wire form (types.wire_writer).
 
         Records that cannot be read are written to the processing log of PULL. A prepared plan is cached.
         """

@@ -16,7 +16,7 @@ from millstream.functions.operator_expressions import SparkSql, quoted
 from millstream.model.schema import Column
 from millstream.spark import jvm
 from millstream.spark.lazy_frame import LazyFrame
-from millstream.spark.types import from_wire, spark_struct, spark_type, to_wire
+from millstream.spark.types import from_wire, is_wire_form, spark_struct, spark_type, wire_json, wire_writer
 
 __all__ = [
     "OneRecord",
@@ -110,11 +110,12 @@ class OneRecord:
     """The codec for one record at a time, on the driver, without a Spark job; thread-safe."""
 
     def __init__(self, session: SparkSession, spec: str, columns: Sequence[Column]) -> None:
-        self._columns = columns
+        self._columns, self._names = columns, [column.name for column in columns]
+        self._converted = [(c.name, wire_writer(c.type)) for c in columns if not is_wire_form(c.type)]
         self._codec = jvm.module(session, "OneRecord")(spec)
 
     def decode(self, data: bytes | None) -> dict[str, Any] | None:
-        """The decoded row, by column names (values as in types.to_wire); None for a null payload.
+        """The decoded row, by column names (values as types.wire_writer has them); None for a null payload.
 
         Raises UnreadableRecord.
         """
@@ -129,18 +130,24 @@ class OneRecord:
 
         Raises UnreadableRecord.
         """
-        wire = None if row is None else {c.name: to_wire(row.get(c.name), c.type) for c in self._columns}
+        wire = None if row is None else self._wire(row)
         try:
-            data = self._codec.encode(json.dumps(wire).encode())
+            data = self._codec.encode(wire_json(wire))
         except Py4JJavaError as error:
             raise UnreadableRecord(str(error.java_exception.getMessage())) from error
         return None if data is None else bytes(data)
 
     def encode_all(self, rows: Sequence[Mapping[str, Any]]) -> list[bytes | UnreadableRecord | None]:
         """The bytes of many rows, encoded in one call; for a row that cannot be encoded, the error."""
-        wire = ({c.name: to_wire(row.get(c.name), c.type) for c in self._columns} for row in rows)
-        answer = io.BytesIO(jvm.bytes_of(self._codec.encodeAll("\n".join(map(json.dumps, wire)).encode())))
+        lines = b"\n".join([wire_json(self._wire(row)) for row in rows])
+        answer = io.BytesIO(jvm.bytes_of(self._codec.encodeAll(lines)))
         return [_sized(answer) for _ in rows]
+
+    def _wire(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        wire = {name: row.get(name) for name in self._names}
+        for name, write in self._converted:
+            wire[name] = write(wire[name])
+        return wire
 
 
 def _sized(answer: io.BytesIO) -> bytes | UnreadableRecord | None:

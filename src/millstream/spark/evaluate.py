@@ -14,7 +14,7 @@ from pyspark.sql import types as spark
 from millstream.formats.spec import document_of
 from millstream.model.types import SqlType
 from millstream.spark import jvm
-from millstream.spark.types import from_wire, spark_type, to_wire
+from millstream.spark.types import from_wire, spark_type, wire_json, wire_writer
 
 
 class EvaluationFailed(ValueError):
@@ -35,7 +35,7 @@ def failures() -> Iterator[None]:
 class Evaluator:
     """The steps between `leaf` frames and another frame, ready to be applied to rows; thread-safe.
 
-    Python values are as described in types.to_wire. A frame with folds keeps its states between calls. Expressions are
+    Python values are as types.wire_writer has them. A frame with folds keeps its states between calls. Expressions are
     `compiled` to Java, as in Spark's tasks, or interpreted, which is faster for few rows: compiling may take a second.
     Folds continue with the states of `before`, whose frame has the same folds and which must not be called any more.
     The constructor and calls raise EvaluationFailed if an expression throws that no guard catches.
@@ -49,7 +49,7 @@ class Evaluator:
         compiled: bool = True,
         before: "Evaluator | None" = None,
     ) -> None:
-        self._source, self._result = source, result
+        self._writers, self._result = [wire_writer(type) for type in source], result
         module = jvm.module(frame.sparkSession, "Eval")
         # Spark computes expressions without columns already here.
         with failures():
@@ -62,12 +62,12 @@ class Evaluator:
         `leaves` has, for each row, the leaf at which it enters, counted from the left of the frame's unions (default
         0).
         """
-        wire = [[to_wire(v, t) for v, t in zip(row, self._source, strict=True)] for row in rows]
-        answer = self.in_json(json.dumps(wire).encode(), bytes(leaves))
+        wire = [[write(v) for write, v in zip(self._writers, row, strict=True)] for row in rows]
+        answer = self.in_json(wire_json(wire), bytes(leaves))
         return [[self._row(output) for output in group] for group in json.loads(answer, parse_float=Decimal)]
 
     def in_json(self, rows: bytes, leaves: bytes = b"") -> bytes:
-        """The same for an array of rows to an array of arrays of rows, arrays of values in the form of to_wire."""
+        """The same for an array of rows to an array of arrays of rows, arrays of values in wire form."""
         with failures():
             return jvm.bytes_of(self._eval.run(rows, leaves))
 

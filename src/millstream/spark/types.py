@@ -45,7 +45,7 @@ def spark_struct(prefix: str, types: Sequence[SqlType]) -> spark.StructType:
 
 
 def json_reader(types: Sequence[SqlType]) -> Callable[[bytes], Any]:
-    """A function that parses the module's JSON: values as `to_wire` has them, but DECIMALs as Decimal if of `types`."""
+    """A function that parses the module's JSON: values in wire form (`wire_writer`), DECIMALs of `types` as Decimal."""
     has_decimals = any(isinstance(part, Decimal) for type in types for part in type.walk())
     return _exact if has_decimals else _fast
 
@@ -63,36 +63,58 @@ def _fast(text: bytes) -> Any:
         return json.loads(text)
 
 
-def to_wire(value: Any, type: SqlType) -> Any:
-    """A Python value as the module's JSON represents it.
+def wire_json(value: Any) -> bytes:
+    """A value that consists of wire forms as JSON, in one line."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        # Text with half of a surrogate pair.
+        return json.dumps(value).encode()
+
+
+def wire_writer(type: SqlType) -> Callable[[Any], Any]:
+    """A function from a Python value to its wire form: as the module's JSON has it.
 
     In Python DATE, TIME and TIMESTAMP are whole numbers (days, ms of the day, ms), BYTES bytes, DECIMAL Decimal,
-    ARRAY a sequence, MAP a mapping, STRUCT a mapping by field names.
+    ARRAY a sequence, MAP a mapping, STRUCT a mapping by field names. The function is made once for a column and called
+    for each row.
     """
-    if value is None:
-        return None
+    if is_wire_form(type):
+        return lambda value: value
+    write = _wire_writer(type)
+    return lambda value: None if value is None else write(value)
+
+
+def is_wire_form(type: SqlType) -> bool:
+    """True if the values of a type need no conversion: their wire form is their form in Python."""
+    return not isinstance(type, Decimal | Array | Map | Struct) and type not in (DOUBLE, BYTES)
+
+
+def _wire_writer(type: SqlType) -> Callable[[Any], Any]:
     match type:
         case Decimal():
-            return str(value)
+            return str
         case Array(element):
-            return [to_wire(v, element) for v in value]
+            member = wire_writer(element)
+            return lambda value: [member(v) for v in value]
         case Map(_, element):
-            return {str(k): to_wire(v, element) for k, v in value.items()}
+            member = wire_writer(element)
+            return lambda value: {str(k): member(v) for k, v in value.items()}
         case Struct(fields):
-            return {f.name: to_wire(value.get(f.name), f.type) for f in fields}
-    if type == DOUBLE:
-        return _double_to_wire(float(value))
-    return base64.b64encode(value).decode() if type == BYTES else value
+            members = [(f.name, wire_writer(f.type)) for f in fields]
+            return lambda value: {name: member(value.get(name)) for name, member in members}
+    return _double_to_wire if type == DOUBLE else lambda value: base64.b64encode(value).decode()
 
 
-def _double_to_wire(value: float) -> float | str:
+def _double_to_wire(number: float) -> float | str:
+    value = float(number)
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
     return value
 
 
 def from_wire(value: Any, type: SqlType) -> Any:
-    """The Python value of the module's JSON, parsed with DECIMALs for fractions; the reverse of `to_wire`.
+    """The Python value of the module's JSON, parsed with DECIMALs for fractions; the reverse of `wire_writer`.
 
     The keys of a MAP stay texts.
     """

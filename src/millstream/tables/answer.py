@@ -47,7 +47,7 @@ class TableReader:
         return self._plain is not None
 
     def rows(self, accesses: Sequence[Access], store: Store) -> Iterator[list[Any]]:
-        """The rows of a pull query in the form of types.to_wire, at most as many as its LIMIT.
+        """The rows of a pull query in wire form (types.wire_writer), at most as many as its LIMIT.
 
         Raises EvaluationFailed if a constant of an access cannot be computed.
         """

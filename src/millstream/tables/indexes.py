@@ -100,7 +100,7 @@ def _of_row(row: Sequence[Any], places: Sequence[int], types: Sequence[SqlType])
 def _decoder(
     source: Source, columns: tuple[ColumnReference, ...], bounded: Bounded
 ) -> Callable[[Sequence[Change]], list[list[Any] | None]]:
-    """A function from changes to the columns' values in the form of types.to_wire; None without a readable row."""
+    """A function from changes to the columns' values in wire form (types.wire_writer); None without a readable row."""
     stored, names = keys_of(source), [NamedExpression(c.name, c) for c in columns]
     plain = plain_rows(ClientOutput(Read(source), tuple(names)))
     numbered = ClientOutput(Read(source), (NamedExpression(_OFFSET.name, _OFFSET), *names))
@@ -127,7 +127,7 @@ def _decoder(
 
 
 def _python(value: Any, type: SqlType) -> Any:
-    """A value in the form of types.to_wire as a Python value; absent members of a STRUCT are NULL."""
+    """A value in wire form (types.wire_writer) as a Python value; absent members of a STRUCT are NULL."""
     match value, type:
         case None, _:
             return None

@@ -69,7 +69,7 @@ class PlainRows:
         self._places = {name: i for i, name in enumerate(columns)}
 
     def row(self, change: Change, key: bytes) -> list[Any]:
-        """The columns of the answer in the form of types.to_wire; `key` is the record's key without its window.
+        """The columns of the answer in wire form (types.wire_writer); `key` is the record's key without its window.
 
         Raises NotPlain.
         """
