@@ -1,11 +1,17 @@
 """The first and last offsets of topics, as the engine's Kafka client sees them."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 from tests.support.kafka import BrokerClient, wait_for
 
 from millstream.engine.kafka import KafkaClient
+from millstream.services.broker import BrokerProcess
+from millstream.services.ports import is_free
 
 
 @pytest.fixture
@@ -43,3 +49,31 @@ def test_a_topic_that_is_absent_is_an_error_at_once(client: KafkaClient) -> None
     for offsets in (client.ends, client.bounds):
         with pytest.raises(KafkaException, match="UNKNOWN_TOPIC_OR_PART"):
             offsets("no-such-topic")
+
+
+@pytest.mark.crash
+def test_offsets_are_answered_through_the_restarts_of_a_broker(tmp_path: Path) -> None:
+    """A broken connection, which librdkafka may report as an offset of -1001, and leaders that are not known yet."""
+    own_broker = BrokerProcess(tmp_path, port=0, heap="512m")
+    with own_broker, ThreadPoolExecutor(2) as threads:
+        client, over = KafkaClient({"bootstrap.servers": own_broker.bootstrap}), threading.Event()
+        client.create("kept", 3)
+        answers = [0, 0]
+
+        def ask(number: int) -> None:
+            while not over.is_set():
+                assert client.bounds("kept") == dict.fromkeys(range(3), (0, 0))
+                answers[number] += 1
+
+        asking = [threads.submit(ask, number) for number in range(2)]
+        try:
+            for _ in range(2):
+                before = [*answers]
+                wait_for(lambda n=before: answers[0] > n[0] + 9 and answers[1] > n[1] + 9, "answers")  # type: ignore[misc]
+                own_broker.kill()
+                wait_for(lambda: is_free("127.0.0.1", own_broker.port), "the end of its JVM")
+                own_broker.start()
+        finally:
+            over.set()
+        for ended in asking:
+            ended.result()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
+from millstream.engine.kafka import BROKEN_CONNECTION, LEADERLESS
 from support.patience import PATIENCE
 
 Bytes = bytes | str | Mapping[str, object] | None
@@ -18,7 +19,6 @@ FIRST_PAUSE, LAST_PAUSE = 0.02, 0.25
 LOOKS_APART, LONGEST_PAUSE = 4, 1.0
 # The most records of a request of CommittedCounts, and its longest wait in seconds.
 READ_AT_ONCE, READ_PATIENCE = 10_000, 0.1
-LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +141,12 @@ class BrokerClient:
         deadline = time.monotonic() + PATIENCE
         while request:
             try:
-                return [answer.result().offset for answer in self.admin.list_offsets(request).values()]
-            except KafkaException as failure:  # a partition that was created a moment ago may have no leader yet
-                if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
+                ends = [answer.result().offset for answer in self.admin.list_offsets(request).values()]
+                if min(ends) >= 0:  # it has none if the connection breaks
+                    return ends
+            except KafkaException as failure:
+                passing = failure.args[0].code() in (*LEADERLESS, BROKEN_CONNECTION)
+                if not passing or time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
         return []

@@ -295,8 +295,8 @@ def _castable_decimal(source: SqlType, target: SqlType) -> bool:
 def coerce(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
     """`value` converted to `target` by the strict rules of INSERT VALUES and key lookups.
 
-    Numbers widen; text becomes dates, times, timestamps and bytes, but never numbers or booleans. Raises StatementError
-    for any other conversion.
+    Numbers widen; text becomes dates, times, timestamps and bytes, but never numbers or booleans; fields of a STRUCT
+    that its type does not have are left out. Raises StatementError for any other conversion.
     """
     if value.type is None:
         return Constant(target, None)
@@ -338,4 +338,4 @@ def _assignable(value: TypedExpression, target: SqlType) -> bool:
 def _assignable_struct(value: TypedStruct, target: Struct) -> bool:
     types = {f.name: f.type for f in target.fields}
     pairs = zip(struct_names(value), value.values, strict=True)
-    return all(name in types and _assignable(v, types[name]) for name, v in pairs)
+    return all(name not in types or _assignable(v, types[name]) for name, v in pairs)

@@ -40,7 +40,16 @@ FIRST_PATIENCE = 10.0
 SETTLE = 10.0
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
 ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
-LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+# A partition was just created, or its broker has just come back: a client, or the broker itself, is not up to date.
+LEADERLESS = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+)
+BROKEN_CONNECTION = KafkaError._TRANSPORT
 
 Offsets = dict[int, int]
 # The next offset of each partition; the offsets of the first record and after the last one of each partition.
@@ -184,7 +193,8 @@ class KafkaClient:
     def _offsets(self, topic: str, specs: Sequence[OffsetSpec], max_age: float) -> dict[int, list[int]]:
         """The offset of each of `specs` in each partition, over the existing connection, in a few milliseconds.
 
-        A topic that was just created may have no leaders yet; the request is repeated then.
+        The request is repeated if partitions have no leaders yet, and if the connection breaks; the next one then waits
+        until a broker answers.
         """
         deadline = time.monotonic() + SETTLE
         while True:
@@ -195,14 +205,15 @@ class KafkaClient:
                 # The cached list of partitions may be outdated: try once more without it.
                 was_cached = self._partitions.pop(topic, None) is not None and max_age > 0
                 if not was_cached:
-                    if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
+                    passing = failure.args[0].code() in (*LEADERLESS, BROKEN_CONNECTION)
+                    if not passing or time.monotonic() > deadline:
                         raise
                     time.sleep(0.05)
 
     def _offsets_now(self, places: Sequence[TopicPartition], specs: Sequence[OffsetSpec]) -> dict[int, list[int]]:
         committed = IsolationLevel.READ_COMMITTED
         asked = [self._asked(dict.fromkeys(places, spec), committed) for spec in specs]
-        return {place.partition: [_answer(answers[place]).offset for answers in asked] for place in places}
+        return {place.partition: [_offset(_answer(answers[place])) for answers in asked] for place in places}
 
     def _partitions_of(self, topic: str, max_age: float) -> tuple[int, ...]:
         now, (read_at, partitions) = time.monotonic(), self._partitions.get(topic, (0.0, ()))
@@ -228,7 +239,7 @@ class KafkaClient:
         futures = self._admin.list_offsets(places, isolation_level=committed, request_timeout=seconds) if places else {}
         for place, answer in futures.items():
             if (end := _unless_gone(answer)) is not None:
-                ends[place.topic][place.partition] = end.offset
+                ends[place.topic][place.partition] = _offset(end)
         return ends
 
     def trim(self, topic: str, keep_ms: int) -> Offsets:
@@ -382,6 +393,13 @@ def _answer(future: "Future[Any]") -> Any:
         return future.result(PATIENCE)
     except TimeoutError as none:
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from none
+
+
+def _offset(answer: ListOffsetsResultInfo) -> int:
+    """The offset of an answer. Raises KafkaException if it has none: so librdkafka reports some broken connections."""
+    if answer.offset < 0:
+        raise KafkaException(KafkaError(BROKEN_CONNECTION))
+    return answer.offset
 
 
 def _unless_gone(future: "Future[Any]") -> Any:

@@ -204,10 +204,10 @@ class SparkRuntime:
         return f"_millstream-{self._service}-{_folder(desired)}"
 
     def push(
-        self, plan: ClientOutput, id: str, topic: str, settings: Mapping[str, str], starts: Starts
+        self, plan: ClientOutput, id: str, topic: str, settings: Mapping[str, str], starts: Starts, tasks: int
     ) -> StartedQuery:
-        """Start a push query that writes its rows to a topic. Raises CannotRun."""
-        job = replace(self._job(id, id, settings, starts), ends=self._ends(plan))
+        """Start a push query that writes its rows to a topic; `tasks` share its groups. Raises CannotRun."""
+        job = replace(self._job(id, id, settings, starts), ends=self._ends(plan), tasks=tasks)
         try:
             return self._realtime.answer(plan, topic, job)
         except QueryRefused as refused:

@@ -199,14 +199,16 @@ def _is_eager(source: Source) -> bool:
     return source.read_only or source.rebuilds is not None
 
 
-def slots(plan: PlanNode, topics: Mapping[str, TopicFacts], shared: int | None = None) -> int:
-    """The task slots that a plan takes while it runs: one for each partition read, and some for each grouping.
-
-    `shared` is how many tasks share its groups; by default the number for push queries.
-    """
+def slots(plan: PlanNode, topics: Mapping[str, TopicFacts], tasks: int) -> int:
+    """The task slots that a plan takes while it runs: one for each partition read, and `tasks` for each grouping."""
     read = {source.name: partitions(source, topics) for source in reads(plan)}
-    groups = default_tasks(read.values(), FEWEST_CORES) if shared is None else shared
-    return sum(read[leaf.origin.name] for leaf in leaves(plan)) + groups * shuffles(plan)
+    return sum(read[leaf.origin.name] for leaf in leaves(plan)) + tasks * shuffles(plan)
+
+
+def push_tasks(plan: PlanNode, topics: Mapping[str, TopicFacts]) -> int:
+    """How many tasks share the groups of a push query: two, or one if each topic has one partition, as its order is
+    then that of the records."""
+    return min(FEWEST_CORES, max(partitions(source, topics) for source in reads(plan)))
 
 
 def shuffles(plan: PlanNode) -> int:

@@ -21,7 +21,7 @@ from millstream.engine.push_subscriptions import can_share
 from millstream.engine.rows import RowReader, shown_row
 from millstream.engine.session import TOKEN_PROPERTY
 from millstream.engine.slots import check_slots
-from millstream.engine.state import from_beginning, materialized_tables, slots
+from millstream.engine.state import from_beginning, materialized_tables, push_tasks, slots
 from millstream.engine.supervisor import CannotRun, RunningQuery
 from millstream.engine.topic_fanout import BUFFER, INTERVAL, PushSubscription
 from millstream.model.names import quoted
@@ -192,9 +192,10 @@ def _push(
     if continuation:
         raise RequestFailed(40001, f"{NO_CONTINUATION}: it has state, or does not share a consumer", context.text)
     facts = look_up(context.statement, engine.state.catalog, context.settings, engine.kafka, engine.schemas)
-    push = PushQuery(query, context, engine, slots(query.plan, facts.topics))
+    tasks = push_tasks(query.plan, facts.topics)
+    push = PushQuery(query, context, engine, slots(query.plan, facts.topics, tasks))
     admit(push, context, engine)
-    push.start(query, context)
+    push.start(query, context, tasks)
     return push
 
 
@@ -241,10 +242,10 @@ class PushQuery(ClientQuery, ClosableQuery):
         self._running: RunningQuery | None = None
         self._closing = threading.Lock()
 
-    def start(self, query: TransientQuery, context: StatementContext) -> None:
+    def start(self, query: TransientQuery, context: StatementContext, tasks: int) -> None:
         """Start it: rows that are written after this belong to the answer, even if Spark begins slightly later.
 
-        Raises CannotRun, KafkaException; then the query is closed.
+        `tasks` share its groups. Raises CannotRun, KafkaException; then the query is closed.
         """
         if self._limit == 0:
             return
@@ -253,7 +254,7 @@ class PushQuery(ClientQuery, ClosableQuery):
             on_failure.callback(self.close)
             starts = {s.topic: kafka.ends(s.topic) for s in query.sources if not from_beginning(s, settings)}
             kafka.create(self._topic, 1, 1, TOPIC_CONFIG)
-            self._running = self._context.spark.push(query.plan, self.query_id, self._topic, settings, starts)
+            self._running = self._context.spark.push(query.plan, self.query_id, self._topic, settings, starts, tasks)
             on_failure.pop_all()
         if self._closed.is_set():
             self._running.abort()

@@ -324,9 +324,12 @@ def _learn_schemas(site: RestSite, result: PlayResult) -> None:
     """Read the registry's schemas, with which inputs are encoded and outputs decoded."""
     for subject in site.http.get(f"{site.registry}/subjects").json() if site.registry else ():
         version = site.http.get(f"{site.registry}/subjects/{subject}/versions/latest").json()
-        schema = result.schemas.by_id(version["id"])
-        text = schema.schema if schema else SchemaText(version.get("schemaType", "AVRO"), version["schema"])
-        result.schemas.register(subject, text, version["id"])
+        schema = SchemaText(version.get("schemaType", "AVRO"), version["schema"])
+        # The case's own schemas have their references. One of another text has only by chance the id of this one.
+        known = result.schemas.by_id(version["id"])
+        if known is not None and known.schema.text == schema.text:
+            schema = known.schema
+        result.schemas.register(subject, schema, version["id"])
 
 
 def _clear(site: RestSite) -> None:
