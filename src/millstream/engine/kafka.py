@@ -38,6 +38,8 @@ LOG = logging.getLogger(__name__)
 PATIENCE = 30.0
 FIRST_PATIENCE = 10.0
 SETTLE = 10.0
+# The pauses in which a change of the topics is waited for: the first one, and the longest.
+FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
 ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
 # A partition was just created, or its broker has just come back: a client, or the broker itself, is not up to date.
@@ -172,9 +174,10 @@ class KafkaClient:
 
     @staticmethod
     def _settle(done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + SETTLE
+        deadline, pause = time.monotonic() + SETTLE, FIRST_PAUSE
         while not done() and time.monotonic() < deadline:
-            time.sleep(0.02)
+            time.sleep(pause)
+            pause = min(2 * pause, LAST_PAUSE)
 
     def ends(self, topic: str, max_age: float = 0.0) -> Offsets:
         """The offset after the last record of each partition. Raises KafkaException if the topic does not exist.
