@@ -21,6 +21,7 @@ from millstream.spark.session import SessionOptions, create
 from millstream.tester.environment import KEEP_RECORDS
 from support.engine_process import NO_TIMER, EngineProcess
 from support.kafka import BrokerClient
+from support.longest_groups import LONGEST
 from support.registry_proxy import USER, RegistryProxy, registry_proxy
 from support.shared import ABSENT
 
@@ -79,19 +80,6 @@ PATTERNS_MS = "300"
 
 # A test of one of these fixtures waits for what another process does.
 PROCESSES = frozenset({"broker", "registry"})
-# The groups that take minutes begin first: what is left at the end keeps all processes busy.
-LONGEST = (
-    "server",
-    "live",
-    "compute",
-    "begin test_live_exactly_once",
-    "begin test_live_cluster",
-    "crash test_live_cases",
-    "crash test_chaos",
-    "crash test_live_guides",
-    "begin test_live_stops",
-    "crash test_live_outage",
-)
 
 
 # Before xdist's own, which reads the groups.
