@@ -3,8 +3,6 @@ package org.apache.spark.sql.millstream
 import java.net.SocketException
 import java.util.{List => JavaList}
 
-import scala.jdk.CollectionConverters._
-
 import py4j.{DefaultGatewayServerListener, GatewayServer, Py4JServerConnection}
 
 /**
@@ -20,13 +18,14 @@ object PromptGateway extends DefaultGatewayServerListener {
   }
 
   override def connectionStarted(connection: Py4JServerConnection): Unit =
-    try connection.getSocket.setTcpNoDelay(true)
+    try Option(connection.getSocket).foreach(_.setTcpNoDelay(true)) // a closed connection has none
     catch { case _: SocketException => } // it was closed meanwhile
 
-  /** The connections of a gateway, which Py4J does not publish. */
+  /** The connections of a gateway, which Py4J does not publish; others may come and go in these moments. */
   private def open(gateway: GatewayServer): Seq[Py4JServerConnection] = {
     val field = classOf[GatewayServer].getDeclaredField("connections")
     field.setAccessible(true)
-    field.get(gateway).asInstanceOf[JavaList[Py4JServerConnection]].asScala.toSeq
+    val connections = field.get(gateway).asInstanceOf[JavaList[Py4JServerConnection]]
+    connections.toArray(Array.empty[Py4JServerConnection]).filter(_ != null).toSeq
   }
 }
