@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
-from tests.support.kafka import BrokerClient, wait_for
 
 from millstream.engine.kafka import KafkaClient
 from millstream.services.broker import BrokerProcess
 from millstream.services.ports import is_free
+from support.kafka import BrokerClient, wait_for
 
 
 @pytest.fixture

@@ -142,8 +142,9 @@ class BrokerClient:
         while request:
             try:
                 ends = [answer.result().offset for answer in self.admin.list_offsets(request).values()]
-                if min(ends) >= 0:  # it has none if the connection breaks
-                    return ends
+                if min(ends) < 0:  # so librdkafka reports some broken connections
+                    raise KafkaException(KafkaError(BROKEN_CONNECTION))
+                return ends
             except KafkaException as failure:
                 passing = failure.args[0].code() in (*LEADERLESS, BROKEN_CONNECTION)
                 if not passing or time.monotonic() > deadline:

@@ -293,7 +293,7 @@ def _castable_decimal(source: SqlType, target: SqlType) -> bool:
 
 
 def coerce(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
-    """`value` converted to `target` by the strict rules of INSERT VALUES and key lookups.
+    """`value` converted to `target` by the strict rules of INSERT VALUES.
 
     Numbers widen; text becomes dates, times, timestamps and bytes, but never numbers or booleans; fields of a STRUCT
     that its type does not have are left out. Raises StatementError for any other conversion.

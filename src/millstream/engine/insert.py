@@ -137,8 +137,7 @@ class RowWriter:
                 values[column] = fit(value)
             except ValueMismatch as failure:
                 raise ValueMismatch(f"column {identifier(column)}: {failure}") from failure
-        if self._required:
-            self._check_key(values)
+        self._check_key(values)
         return values
 
     def _column(self, name: str) -> tuple[str, Callable[[Any], Any]]:

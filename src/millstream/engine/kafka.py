@@ -238,9 +238,7 @@ class KafkaClient:
         described = {name: _unless_gone(answer) for name, answer in answers.items()}
         places = {TopicPartition(n, p.id): latest for n, topic in described.items() if topic for p in topic.partitions}
         ends: dict[str, Offsets] = {name: {} for name, topic in described.items() if topic}
-        committed = IsolationLevel.READ_COMMITTED
-        futures = self._admin.list_offsets(places, isolation_level=committed, request_timeout=seconds) if places else {}
-        for place, answer in futures.items():
+        for place, answer in self._asked(places, IsolationLevel.READ_COMMITTED, seconds).items():
             if (end := _unless_gone(answer)) is not None:
                 ends[place.topic][place.partition] = _offset(end)
         return ends
@@ -264,13 +262,16 @@ class KafkaClient:
 
     def _listed(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, ListOffsetsResultInfo]:
         """The offsets of the specs, as a consumer that reads uncommitted records too sees them."""
-        answers = self._asked(specs, IsolationLevel.READ_UNCOMMITTED) if specs else {}
+        answers = self._asked(specs, IsolationLevel.READ_UNCOMMITTED)
         return {place: _answer(answer) for place, answer in answers.items()}
 
     def _asked(
-        self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel
+        self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel, seconds: float = PATIENCE
     ) -> dict[TopicPartition, "Future[ListOffsetsResultInfo]"]:
-        return self._admin.list_offsets(dict(specs), isolation_level=isolation, request_timeout=PATIENCE)
+        """The answers to come, as a consumer of that isolation level sees the offsets; `seconds` to wait for them."""
+        if not specs:
+            return {}
+        return self._admin.list_offsets(dict(specs), isolation_level=isolation, request_timeout=seconds)
 
     def identity(self, topic: str) -> str:
         """The topic's id, which another topic of the same name does not have. Raises KafkaException."""

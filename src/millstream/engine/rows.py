@@ -122,26 +122,29 @@ def fitter(type: SqlType) -> Callable[[Any], Any]:
 
     It raises ValueMismatch. It is made once for a column and called for each row.
     """
+    fit = _fitter(type)
+    return lambda value: None if value is None else fit(value)
+
+
+def _fitter(type: SqlType) -> Callable[[Any], Any]:
     match type:
         case Array(element):
             member = fitter(element)
-            return lambda value: None if value is None else [member(v) for v in _as(list, value, type)]
+            return lambda value: [member(v) for v in _as(list, value, type)]
         case Map(_, element):
             member = fitter(element)
-            return lambda value: None if value is None else {k: member(v) for k, v in _as(dict, value, type).items()}
+            return lambda value: {k: member(v) for k, v in _as(dict, value, type).items()}
         case Struct():
             return _struct_fitter(type)
         case Decimal():
-            return lambda value: None if value is None else _decimal(value, type)
+            return lambda value: _decimal(value, type)
     return _scalar_fitter(type)
 
 
 def _struct_fitter(type: Struct) -> Callable[[Any], Any]:
     fields = [(field.name, field.name.upper(), fitter(field.type)) for field in type.fields]
 
-    def fit(value: Any) -> dict[str, Any] | None:
-        if value is None:
-            return None
+    def fit(value: Any) -> dict[str, Any]:
         members = {k.upper(): v for k, v in _as(dict, value, type).items()} | value
         return {name: member(members.get(name, members.get(upper))) for name, upper, member in fields}
 
@@ -152,8 +155,6 @@ def _scalar_fitter(type: SqlType) -> Callable[[Any], Any]:
     convert = _FITTED[type]
 
     def fit(value: Any) -> Any:
-        if value is None:
-            return None
         try:
             return convert(value)
         except (ValueError, OverflowError) as failure:

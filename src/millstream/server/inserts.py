@@ -26,7 +26,7 @@ from millstream.server.text import dumps
 
 AT_ONCE = 2000
 READ_AHEAD = 50
-OK = dumps({"status": "ok", "seq": 0}).replace("0", "%d")
+OK = '{"status":"ok","seq":%d}'
 
 
 async def inserts(request: HttpRequest) -> Response:
