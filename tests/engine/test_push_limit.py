@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from millstream.engine.api import RequestFailed
-from millstream.engine.transient import admit
+from millstream.engine.push_queries import admit
 from millstream.model.settings import effective
 
 

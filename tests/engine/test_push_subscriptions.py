@@ -18,16 +18,17 @@ from millstream.catalog.facts import Facts
 from millstream.engine.api import BatchedRows, RequestFailed
 from millstream.engine.catch_up import BacklogStart
 from millstream.engine.kafka import ERROR_UNKNOWN
+from millstream.engine.push_evaluation import PushAccess
+from millstream.engine.push_queries import ServerPushQuery
 from millstream.engine.push_subscriptions import PushSubscriptions, can_share
-from millstream.engine.topic_fanout import BATCH_SECONDS, Evaluate, PushAccess, PushSubscription, pace
-from millstream.engine.transient import SharedPushQuery
+from millstream.engine.topic_fanout import BATCH_SECONDS, PushSubscription, pace
 from millstream.model.settings import effective
 from millstream.plan.nodes import ClientOutput
 from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
 from millstream.plan.steps import TransientQuery
 from millstream.services.loop import Loops
-from millstream.spark.bounded import AnswerRow, Record
+from millstream.spark.bounded import AnswerRow, Changes, Record
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax.parser import parse_one
 from support.kafka import wait_for
@@ -153,11 +154,11 @@ class MemoryTopic:
         self._ends(topic)
         return self.id
 
-    def _prepare(self, prepared: ClientOutput, id: str) -> Evaluate:
+    def _prepare(self, prepared: ClientOutput, id: str, only_changes: bool) -> Changes:
         assert self.may_prepare.wait(PATIENCE)
         self.prepared.append(id)
 
-        def evaluate(records: Sequence[Record]) -> Sequence[Sequence[AnswerRow]]:
+        def evaluate(records: Sequence[Record], leaves: Sequence[int]) -> Sequence[Sequence[AnswerRow]]:
             self.evaluated.append(len(records))
             if prepared == V and any(record.value == FAILING for record in records):
                 raise self.cause
@@ -543,7 +544,7 @@ def test_a_plan_that_fails_ends_a_query_that_catches_up(pushed: Fixture) -> None
 
 
 def test_a_topic_that_is_gone_ends_a_query_that_catches_up(pushed: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millstream.engine.catch_up.CHECKED_EVERY", 0.0)
+    monkeypatch.setattr("millstream.engine.backlog_reader.CHECKED_EVERY", 0.0)
     pushed.topic.write(*range(20_000))
     late = pushed.subscribe(capacity=100, start=BEGINNING)
     pushed.topic.id = ""
@@ -672,7 +673,7 @@ def test_a_query_gives_its_rows_in_batches_up_to_its_limit(pushed: Fixture, limi
     )
     context: Any = SimpleNamespace(text="SELECT v FROM s EMIT CHANGES;", settings=SETTINGS)
     read = TransientQuery(replace(V, limit=limit), True, (CATALOG.sources["S"],))
-    one, batched = SharedPushQuery(read, context, engine), SharedPushQuery(read, context, engine)
+    one, batched = ServerPushQuery(read, context, engine), ServerPushQuery(read, context, engine)
     for query in (one, batched):
         engine.push[query.query_id] = query
         query.start()

@@ -21,14 +21,14 @@ from millstream.engine.follower import Follower, LogUnreadable
 from millstream.engine.kafka import KafkaClient, misconfigured, reason
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
+from millstream.engine.push_evaluation import PushAccess
+from millstream.engine.push_queries import remove_leftovers
 from millstream.engine.push_subscriptions import PushSubscriptions
 from millstream.engine.rebuilds import RebuildWatch
 from millstream.engine.schemas import RegistryAccess
 from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
-from millstream.engine.topic_fanout import PushAccess
-from millstream.engine.transient import remove_leftovers
 from millstream.engine.trimming import Trimmer
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError

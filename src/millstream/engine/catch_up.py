@@ -10,38 +10,21 @@ So each record is read once for the query: before its start by the catch-up, fro
 """
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaException
 
 from millstream.engine.api import RowBatch
-from millstream.engine.continuation import removed
+from millstream.engine.backlog_reader import PULSE, BacklogLost, BacklogReader, TopicGone
 from millstream.engine.kafka import Positions
+from millstream.engine.push_evaluation import EvaluatedBatch, PushAccess
 from millstream.engine.supervisor import CannotRun
-from millstream.engine.topic_fanout import (
-    BATCH,
-    CHECKED_EVERY,
-    PULSE,
-    EvaluatedBatch,
-    PushAccess,
-    PushSubscription,
-    SharedEvaluation,
-    TopicGone,
-    TopicIdentity,
-    error_code,
-    record_of,
-)
-from millstream.services.loop import Loop, attempt
+from millstream.engine.topic_fanout import PushSubscription, SharedEvaluation
+from millstream.services.loop import Loop
 
 # A query joins the fan-out when so few records are between it and the topic's end.
 JOIN_DISTANCE = 1000
-
-
-class BacklogLost(Exception):
-    """Records that a query had to read were removed from the topic; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +63,14 @@ class CatchUp:
         access: CatchUpAccess,
     ) -> None:
         """`own` evaluates until the subscription is added to the fan-out; it is prepared only if that takes a while."""
-        self._topic, self._isolation, self._exact = topic, isolation, start.exact
-        self._positions = dict(start.positions)
+        self._topic = topic
+        self._reader = BacklogReader({topic: start.positions}, isolation, start.exact, access.kafka)
         self._subscription, self._own, self._access = subscription, own, access
         self._evaluation = own
         self._frontier: Positions | None = None
         self._ends: Positions = {}
-        self._identity, self._checked_at = TopicIdentity(topic, access.kafka), 0.0
         self._taken = threading.Event()
-        self.loop = Loop(name, self._step, self._consumer, outages=(KafkaException,))
+        self.loop = Loop(name, self._step, self._reader.consumer, outages=(KafkaException,))
 
     def prepare(self) -> None:
         """Compile the plan, or join the fan-out at once. Raises CannotRun, KafkaException."""
@@ -107,15 +89,9 @@ class CatchUp:
         self.loop.stop()
         self._own.release()
 
-    @contextmanager
-    def _consumer(self) -> Iterator[Consumer]:
-        with self._access.kafka.backlog_reader(self._isolation) as consumer:
-            self._assign(consumer, self._positions)
-            yield consumer
-
-    def _assign(self, consumer: Consumer, positions: Positions) -> None:
-        places = [TopicPartition(self._topic, partition, offset) for partition, offset in positions.items()]
-        consumer.incremental_assign(places)
+    @property
+    def _positions(self) -> Positions:
+        return self._reader.positions[self._topic]
 
     def _step(self, consumer: Consumer) -> None:
         try:
@@ -128,9 +104,10 @@ class CatchUp:
         if self._frontier is None and not self._subscription.is_hungry:
             self._taken.wait(PULSE)
             return
-        self._check_topic()
+        if self._reader.is_check_due():
+            self._reader.check([self._topic])
         if self._frontier is None and self._is_near():
-            self._assign(consumer, self._join())
+            self._reader.assign(consumer, self._topic, self._join())
         if self._is_caught_up():
             self._hand_over()
         elif self._subscription.is_open:
@@ -151,7 +128,7 @@ class CatchUp:
         self._evaluation, self._frontier = self._access.join()
         self._evaluation.prepare()
         added = dict.fromkeys((p for p in self._frontier if p not in self._positions), 0)
-        self._positions |= added
+        self._reader.add(self._topic, added)
         return added
 
     def _is_caught_up(self) -> bool:
@@ -163,58 +140,14 @@ class CatchUp:
         self._access.finish()
 
     def _read(self, consumer: Consumer) -> None:
-        first = consumer.poll(PULSE)
-        messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
-        records = [record_of(message) for message in messages if message.error() is None]
-        ends = self._reached_ends(consumer, [message for message in messages if message.error() is not None])
-        after = self._positions | {record.partition: record.offset + 1 for record in records}
-        # Behind the last record there may be the end of a transaction, which is no record.
-        after |= {partition: max(end, after.get(partition, 0)) for partition, end in ends.items()}
-        if records:
-            computed = attempt(
-                f"push query {self._evaluation.id}",
-                lambda: self._evaluation.computed(records, after),
-                self._evaluation.id,
-            )
-            self._add(computed)
-        self._positions = after
+        batch = self._reader.read(consumer)
+        if batch.records:
+            self._give(self._evaluation.attempted(batch.records, batch.after[self._topic]))
+        self._reader.advance(batch)
 
-    def _add(self, computed: EvaluatedBatch | Exception) -> None:
+    def _give(self, computed: EvaluatedBatch | Exception) -> None:
         """Give rows to the client, or the reason why they cannot be computed."""
         if isinstance(computed, Exception):
             self._access.fail(f"the query failed: {computed}")
         else:
             self._subscription.add(computed.rows)
-
-    def _reached_ends(self, consumer: Consumer, errors: Sequence[Message]) -> Positions:
-        """The ends of partitions that were reached. Raises BacklogLost, TopicGone, KafkaException for other errors."""
-        ends = {_partition(m): m.offset() or 0 for m in errors if error_code(m) == KafkaError._PARTITION_EOF}
-        lost = [_partition(m) for m in errors if error_code(m) == KafkaError._AUTO_OFFSET_RESET]
-        others = [m for m in errors if error_code(m) not in (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET)]
-        if others:
-            self._identity.check()
-            raise KafkaException(others[0].error())
-        if lost:
-            self._pass_removed(consumer, lost)
-        return ends
-
-    def _pass_removed(self, consumer: Consumer, partitions: Sequence[int]) -> None:
-        """Go on at the first records that partitions still have. Raises BacklogLost if none may be missing."""
-        self._identity.check()
-        bounds = self._access.kafka.bounds(self._topic)
-        for partition in partitions:
-            first, offset = bounds.get(partition, (0, 0))[0], self._positions[partition]
-            if self._exact:
-                raise BacklogLost(removed(self._topic, partition, offset, first))
-            self._positions[partition] = first
-            consumer.seek(TopicPartition(self._topic, partition, first))
-
-    def _check_topic(self) -> None:
-        """Every few seconds, check that the topic still exists: consumers do not report that. Raises TopicGone."""
-        if time.monotonic() - self._checked_at >= CHECKED_EVERY:
-            self._identity.check()
-            self._checked_at = time.monotonic()
-
-
-def _partition(message: Message) -> int:
-    return int(message.partition() or 0)

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaException
 
 from millstream.analysis.reserved_topics import deletable
 from millstream.catalog.catalog import Catalog
-from millstream.engine import bootstrap, execute, log_stream, printing, recent, transient
+from millstream.engine import bootstrap, execute, log_stream, printing, pull_queries, recent, transient
 from millstream.engine.api import Entity, Inserter, KnownLookup, MissingRight, Request, RequestFailed, Rows
 from millstream.engine.cluster_status import KnownServers, own_status
 from millstream.engine.context import EngineContext
@@ -84,8 +84,8 @@ class MillstreamEngine:
         text = request.text.strip()
         with execute.refusals(lambda: text):
             execute.check_right(lookup.statement, text, request, self._context)
-            store = transient.store_of(lookup.query.table, self._context)
-            return transient.TablePullQuery(lookup.query, lookup.accesses, store)
+            store = pull_queries.store_of(lookup.query.table, self._context)
+            return pull_queries.TablePullQuery(lookup.query, lookup.accesses, store)
 
     def known_lookup(self, request: Request) -> KnownLookup | None:
         """The look-up in the request's text, if its shape is known and its rows are plain; else None."""
@@ -99,8 +99,8 @@ class MillstreamEngine:
         """The rows of look-ups in one table, all of them from its store as of now. Raises RequestFailed."""
         planned = [lookup for lookup in lookups if isinstance(lookup, PlannedLookup)]
         with execute.refusals(lambda: ""):
-            store = transient.store_of(planned[0].query.table, self._context)
-        return [transient.TablePullQuery(lookup.query, lookup.accesses, store) for lookup in planned]
+            store = pull_queries.store_of(planned[0].query.table, self._context)
+        return [pull_queries.TablePullQuery(lookup.query, lookup.accesses, store) for lookup in planned]
 
     def print_topic(self, request: Request) -> Iterator[str | None]:
         """The lines of the only PRINT in the request's text. Raises RequestFailed."""

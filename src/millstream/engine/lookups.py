@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from millstream.analysis.typed_expressions import Constant, TypedExpression
 from millstream.engine.api import Request
 from millstream.engine.context import EngineContext, StatementContext
+from millstream.engine.pull_queries import TableQuery, table_query
 from millstream.engine.state import EngineState
-from millstream.engine.transient import TableQuery, planned_pull, table_query
+from millstream.engine.transient import planned_pull
 from millstream.model.errors import StatementError
 from millstream.plan.pull_queries import Access, FullScan, KeyLookup, PullPlan
 from millstream.syntax import tree

@@ -4,19 +4,36 @@ docs/reference/queries.md#push-queries has the rules, engine/topic_fanout.py wha
 """
 
 import threading
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
 
 from millstream.analysis.typed_expressions import TypedCall, TypedExpression
+from millstream.catalog.catalog import RelationKind, Source
 from millstream.engine.catch_up import BacklogStart, CatchUp, CatchUpAccess
 from millstream.engine.kafka import Bounds, Positions
-from millstream.engine.topic_fanout import PushAccess, PushSubscription, SharedEvaluation, TopicFanout
+from millstream.engine.push_evaluation import PushAccess, PushEvaluation
+from millstream.engine.stateful_push import StatefulPush, StatefulStart
+from millstream.engine.topic_fanout import PushSubscription, SharedEvaluation, TopicFanout
 from millstream.functions.python import CATEGORY as PYTHON
-from millstream.plan.nodes import ClientOutput, Filter, Flatten, PlanNode, Read, leaves
+from millstream.plan.nodes import (
+    Aggregate,
+    ClientOutput,
+    Filter,
+    Flatten,
+    Join,
+    PlanNode,
+    Read,
+    Rekey,
+    Select,
+    leaves,
+    lookup_tables,
+)
 from millstream.services.loop import Loops
 
 STATELESS = (ClientOutput, Filter, Flatten, Read)
+IN_SERVER = (*STATELESS, Aggregate, Join, Rekey, Select)
 
 
 def can_share(plan: ClientOutput, only_changes: bool = False) -> bool:
@@ -30,15 +47,43 @@ def can_share(plan: ClientOutput, only_changes: bool = False) -> bool:
     return all(isinstance(node, STATELESS) for node in nodes) and not stateful and not _calls_python(nodes)
 
 
-def _calls_python(nodes: tuple[PlanNode, ...]) -> bool:
+def can_evaluate(plan: ClientOutput, partitions: Callable[[str], int]) -> bool:
+    """True if the server can evaluate a plan over its topics itself, with a consumer of its own.
+
+    Spark limits stream time while partitions are read at different speeds; the consumer reads one after the other. So
+    stream-stream joins are Spark's, and windows over several partitions (of a topic's `partitions`) whose rows share
+    stream time, as are functions in Python, and streams that have their topic in common with a table they look up.
+    """
+    nodes, tables = tuple(plan.walk()), {table.topic for table in lookup_tables(plan)}
+    read = [leaf.origin for leaf in leaves(plan)]
+    shares_topic = any(source.kind is RelationKind.STREAM and source.topic in tables for source in read)
+    known = all(isinstance(node, IN_SERVER) for node in nodes)
+    return known and not (shares_topic or _calls_python(nodes) or _needs_limit(nodes, read, partitions))
+
+
+def _needs_limit(nodes: Sequence[PlanNode], read: Sequence[Source], partitions: Callable[[str], int]) -> bool:
+    """True if a partition that is read late may find its windows closed by others."""
+    if any(isinstance(node, Join) and node.window for node in nodes):
+        return True
+    shared_time = any(isinstance(node, Aggregate) and node.window and node.repartitions for node in nodes)
+    return shared_time and any(partitions(source.topic) > 1 for source in read)
+
+
+def _calls_python(nodes: Sequence[PlanNode]) -> bool:
     parts = (part for node in nodes for expression in _expressions(node) for part in expression.walk())
     return any(isinstance(part, TypedCall) and part.resolved.function.category == PYTHON for part in parts)
 
 
 def _expressions(node: PlanNode) -> tuple[TypedExpression, ...]:
     match node:
-        case ClientOutput(columns=items) | Flatten(functions=items):
+        case ClientOutput(columns=items) | Flatten(functions=items) | Rekey(keys=items):
             return tuple(item.expression for item in items)
+        case Select(keys=keys, columns=columns):
+            return tuple(item.expression for item in (*keys, *columns))
+        case Aggregate(keys=keys, aggregations=calls):
+            return (*(key.expression for key in keys), *(argument for call in calls for argument in call.arguments))
+        case Join(left_key=left, right_key=right):
+            return (left, right)
         case Filter(condition=condition):
             return (condition,)
         case _:
@@ -55,13 +100,13 @@ class PushSubscriptions:
         self._lock = threading.Lock()
         self._fanouts: dict[tuple[str, str], TopicFanout] = {}
         self._evaluations: dict[PushSubscription, SharedEvaluation] = {}
-        self._catch_ups: dict[PushSubscription, CatchUp] = {}
+        self._own_readers: dict[PushSubscription, CatchUp | StatefulPush] = {}
         self._numbers = count(1)
 
     @property
     def consumers(self) -> int:
-        """The number of consumers: one for each topic that is followed, and one for each query that catches up."""
-        return len(self._fanouts) + len(self._catch_ups)
+        """The number of consumers: one for each topic that is followed, and for each query that reads on its own."""
+        return len(self._fanouts) + len(self._own_readers)
 
     def bounds(self, topic: str) -> Bounds:
         """The first offset and the end of each partition. Raises KafkaException."""
@@ -87,6 +132,19 @@ class PushSubscriptions:
                 evaluation.prepare()
             on_failure.pop_all()
 
+    def subscribe_alone(
+        self, plan: ClientOutput, id: str, isolation: str, subscription: PushSubscription, start: StatefulStart
+    ) -> None:
+        """Begin a subscription to the rows of a plan with state; otherwise as `subscribe`. `id` is the query's."""
+        evaluation = PushEvaluation(replace(plan, limit=None), id, self._access, only_changes=False)
+        name = f"push-{next(self._numbers)}-stateful"
+        fail = lambda error: self._fail(subscription, error)  # noqa: E731
+        push = StatefulPush(name, start, isolation, subscription, evaluation, self._access, fail)
+        with ExitStack() as on_failure:
+            on_failure.callback(self.leave, subscription)
+            self._start_reader(subscription, push)
+            on_failure.pop_all()
+
     def leave(self, subscription: PushSubscription) -> None:
         """End a subscription. The last one of a plan frees its evaluation, the last one of a topic its consumer.
 
@@ -96,18 +154,18 @@ class PushSubscriptions:
         with self._lock:
             # Both are removed under one lock, so that one thread stops both loops: two threads, each waiting for a
             # loop that the other one stops, would be a deadlock.
-            catch_up = self._catch_ups.pop(subscription, None)
+            own_reader = self._own_readers.pop(subscription, None)
             evaluation = self._evaluations.pop(subscription, None)
             unused = evaluation if evaluation is not None and self._removed_last(subscription, evaluation) else None
             fanout = self._without(unused) if unused is not None else None
-        if catch_up is not None:
-            self._end(catch_up)
+        if own_reader is not None:
+            self._end(own_reader)
         if unused is not None:
             unused.release()
         if fanout is not None:
             fanout.loop.stop()
             self._loops.remove(fanout.loop)
-        if catch_up is not None or evaluation is not None:
+        if own_reader is not None or evaluation is not None:
             subscription.on_end()
 
     def _removed_last(self, subscription: PushSubscription, evaluation: SharedEvaluation) -> bool:
@@ -126,14 +184,17 @@ class PushSubscriptions:
             lambda: self._caught_up(subscription),
             lambda error: self._fail(subscription, error),
         )
-        catch_up = CatchUp(name, *place, start, subscription, own, access)
+        self._start_reader(subscription, CatchUp(name, *place, start, subscription, own, access))
+
+    def _start_reader(self, subscription: PushSubscription, reader: CatchUp | StatefulPush) -> None:
+        """Prepare a reader of its own, and start it unless it has caught up or its client has left meanwhile."""
         with self._lock:
-            self._catch_ups[subscription] = catch_up
-        catch_up.prepare()
+            self._own_readers[subscription] = reader
+        reader.prepare()
         with self._lock:
-            if subscription in self._catch_ups:
-                self._loops.add(catch_up.loop)
-                catch_up.loop.start()
+            if subscription in self._own_readers:
+                self._loops.add(reader.loop)
+                reader.loop.start()
 
     def _joined_late(
         self, subscription: PushSubscription, plan: ClientOutput, place: tuple[str, str]
@@ -148,13 +209,13 @@ class PushSubscriptions:
     def _caught_up(self, subscription: PushSubscription) -> None:
         """The fan-out gives a subscription all that follows."""
         with self._lock:
-            catch_up = self._catch_ups.pop(subscription, None)
+            catch_up = self._own_readers.pop(subscription, None)
         if catch_up is not None:
             self._end(catch_up)
 
-    def _end(self, catch_up: CatchUp) -> None:
-        catch_up.end()
-        self._loops.remove(catch_up.loop)
+    def _end(self, reader: CatchUp | StatefulPush) -> None:
+        reader.end()
+        self._loops.remove(reader.loop)
 
     def _fail(self, subscription: PushSubscription, error: str) -> None:
         subscription.end(error)

@@ -23,7 +23,7 @@ from millstream.plan.relational_nodes import RelationalNode
 from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import figures, jvm, session, sink, transactions
-from millstream.spark.bounded import PULL, AnswerRow, Bounded, Record
+from millstream.spark.bounded import PULL, Bounded, Changes, Record
 from millstream.spark.checkpoint import files, location, save
 from millstream.spark.codec import UnreadableRecord, one_record
 from millstream.spark.evaluate import EvaluationFailed
@@ -217,17 +217,17 @@ class SparkRuntime:
         """Remove the files of an ended push query."""
         self._realtime.forget(f"{self._checkpoints}/{id}")
 
-    def prepare_push(self, plan: ClientOutput, id: str) -> Callable[[Sequence[Record]], Sequence[Sequence[AnswerRow]]]:
-        """The evaluation of a plan without state, which push queries share; see Bounded.changes. Raises CannotRun."""
+    def prepare_push(self, plan: ClientOutput, id: str, only_changes: bool) -> Changes:
+        """The evaluation of a push query in this process; see Bounded.changes. Raises CannotRun."""
         if self._log.topic:
             sink.log_to_topic(self._session, self._scope + id, self._log.topic, self._kafka.client, self._log.rows)
         try:
-            return self._bounded.changes(plan, self._scope + id)
+            return self._bounded.changes(plan, self._scope + id, only_changes)
         except EvaluationFailed as failure:
             raise CannotRun(str(failure)) from failure
 
     def release_push(self, id: str) -> None:
-        """Free what a shared evaluation has beside its plan: its processing log and its figures."""
+        """Free what such an evaluation has beside its plan: its processing log and its figures."""
         if jvm.alive(self._session):
             sink.close_log(self._session, self._scope + id)
             figures.forget(self._session, self._scope + id)

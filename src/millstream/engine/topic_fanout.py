@@ -18,23 +18,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from typing import Any
+from contextlib import contextmanager
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from millstream.engine.api import RequestFailed, RowBatch, Tombstone
-from millstream.engine.kafka import ERROR_UNKNOWN, Bounds, Positions
-from millstream.engine.rows import RowConverter
+from millstream.engine.api import RequestFailed, RowBatch
+from millstream.engine.backlog_reader import BATCH, PULSE, TopicGone, TopicIdentity, error_code, log_removed, record_of
+from millstream.engine.kafka import Positions
+from millstream.engine.push_evaluation import EvaluatedBatch, PushAccess, PushEvaluation
 from millstream.plan.nodes import ClientOutput
-from millstream.services.loop import Loop, ReopenResource, attempt
-from millstream.spark.bounded import AnswerRow, Record
-from millstream.spark.evaluate import EvaluationFailed
+from millstream.services.loop import Loop, ReopenResource
+from millstream.spark.bounded import Record
 
 LOG = logging.getLogger(__name__)
-PULSE = 0.1
-BATCH = 1000
 # How often, in seconds, it is checked that the topic still exists, and how many partitions it has.
 CHECKED_EVERY = 5.0
 # The approximate processor time of a batch for each client, in seconds. The same time passes before the next batch, so
@@ -48,62 +44,6 @@ BATCH_SECONDS = 0.02
 GATHERED_FROM = 0.1
 INTERVAL = "millstream.push.interval.ms"
 BUFFER = "millstream.push.buffer.rows"
-Row = list[Any]
-# Returns the rows of each record. Raises EvaluationFailed.
-Evaluate = Callable[[Sequence[Record]], Sequence[Sequence[AnswerRow]]]
-
-
-class TopicGone(Exception):
-    """A topic that was deleted, or deleted and created again; the message says which."""
-
-
-@dataclass(frozen=True, slots=True)
-class PushAccess:
-    """The access of push subscriptions to Kafka and Spark.
-
-    `reader` opens a consumer of an isolation level, for which the broker gathers records for so many seconds before it
-    sends them; `backlog_reader` opens one that also tells the end of a partition;
-    `ends`, `bounds` and `identity` are those of engine.kafka.
-    `prepare` compiles the plan of an evaluation by its id, and raises CannotRun; `release` frees what that id has.
-    """
-
-    reader: Callable[[str, float], AbstractContextManager[Consumer]]
-    backlog_reader: Callable[[str], AbstractContextManager[Consumer]]
-    ends: Callable[[str], Positions]
-    bounds: Callable[[str], Bounds]
-    identity: Callable[[str], str]
-    prepare: Callable[[ClientOutput, str], Evaluate]
-    release: Callable[[str], None]
-
-
-class TopicIdentity:
-    """Checks that a topic is still the one that it was at the first check."""
-
-    def __init__(self, topic: str, access: PushAccess) -> None:
-        self._topic, self._access = topic, access
-        self._identity = ""
-
-    def check(self) -> None:
-        """Raises TopicGone if it is not, KafkaException if Kafka does not answer."""
-        try:
-            identity = self._access.identity(self._topic)
-        except KafkaException as failure:
-            if failure.args[0].code() == ERROR_UNKNOWN:
-                raise TopicGone(f"topic {self._topic} was deleted") from failure
-            raise
-        if self._identity and identity != self._identity:
-            raise TopicGone(f"topic {self._topic} was deleted and created again")
-        self._identity = identity
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluatedBatch:
-    """Records and the rows of each; `after` is the next offset of each partition behind them."""
-
-    records: Sequence[Record]
-    groups: Sequence[Sequence[Row]]
-    rows: RowBatch
-    after: Positions
 
 
 class PushSubscription:
@@ -250,60 +190,26 @@ def _too_slow(capacity: int) -> str:
     )
 
 
-class SharedEvaluation:
-    """A plan that is evaluated for all subscriptions to it. Its fan-out's thread evaluates; `prepare` is thread-safe.
+class SharedEvaluation(PushEvaluation):
+    """A plan that is evaluated for all subscriptions to it. Its fan-out's thread evaluates.
 
     `subscriptions` is guarded by the lock of PushSubscriptions.
     """
 
     def __init__(self, plan: ClientOutput, id: str, access: PushAccess) -> None:
-        self.plan, self.id, self._access = plan, id, access
+        super().__init__(plan, id, access, only_changes=True)
         self.subscriptions: set[PushSubscription] = set()
-        self._show = RowConverter([column.type for column in plan.schema])
-        self._preparing = threading.Lock()
-        self._evaluate: Evaluate | None = None
-        self._released = False
         # Records that were read before the plan was prepared.
         self._pending: list[Record] = []
-
-    def prepare(self) -> None:
-        """Compile the plan, unless that is done. Raises CannotRun."""
-        with self._preparing:
-            if self._evaluate is None and not self._released:
-                self._evaluate = self._access.prepare(self.plan, self.id)
-
-    def release(self) -> None:
-        """Free what the compiled plan has; it is not compiled any more."""
-        with self._preparing:
-            is_first, self._released = not self._released, True
-            if is_first and self._evaluate is not None:
-                self._access.release(self.id)
 
     @property
     def has_pending(self) -> bool:
         """True if records wait that can be evaluated now."""
-        return bool(self._pending) and self._evaluate is not None
+        return bool(self._pending) and self.is_prepared
 
-    def evaluated(self, records: Sequence[Record], after: Positions) -> EvaluatedBatch | None:
-        """The rows of the records, and of those that were held before; None until the plan is prepared.
-
-        Raises EvaluationFailed.
-        """
-        if self._evaluate is None:
-            return None
-        return self.computed([*self._pending, *records], after)
-
-    def computed(self, records: Sequence[Record], after: Positions) -> EvaluatedBatch:
-        """The rows of these records alone; may be called by any thread once it is prepared. Raises EvaluationFailed."""
-        assert self._evaluate is not None
-        answers = self._evaluate(records) if records else ()
-        groups = [[self._shown(row) for row in answer] for answer in answers]
-        return EvaluatedBatch(records, groups, RowBatch((row for rows in groups for row in rows), after), after)
-
-    def _shown(self, answer: AnswerRow) -> Row:
-        is_tombstone = answer.pop()
-        row = self._show(answer)
-        return Tombstone(row) if is_tombstone else row
+    def evaluated(self, records: Sequence[Record], after: Positions) -> EvaluatedBatch | Exception | None:
+        """The rows of the records, and of those that were held before; None until the plan is prepared."""
+        return self.attempted([*self._pending, *records], after) if self.is_prepared else None
 
     def buffer(self, records: Sequence[Record]) -> None:
         """Keep records until the plan is prepared."""
@@ -431,7 +337,7 @@ class TopicFanout:
         self, evaluation: SharedEvaluation, records: Sequence[Record], after: Positions
     ) -> EvaluatedBatch | None:
         """The plan's rows of the records; if it fails, in whatever way, its subscriptions end, and no others."""
-        batch = attempt(f"push query {evaluation.id}", lambda: _answer(evaluation, records, after), evaluation.id)
+        batch = evaluation.evaluated(records, after)
         if isinstance(batch, Exception):
             self._end(evaluation, f"the query failed: {batch}")
             return EvaluatedBatch((), (), RowBatch((), after), after)
@@ -458,8 +364,7 @@ class TopicFanout:
         for partition in {int(message.partition() or 0) for message in lost}:
             position, (first, end) = self._positions.get(partition, 0), bounds.get(partition, (0, 0))
             new_positions[partition] = max(first, min(position, end))
-            text = "partition %d of topic %s no longer has offset %d; reading continues at %d"
-            LOG.warning(text, partition, self._topic, position, new_positions[partition])
+            log_removed(self._topic, partition, position, new_positions[partition])
         return new_positions
 
     def _check_partitions(self, consumer: Consumer) -> None:
@@ -487,31 +392,3 @@ def gathered(intervals: Sequence[float]) -> float:
     """For how many seconds the broker gathers records for clients of these intervals."""
     least = min(intervals, default=0.0)
     return least / 2 if least >= GATHERED_FROM else 0.0
-
-
-def _answer(
-    evaluation: SharedEvaluation, records: Sequence[Record], after: Positions
-) -> EvaluatedBatch | EvaluationFailed | None:
-    """What `evaluated` returns or raises: a record that ends a query is not an error of the server, which is logged."""
-    try:
-        return evaluation.evaluated(records, after)
-    except EvaluationFailed as failure:
-        return failure
-
-
-def error_code(message: Message) -> int:
-    """The code of a message's error; 0 if it has none."""
-    error = message.error()
-    return 0 if error is None else int(error.code())
-
-
-def record_of(message: Message) -> Record:
-    """A message of a consumer as a record."""
-    headers: Any = message.headers() or ()
-    named = tuple((str(name), data) for name, data in headers)
-    place = int(message.partition() or 0), int(message.offset() or 0)
-    return Record(_bytes(message.key()), _bytes(message.value()), message.timestamp()[1], named, *place)
-
-
-def _bytes(data: str | bytes | None) -> bytes | None:
-    return data.encode() if isinstance(data, str) else data

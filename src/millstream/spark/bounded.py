@@ -30,6 +30,8 @@ _TYPES: tuple[SqlType, ...] = (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGI
 _PLAIN: dict[SqlType, type] = {BOOLEAN: bool, INTEGER: int, BIGINT: int, STRING: str}
 # The values of a row of an answer in wire form (types.wire_writer), and at its end whether it is a tombstone.
 AnswerRow = list[Any]
+# Returns the rows of each record, which the leaf with the index beside it reads. Raises EvaluationFailed.
+Changes = Callable[[Sequence["Record"], Sequence[int]], Sequence[Sequence[AnswerRow]]]
 # A side of a record by its columns; None for null.
 Row = dict[str, Any] | None
 _NAMED_HEADERS = "transform(headers, h -> named_struct('key', h.F0, 'value', h.F1)) as headers"
@@ -105,15 +107,16 @@ class Bounded:
             self._answering[plan] = prepared
         return prepared
 
-    def changes(self, plan: ClientOutput, query: str) -> Callable[[Sequence[Record]], list[list[AnswerRow]]]:
-        """A function from records to the rows of each, of a push query whose plan has no state; thread-safe.
+    def changes(self, plan: ClientOutput, query: str, only_changes: bool) -> Changes:
+        """A function from records to the rows of each, of a push query; it keeps the plan's state, and is thread-safe.
 
-        A filter over a table drops changes that do not pass.
+        `only_changes`: a filter over a table drops changes that do not pass, and keeps no state.
         Its processing log is that of `query`. Expressions are interpreted: compiling them would delay the first row.
         Both raise EvaluationFailed.
         """
         with failures():
-            answered = pipeline.answered(plan, lambda read: record_frame(self._session), query, only_changes=True)
+            records = lambda read: record_frame(self._session)  # noqa: E731
+            answered = pipeline.answered(plan, records, query, remembers=True, only_changes=only_changes)
             return Answering(pipeline.in_columns(answered, plan), plan, compiled=False)
 
     def values(self, meanings: Sequence[TypedExpression]) -> tuple[Any, ...]:
@@ -150,9 +153,10 @@ class Answering:
         self._evaluator = Evaluator(rows.frame(), _TYPES, (*types, BOOLEAN), compiled)
         self._read = json_reader(types)
 
-    def __call__(self, records: Sequence[Record]) -> list[list[AnswerRow]]:
-        """The rows of each record."""
-        answers: list[list[AnswerRow]] = self._read(self._evaluator.in_json(_records_in_json(records)))
+    def __call__(self, records: Sequence[Record], leaves: Sequence[int] = ()) -> list[list[AnswerRow]]:
+        """The rows of each record; `leaves` has the index of the plan's leaf that reads it, 0 where there is none."""
+        rows = self._evaluator.in_json(_records_in_json(records), bytes(leaves))
+        answers: list[list[AnswerRow]] = self._read(rows)
         return answers
 
 

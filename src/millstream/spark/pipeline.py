@@ -83,13 +83,19 @@ def _windowed_key(window: Windowed | None) -> str:
 
 
 def answered(
-    plan: ClientOutput, records: Records, query: str, live: bool = False, only_changes: bool = False
+    plan: ClientOutput,
+    records: Records,
+    query: str,
+    live: bool = False,
+    remembers: bool = False,
+    only_changes: bool = False,
 ) -> LazyFrame:
     """The rows of an answer: struct `row` (V0…), `tombstone`, rowtime, partition, offset.
 
-    `only_changes`: a filter over a table drops changes that do not pass, whether or not the row that they replace did.
+    `remembers`: the rows are changes, and a change that does not pass a filter over a table is a tombstone if the row
+    that it replaces did; else each row that does not pass is one. `only_changes`: such a change is dropped in any case.
     """
-    rows = _rows(plan.source, _QueryRun(records, query, live, remembers=live, only_changes=only_changes))
+    rows = _rows(plan.source, _QueryRun(records, query, live, remembers, only_changes))
     row = _struct("V", [guarded(c.expression, f"{query}.answer|{c.name}") for c in plan.columns])
     return rows.select(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
 

@@ -174,7 +174,8 @@ class RealTimeQueries:
         """Start a query that writes its rows, as engine.rows.RowReader reads them, to a topic. Raises QueryRefused."""
 
         def rows(run: source.Run) -> LazyFrame:
-            return pipeline.as_records(pipeline.answered(plan, self._stream(plan, job, run), job.id, live=True), plan)
+            changes = pipeline.answered(plan, self._stream(plan, job, run), job.id, live=True, remembers=True)
+            return pipeline.as_records(changes, plan)
 
         return self._start(plan, rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
 

@@ -25,6 +25,7 @@ STREAM = "CREATE STREAM S (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='
 PUSHES = (
     "SELECT K, A + 1 AS X, UCASE(B) AS Y FROM S WHERE A > 0 EMIT CHANGES;",
     "SELECT * FROM S EMIT CHANGES;",
+    "SELECT K, COUNT(*) AS N, SUM(A) AS M FROM S GROUP BY K EMIT CHANGES;",
 )
 # No record passes the filters, and Spark cannot know it: they write nothing.
 STATELESS = "CREATE STREAM O AS SELECT K, A + 1 AS X, UCASE(B) AS Y FROM S WHERE A > 0 AND A < 0;"
@@ -71,7 +72,7 @@ def _write(text: str, catalog: Catalog, facts: Facts, settings: dict[str, str]) 
 def evaluate_pushes(plans: WarmUpPlans, bounded: Bounded, id: str = ID) -> None:
     """Evaluate each push query, named `id`, for one record. Raises EvaluationFailed."""
     for plan in plans.pushes:
-        bounded.changes(plan, id)([RECORD])
+        bounded.changes(plan, id, only_changes=False)([RECORD], ())
 
 
 def evaluate_writes(plans: WarmUpPlans, bounded: Bounded) -> None:

@@ -1,0 +1,185 @@
+"""A consumer that reads topics from a start, for one push query, and survives what happens to the topics meanwhile.
+
+start      topic s at {0: 900, 1: 0}
+read       records 900 … 949 of partition 0, then the end of partition 1: positions {0: 950, 1: 1}, as behind the
+           last record there is the marker of a transaction, which is no record
+read       partition 0 no longer has 950, but only what follows 1200: it goes on there, or fails if it is `exact`
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from millstream.engine.continuation import removed
+from millstream.engine.kafka import ERROR_UNKNOWN, Positions
+from millstream.engine.push_evaluation import PushAccess
+from millstream.spark.bounded import Record
+
+LOG = logging.getLogger(__name__)
+PULSE = 0.1
+BATCH = 1000
+# How often, in seconds, it is checked that topics still exist.
+CHECKED_EVERY = 5.0
+
+
+class BacklogLost(Exception):
+    """Records that a query had to read were removed from the topic; the message says which."""
+
+
+class TopicGone(Exception):
+    """A topic that was deleted, or deleted and created again; the message says which."""
+
+
+class TopicIdentity:
+    """Checks that a topic is still the one that it was at the first check."""
+
+    def __init__(self, topic: str, access: PushAccess) -> None:
+        self._topic, self._access = topic, access
+        self._identity = ""
+
+    def check(self) -> None:
+        """Raises TopicGone if it is not, KafkaException if Kafka does not answer."""
+        try:
+            identity = self._access.identity(self._topic)
+        except KafkaException as failure:
+            if failure.args[0].code() == ERROR_UNKNOWN:
+                raise TopicGone(f"topic {self._topic} was deleted") from failure
+            raise
+        if self._identity and identity != self._identity:
+            raise TopicGone(f"topic {self._topic} was deleted and created again")
+        self._identity = identity
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBatch:
+    """Records, the topic of each, and the next offset of each partition of each topic behind them."""
+
+    records: Sequence[Record]
+    topics: Sequence[str]
+    after: Mapping[str, Positions]
+
+    @property
+    def is_full(self) -> bool:
+        """True if more records may have been there already."""
+        return len(self.records) == BATCH
+
+
+class BacklogReader:
+    """Reads topics; `positions` has the next offset of each partition of each topic. One thread reads.
+
+    `exact`: it fails with BacklogLost if records from the start on are removed before they are read.
+    """
+
+    def __init__(self, starts: Mapping[str, Positions], isolation: str, exact: bool, kafka: PushAccess) -> None:
+        self.positions = {topic: dict(positions) for topic, positions in starts.items()}
+        self._isolation, self._exact, self._kafka = isolation, exact, kafka
+        self._identities: dict[str, TopicIdentity] = {}
+        self._checked_at = 0.0
+
+    @contextmanager
+    def consumer(self) -> Iterator[Consumer]:
+        """A consumer at the positions."""
+        with self._kafka.backlog_reader(self._isolation) as consumer:
+            for topic, positions in self.positions.items():
+                self.assign(consumer, topic, positions)
+            yield consumer
+
+    def add(self, topic: str, positions: Positions) -> None:
+        """Read further partitions too, from these offsets on; of a consumer that is open they are assigned next."""
+        self.positions[topic] = {**self.positions.get(topic, {}), **positions}
+
+    def assign(self, consumer: Consumer, topic: str, positions: Positions) -> None:
+        """Let a consumer read partitions from these offsets on."""
+        consumer.incremental_assign([TopicPartition(topic, p, offset) for p, offset in positions.items()])
+
+    def read(self, consumer: Consumer) -> ReadBatch:
+        """The next records, after at most PULSE seconds; they are read again unless `advance` follows.
+
+        Raises BacklogLost, TopicGone, KafkaException.
+        """
+        first = consumer.poll(PULSE)
+        messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
+        errors = [message for message in messages if message.error() is not None]
+        good = messages if not errors else [message for message in messages if message.error() is None]
+        ends = self._reached_ends(consumer, errors)
+        records, topics = [record_of(message) for message in good], self._topics_of(good)
+        after = {topic: dict(positions) for topic, positions in self.positions.items()}
+        for topic, record in zip(topics, records, strict=True):
+            after[topic][record.partition] = record.offset + 1
+        # Behind the last record there may be the end of a transaction, which is no record.
+        for (topic, partition), end in ends.items():
+            after[topic][partition] = max(end, after[topic].get(partition, 0))
+        return ReadBatch(records, topics, after)
+
+    def advance(self, batch: ReadBatch) -> None:
+        """Go on behind a batch."""
+        self.positions = {topic: dict(positions) for topic, positions in batch.after.items()}
+
+    def is_check_due(self) -> bool:
+        """True every CHECKED_EVERY seconds: then `check` is to be called, as consumers do not report a deletion."""
+        return time.monotonic() - self._checked_at >= CHECKED_EVERY
+
+    def check(self, topics: Sequence[str]) -> None:
+        """Check that topics still exist. Raises TopicGone, KafkaException."""
+        for topic in topics:
+            self._identities.setdefault(topic, TopicIdentity(topic, self._kafka)).check()
+        self._checked_at = time.monotonic()
+
+    def _topics_of(self, messages: Sequence[Message]) -> Sequence[str]:
+        if len(self.positions) == 1:
+            return [*self.positions] * len(messages)
+        return [str(message.topic()) for message in messages]
+
+    def _reached_ends(self, consumer: Consumer, errors: Sequence[Message]) -> dict[tuple[str, int], int]:
+        """The ends of partitions that were reached. Raises BacklogLost, TopicGone, KafkaException for other errors."""
+        places = [(topic, int(m.partition() or 0)) for topic, m in zip(self._topics_of(errors), errors, strict=True)]
+        codes = [error_code(message) for message in errors]
+        for message, code in zip(errors, codes, strict=True):
+            if code not in (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET):
+                self.check(list(self.positions))
+                raise KafkaException(message.error())
+        for (topic, partition), code in zip(places, codes, strict=True):
+            if code == KafkaError._AUTO_OFFSET_RESET:
+                self._pass_removed(consumer, topic, partition)
+        reached = zip(places, errors, codes, strict=True)
+        return {place: m.offset() or 0 for place, m, code in reached if code == KafkaError._PARTITION_EOF}
+
+    def _pass_removed(self, consumer: Consumer, topic: str, partition: int) -> None:
+        """Go on at the next record that a partition still has. Raises BacklogLost if none may be missing."""
+        self.check([topic])
+        first, end = self._kafka.bounds(topic).get(partition, (0, 0))
+        offset = self.positions[topic].get(partition, 0)
+        if self._exact:
+            raise BacklogLost(removed(topic, partition, offset, first))
+        self.positions[topic][partition] = new_offset = max(first, min(offset, end))
+        consumer.seek(TopicPartition(topic, partition, new_offset))
+        log_removed(topic, partition, offset, new_offset)
+
+
+def log_removed(topic: str, partition: int, offset: int, new_offset: int) -> None:
+    """Log that the records of a partition from an offset on are gone."""
+    text = "partition %d of topic %s no longer has offset %d; reading continues at %d"
+    LOG.warning(text, partition, topic, offset, new_offset)
+
+
+def error_code(message: Message) -> int:
+    """The code of a message's error; 0 if it has none."""
+    error = message.error()
+    return 0 if error is None else int(error.code())
+
+
+def record_of(message: Message) -> Record:
+    """A message of a consumer as a record."""
+    headers: Any = message.headers() or ()
+    named = tuple((str(name), data) for name, data in headers)
+    place = int(message.partition() or 0), int(message.offset() or 0)
+    return Record(_bytes(message.key()), _bytes(message.value()), message.timestamp()[1], named, *place)
+
+
+def _bytes(data: str | bytes | None) -> bytes | None:
+    return data.encode() if isinstance(data, str) else data
