@@ -2,263 +2,35 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException
 
-from millstream.catalog.catalog import Catalog
-from millstream.catalog.facts import Facts
 from millstream.engine.api import BatchedRows, RequestFailed
 from millstream.engine.catch_up import BacklogStart
-from millstream.engine.kafka import ERROR_UNKNOWN
-from millstream.engine.push_evaluation import PushAccess
 from millstream.engine.push_queries import ServerPushQuery
-from millstream.engine.push_subscriptions import PushSubscriptions, can_share
-from millstream.engine.topic_fanout import BATCH_SECONDS, PushSubscription, pace
-from millstream.model.settings import effective
-from millstream.plan.nodes import ClientOutput
-from millstream.plan.queries import plan_transient
-from millstream.plan.statements import outcome
+from millstream.engine.push_subscriptions import can_share
+from millstream.engine.topic_fanout import pace
 from millstream.plan.steps import TransientQuery
-from millstream.services.loop import Loops
-from millstream.spark.bounded import AnswerRow, Changes, Record
 from millstream.spark.evaluate import EvaluationFailed
-from millstream.syntax.parser import parse_one
 from support.kafka import wait_for
+from support.memory_topic import CATALOG, FAILING, ID, SETTINGS, MemoryPushes, V, plan, rows
 from support.patience import PATIENCE
-
-SETTINGS = effective({})
-STATEMENTS = (
-    "CREATE STREAM s (id INT KEY, v INT, a ARRAY<INT>) WITH (kafka_topic='s', format='JSON', partitions=2);",
-    "CREATE STREAM r (id INT KEY, v INT) WITH (kafka_topic='r', format='JSON', partitions=2);",
-    "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (kafka_topic='t', format='JSON', partitions=2);",
-    "CREATE FUNCTION doubled (x INT) RETURNS INT LANGUAGE PYTHON AS $$return 2 * x$$;",
-)
-FAILING = b"-1"
-
-
-def catalog() -> Catalog:
-    """The catalog after the statements."""
-    known = Catalog()
-    for text in STATEMENTS:
-        known = outcome(parse_one(text), text, known, Facts(), SETTINGS).catalog
-    return known
-
-
-CATALOG = catalog()
-
-
-def plan(select: str) -> ClientOutput:
-    """The plan of a push query."""
-    statement: Any = parse_one(f"{select} EMIT CHANGES;")
-    return plan_transient(statement, CATALOG, SETTINGS).plan
-
-
-V, ID = plan("SELECT v FROM s"), plan("SELECT id FROM s")
-
-
-class TopicMessage:
-    """A message as Kafka's client gives it: a record or an error."""
-
-    def __init__(self, partition: int, offset: int, value: bytes, code: int | None = None) -> None:
-        self._partition, self._offset, self._value, self._code = partition, offset, value, code
-
-    def error(self) -> KafkaError | None:
-        return None if self._code is None else KafkaError(self._code)
-
-    def key(self) -> bytes:
-        return b"1"
-
-    def value(self) -> bytes:
-        return self._value
-
-    def headers(self) -> None:
-        return None
-
-    def timestamp(self) -> tuple[int, int]:
-        return 1, 1000
-
-    def partition(self) -> int:
-        return self._partition
-
-    def offset(self) -> int:
-        return self._offset
-
-
-class MemoryTopic:
-    """A topic with consumers of the three calls that a fan-out makes, and the plans that are prepared for it."""
-
-    def __init__(self, partitions: int = 2) -> None:
-        # None is the marker of a transaction's end.
-        self.records: list[list[bytes | None]] = [[] for _ in range(partitions)]
-        self.firsts = [0] * partitions
-        self.id, self.open, self.opened = "first", 0, 0
-        self.failures: list[Exception] = []
-        self.cause: Exception = EvaluationFailed("it cannot be computed")
-        self.prepared: list[str] = []
-        self.gathered: list[float] = []
-        self.released: list[str] = []
-        self.evaluated: list[int] = []
-        self.may_prepare = threading.Event()
-        self.may_prepare.set()
-        self.changed = threading.Condition()
-
-    def access(self) -> PushAccess:
-        return PushAccess(
-            reader=self._gathering_reader,
-            backlog_reader=lambda isolation: self._reader(isolation, reports_ends=True),
-            ends=self._ends,
-            bounds=lambda topic: {p: (self.firsts[p], end) for p, end in self._ends(topic).items()},
-            identity=self._identity,
-            prepare=self._prepare,
-            release=self.released.append,
-        )
-
-    def write(self, *values: object, partition: int = 0) -> None:
-        """Append records whose value is the text of `v`."""
-        with self.changed:
-            self.records[partition] += [v if isinstance(v, bytes | None) else str(v).encode() for v in values]
-            self.changed.notify_all()
-
-    def fail(self, failure: Exception) -> None:
-        """Raise it at the next poll."""
-        with self.changed:
-            self.failures.append(failure)
-            self.changed.notify_all()
-
-    def _gathering_reader(self, isolation: str, seconds: float) -> AbstractContextManager[Consumer]:
-        self.gathered.append(seconds)
-        return self._reader(isolation)
-
-    @contextmanager
-    def _reader(self, isolation: str, reports_ends: bool = False) -> Iterator[Consumer]:
-        self.open, self.opened = self.open + 1, self.opened + 1
-        try:
-            yield cast(Consumer, MemoryConsumer(self, reports_ends))
-        finally:
-            self.open -= 1
-
-    def _ends(self, topic: str) -> Mapping[int, int]:
-        if not self.id:
-            raise KafkaException(KafkaError(ERROR_UNKNOWN))
-        return {p: len(records) for p, records in enumerate(self.records)}
-
-    def _identity(self, topic: str) -> str:
-        self._ends(topic)
-        return self.id
-
-    def _prepare(self, prepared: ClientOutput, id: str, only_changes: bool) -> Changes:
-        assert self.may_prepare.wait(PATIENCE)
-        self.prepared.append(id)
-
-        def evaluate(records: Sequence[Record], leaves: Sequence[int]) -> Sequence[Sequence[AnswerRow]]:
-            self.evaluated.append(len(records))
-            if prepared == V and any(record.value == FAILING for record in records):
-                raise self.cause
-            return [[[int(record.value or 0), False]] for record in records]
-
-        return evaluate
-
-
-class MemoryConsumer:
-    """A consumer of a MemoryTopic."""
-
-    def __init__(self, topic: MemoryTopic, reports_ends: bool) -> None:
-        self._topic, self._positions, self._reports_ends = topic, dict[int, int](), reports_ends
-
-    def incremental_assign(self, places: Sequence[TopicPartition]) -> None:
-        self._positions |= {place.partition: place.offset for place in places}
-
-    def seek(self, place: TopicPartition) -> None:
-        self._positions[place.partition] = place.offset
-
-    def poll(self, seconds: float) -> TopicMessage | None:
-        with self._topic.changed:
-            self._topic.changed.wait_for(lambda: self._topic.failures or self._has_next(), seconds)
-            if self._topic.failures:
-                raise self._topic.failures.pop(0)
-            return next(iter(self._next(1)), None)
-
-    def consume(self, most: int, seconds: float) -> list[TopicMessage]:
-        return self._next(most)
-
-    def _has_next(self) -> bool:
-        return any(at < len(self._topic.records[p]) for p, at in self._positions.items())
-
-    def _next(self, most: int) -> list[TopicMessage]:
-        messages = []
-        for partition, at in self._positions.items():
-            if at < self._topic.firsts[partition]:
-                self._positions[partition] = len(self._topic.records[partition])
-                return [*messages, TopicMessage(partition, at, b"", KafkaError._AUTO_OFFSET_RESET)]
-            values = self._topic.records[partition][at : at + most - len(messages)]
-            messages += [TopicMessage(partition, at + i, value) for i, value in enumerate(values) if value is not None]
-            self._positions[partition] = end = at + len(values)
-            if self._reports_ends and values and end == len(self._topic.records[partition]):
-                messages.append(TopicMessage(partition, end, b"", KafkaError._PARTITION_EOF))
-        return messages
-
-
-class Fixture:
-    """Subscriptions over a topic in memory."""
-
-    def __init__(self, partitions: int = 2) -> None:
-        self.topic, self.loops = MemoryTopic(partitions), Loops()
-        self.subscriptions = PushSubscriptions(self.topic.access(), self.loops)
-        self.ended: list[PushSubscription] = []
-
-    def subscribe(
-        self,
-        read: ClientOutput = V,
-        capacity: int = 1000,
-        start: BacklogStart | None = None,
-        progress_every: float | None = None,
-        interval: float = BATCH_SECONDS,
-    ) -> PushSubscription:
-        subscription = PushSubscription(capacity, lambda: self.ended.append(subscription), progress_every, interval)
-        self.subscriptions.subscribe(read, "read_committed", subscription, start)
-        return subscription
-
-    def started(self) -> int:
-        """How many subscriptions know from which offsets on they get rows."""
-        return sum(s._starts is not None for s in list(self.subscriptions._evaluations))
-
-    def leave(self, *subscriptions: PushSubscription) -> None:
-        for subscription in subscriptions:
-            self.subscriptions.leave(subscription)
-
-    def is_free(self) -> bool:
-        """Whether nothing is left of any subscription."""
-        loops, topic = self.loops.health(), self.topic
-        in_use = loops or topic.open or self.subscriptions.consumers
-        return not in_use and sorted(topic.released) == sorted(topic.prepared)
 
 
 @pytest.fixture
-def pushed() -> Iterator[Fixture]:
-    yield (fixture := Fixture())
+def pushed() -> Iterator[MemoryPushes]:
+    yield (fixture := MemoryPushes())
     wait_for(fixture.is_free, "the end of all consumers")
 
 
-def rows(subscription: PushSubscription, count: int) -> list[int]:
-    """The next rows' only column."""
-    taken: list[int] = []
-    while len(taken) < count:
-        batches = subscription.take(PATIENCE)
-        assert batches, "no row arrived"
-        taken += [row[0] for batch in batches for row in batch]
-    assert len(taken) == count
-    return taken
-
-
-def test_all_get_the_rows_after_their_start_from_one_consumer(pushed: Fixture) -> None:
+def test_all_get_the_rows_after_their_start_from_one_consumer(pushed: MemoryPushes) -> None:
     pushed.topic.write(1, 2)
     first, second, other = pushed.subscribe(), pushed.subscribe(), pushed.subscribe(ID)
     pushed.topic.write(3, 4)
@@ -272,13 +44,13 @@ def test_all_get_the_rows_after_their_start_from_one_consumer(pushed: Fixture) -
     assert len(pushed.ended) == 4
 
 
-def test_a_limit_does_not_make_another_plan(pushed: Fixture) -> None:
+def test_a_limit_does_not_make_another_plan(pushed: MemoryPushes) -> None:
     subscriptions = [pushed.subscribe(replace(V, limit=limit)) for limit in (None, 1, 2)]
     assert len(pushed.topic.prepared) == 1
     pushed.leave(*subscriptions)
 
 
-def test_what_is_written_while_a_plan_is_prepared_is_not_lost(pushed: Fixture) -> None:
+def test_what_is_written_while_a_plan_is_prepared_is_not_lost(pushed: MemoryPushes) -> None:
     first = pushed.subscribe()
     pushed.topic.may_prepare.clear()
     with ThreadPoolExecutor(2) as pool:
@@ -294,7 +66,7 @@ def test_what_is_written_while_a_plan_is_prepared_is_not_lost(pushed: Fixture) -
     pushed.leave(first, *others)
 
 
-def test_a_client_whose_buffer_is_full_is_ended_and_the_others_go_on(pushed: Fixture) -> None:
+def test_a_client_whose_buffer_is_full_is_ended_and_the_others_go_on(pushed: MemoryPushes) -> None:
     slow, fast = pushed.subscribe(capacity=10), pushed.subscribe(capacity=10)
     for n in range(50):
         pushed.topic.write(n)
@@ -306,7 +78,7 @@ def test_a_client_whose_buffer_is_full_is_ended_and_the_others_go_on(pushed: Fix
     assert pushed.ended == [slow, fast]
 
 
-def test_the_broker_gathers_records_while_all_clients_ask_for_long_intervals(pushed: Fixture) -> None:
+def test_the_broker_gathers_records_while_all_clients_ask_for_long_intervals(pushed: MemoryPushes) -> None:
     patient = pushed.subscribe(interval=0.2)
     pushed.topic.write(1)
     assert rows(patient, 1) == [1]
@@ -338,7 +110,7 @@ def test_batches_come_as_often_as_the_most_urgent_client_asks(
     assert pace(intervals, was_full) == pytest.approx(seconds)
 
 
-def test_the_consumer_waits_for_the_fastest_client(pushed: Fixture) -> None:
+def test_the_consumer_waits_for_the_fastest_client(pushed: MemoryPushes) -> None:
     alone = pushed.subscribe(capacity=3000)
     pushed.topic.write(*range(10_000))
     wait_for(lambda: not alone.is_hungry, "the buffer to fill")
@@ -352,7 +124,7 @@ def test_the_consumer_waits_for_the_fastest_client(pushed: Fixture) -> None:
 @pytest.mark.parametrize(
     "cause", [EvaluationFailed("it cannot be computed"), ZeroDivisionError("it cannot be computed")]
 )
-def test_a_plan_that_fails_ends_its_own_clients(pushed: Fixture, cause: Exception) -> None:
+def test_a_plan_that_fails_ends_its_own_clients(pushed: MemoryPushes, cause: Exception) -> None:
     pushed.topic.cause = cause
     failing, other = pushed.subscribe(V), pushed.subscribe(plan("SELECT id FROM s WHERE v = 0"))
     pushed.topic.write(1)
@@ -369,7 +141,7 @@ def test_a_plan_that_fails_ends_its_own_clients(pushed: Fixture, cause: Exceptio
     pushed.leave(other)
 
 
-def test_an_outage_neither_loses_nor_repeats_rows(pushed: Fixture) -> None:
+def test_an_outage_neither_loses_nor_repeats_rows(pushed: MemoryPushes) -> None:
     subscription = pushed.subscribe()
     for n in range(3):
         pushed.topic.write(2 * n)
@@ -380,7 +152,7 @@ def test_an_outage_neither_loses_nor_repeats_rows(pushed: Fixture) -> None:
     pushed.leave(subscription)
 
 
-def test_records_that_retention_removed_are_passed(pushed: Fixture) -> None:
+def test_records_that_retention_removed_are_passed(pushed: MemoryPushes) -> None:
     subscription = pushed.subscribe()
     pushed.topic.write(1)
     assert rows(subscription, 1) == [1]
@@ -394,7 +166,7 @@ def test_records_that_retention_removed_are_passed(pushed: Fixture) -> None:
 
 @pytest.mark.parametrize(("id", "why"), [("second", "was deleted and created again"), ("", "topic s was deleted")])
 def test_a_topic_that_is_gone_ends_its_clients(
-    pushed: Fixture, id: str, why: str, monkeypatch: pytest.MonkeyPatch
+    pushed: MemoryPushes, id: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("millstream.engine.topic_fanout.CHECKED_EVERY", 0.0)
     subscriptions = [pushed.subscribe(), pushed.subscribe(ID)]
@@ -406,7 +178,7 @@ def test_a_topic_that_is_gone_ends_its_clients(
             subscription.take(PATIENCE)
 
 
-def test_partitions_that_are_added_are_read(pushed: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partitions_that_are_added_are_read(pushed: MemoryPushes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("millstream.engine.topic_fanout.CHECKED_EVERY", 0.0)
     subscription = pushed.subscribe()
     pushed.topic.records += [[b"1", b"2"]]
@@ -415,13 +187,13 @@ def test_partitions_that_are_added_are_read(pushed: Fixture, monkeypatch: pytest
     pushed.leave(subscription)
 
 
-def test_a_topic_that_does_not_exist_is_refused(pushed: Fixture) -> None:
+def test_a_topic_that_does_not_exist_is_refused(pushed: MemoryPushes) -> None:
     pushed.topic.id = ""
     with pytest.raises(KafkaException):
         pushed.subscribe()
 
 
-def test_clients_that_come_and_go_at_once_leave_nothing(pushed: Fixture) -> None:
+def test_clients_that_come_and_go_at_once_leave_nothing(pushed: MemoryPushes) -> None:
     stop = threading.Event()
 
     def write() -> None:
@@ -446,12 +218,12 @@ def test_clients_that_come_and_go_at_once_leave_nothing(pushed: Fixture) -> None
 BEGINNING = BacklogStart({0: 0, 1: 0}, exact=False)
 
 
-def is_handed_over(pushed: Fixture) -> bool:
+def is_handed_over(pushed: MemoryPushes) -> bool:
     """Whether the only consumer is that of the fan-out."""
     return pushed.subscriptions.consumers == 1
 
 
-def test_a_query_from_the_beginning_gets_each_record_once(pushed: Fixture) -> None:
+def test_a_query_from_the_beginning_gets_each_record_once(pushed: MemoryPushes) -> None:
     first, written, stop = pushed.subscribe(capacity=10**6), [0, 0], threading.Event()
 
     def write(partition: int, count: int) -> None:
@@ -481,7 +253,7 @@ def test_a_query_from_the_beginning_gets_each_record_once(pushed: Fixture) -> No
     assert len(pushed.ended) == 6
 
 
-def test_a_query_that_misses_nothing_has_no_consumer_of_its_own(pushed: Fixture) -> None:
+def test_a_query_that_misses_nothing_has_no_consumer_of_its_own(pushed: MemoryPushes) -> None:
     pushed.topic.write(1, 2)
     first = pushed.subscribe()
     there = pushed.subscribe(start=BacklogStart({0: 2, 1: 0}, exact=True))
@@ -491,7 +263,7 @@ def test_a_query_that_misses_nothing_has_no_consumer_of_its_own(pushed: Fixture)
     pushed.leave(first, there)
 
 
-def test_a_query_that_misses_little_shares_the_evaluation(pushed: Fixture) -> None:
+def test_a_query_that_misses_little_shares_the_evaluation(pushed: MemoryPushes) -> None:
     pushed.topic.write(1, 2, 3)
     first, near = pushed.subscribe(), pushed.subscribe(start=BacklogStart({0: 1, 1: 0}, exact=True))
     assert rows(near, 2) == [2, 3]
@@ -503,7 +275,7 @@ def test_a_query_that_misses_little_shares_the_evaluation(pushed: Fixture) -> No
 
 
 @pytest.mark.parametrize("count", [3, 3000])
-def test_the_end_of_a_transaction_is_passed(pushed: Fixture, count: int) -> None:
+def test_the_end_of_a_transaction_is_passed(pushed: MemoryPushes, count: int) -> None:
     pushed.topic.write(*range(count), None)
     late = pushed.subscribe(capacity=10**6, start=BEGINNING)
     assert rows(late, count) == list(range(count))
@@ -513,7 +285,7 @@ def test_the_end_of_a_transaction_is_passed(pushed: Fixture, count: int) -> None
     pushed.leave(late)
 
 
-def test_a_query_that_catches_up_waits_for_its_client(pushed: Fixture) -> None:
+def test_a_query_that_catches_up_waits_for_its_client(pushed: MemoryPushes) -> None:
     pushed.topic.write(*range(20_000))
     late = pushed.subscribe(capacity=3000, start=BEGINNING)
     wait_for(lambda: not late.is_hungry, "the buffer to fill")
@@ -522,7 +294,7 @@ def test_a_query_that_catches_up_waits_for_its_client(pushed: Fixture) -> None:
     pushed.leave(late)
 
 
-def test_records_that_were_removed_end_a_query_that_goes_on(pushed: Fixture) -> None:
+def test_records_that_were_removed_end_a_query_that_goes_on(pushed: MemoryPushes) -> None:
     pushed.topic.write(*range(10))
     pushed.topic.firsts[0] = 4
     exact, loose = (pushed.subscribe(start=BacklogStart({0: 2, 1: 0}, exact)) for exact in (True, False))
@@ -533,7 +305,7 @@ def test_records_that_were_removed_end_a_query_that_goes_on(pushed: Fixture) -> 
     pushed.leave(loose)
 
 
-def test_a_plan_that_fails_ends_a_query_that_catches_up(pushed: Fixture) -> None:
+def test_a_plan_that_fails_ends_a_query_that_catches_up(pushed: MemoryPushes) -> None:
     other = pushed.subscribe(ID)
     pushed.topic.write(*range(2000), FAILING, 1)
     assert rows(other, 2002)[-2:] == [-1, 1]
@@ -543,7 +315,9 @@ def test_a_plan_that_fails_ends_a_query_that_catches_up(pushed: Fixture) -> None
     pushed.leave(other)
 
 
-def test_a_topic_that_is_gone_ends_a_query_that_catches_up(pushed: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_topic_that_is_gone_ends_a_query_that_catches_up(
+    pushed: MemoryPushes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("millstream.engine.backlog_reader.CHECKED_EVERY", 0.0)
     pushed.topic.write(*range(20_000))
     late = pushed.subscribe(capacity=100, start=BEGINNING)
@@ -552,7 +326,7 @@ def test_a_topic_that_is_gone_ends_a_query_that_catches_up(pushed: Fixture, monk
         rows(late, 20_000)
 
 
-def test_an_outage_neither_loses_nor_repeats_rows_of_the_backlog(pushed: Fixture) -> None:
+def test_an_outage_neither_loses_nor_repeats_rows_of_the_backlog(pushed: MemoryPushes) -> None:
     pushed.topic.write(*range(3000))
     for _ in range(2):
         pushed.topic.fail(KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN)))
@@ -561,7 +335,7 @@ def test_an_outage_neither_loses_nor_repeats_rows_of_the_backlog(pushed: Fixture
     pushed.leave(late)
 
 
-def test_partitions_that_are_added_are_read_from_their_beginning(pushed: Fixture) -> None:
+def test_partitions_that_are_added_are_read_from_their_beginning(pushed: MemoryPushes) -> None:
     pushed.topic.write(*range(2000))
     first = pushed.subscribe()
     pushed.topic.records += [[b"7", b"8"]]
@@ -571,7 +345,7 @@ def test_partitions_that_are_added_are_read_from_their_beginning(pushed: Fixture
     pushed.leave(first, late)
 
 
-def test_queries_that_catch_up_and_leave_at_once_leave_nothing(pushed: Fixture) -> None:
+def test_queries_that_catch_up_and_leave_at_once_leave_nothing(pushed: MemoryPushes) -> None:
     stop = threading.Event()
     pushed.topic.write(*range(3000))
 
@@ -593,7 +367,7 @@ def test_queries_that_catch_up_and_leave_at_once_leave_nothing(pushed: Fixture) 
     writer.join()
 
 
-def test_the_positions_after_the_rows_are_those_to_go_on_from(pushed: Fixture) -> None:
+def test_the_positions_after_the_rows_are_those_to_go_on_from(pushed: MemoryPushes) -> None:
     pushed.topic.write(*range(100))
     pushed.topic.write(*range(100), partition=1)
     taken, position = list[int](), BEGINNING
@@ -606,7 +380,7 @@ def test_the_positions_after_the_rows_are_those_to_go_on_from(pushed: Fixture) -
     assert sorted(taken) == sorted([*range(100)] * 2)
 
 
-def test_positions_come_without_rows_too(pushed: Fixture) -> None:
+def test_positions_come_without_rows_too(pushed: MemoryPushes) -> None:
     pushed.topic.write(1, 2)
     silent = pushed.subscribe()
     informed = pushed.subscribe(progress_every=0)
@@ -664,7 +438,7 @@ def rows_in_batches(query: BatchedRows) -> Iterator[list[Any]]:
 
 
 @pytest.mark.parametrize(("limit", "count"), [(None, 6), (0, 0), (2, 2), (3, 3), (4, 4)])
-def test_a_query_gives_its_rows_in_batches_up_to_its_limit(pushed: Fixture, limit: int | None, count: int) -> None:
+def test_a_query_gives_its_rows_in_batches_up_to_its_limit(pushed: MemoryPushes, limit: int | None, count: int) -> None:
     engine: Any = SimpleNamespace(
         subscriptions=pushed.subscriptions,
         push={},

@@ -3,13 +3,17 @@
 import json
 import re
 import time
+import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from millstream.engine.push_queries import LONGEST_BACKLOG
 from millstream.services.broker import BrokerProcess
 from support.kafka import BrokerClient, wait_for
 from support.patience import PATIENCE
@@ -287,6 +291,103 @@ def test_a_token_that_cannot_be_followed_is_refused(server: ServerProcess, kafka
     assert f"it is a token of topic {topic}" in refusal(f"SELECT id FROM {other} EMIT CHANGES;", token)
     assert "it is no continuation token" in refusal(f"SELECT id FROM {name} EMIT CHANGES;", "x")
     assert "it has state" in refusal(f"SELECT id, COUNT(*) FROM {name} GROUP BY id EMIT CHANGES;", token)
+    gone(server)
+
+
+WITH_STATE = tomllib.loads(Path(__file__).with_name("push_with_state.toml").read_text())
+
+
+def declare_with_state(server: ServerProcess, kafka: BrokerClient) -> dict[str, str]:
+    """The sources of WITH_STATE, by their letters."""
+    names = {name: kafka.create_topic(kafka.unique("p").replace("-", "_").upper()) for name in "oct"}
+    server.ksql(WITH_STATE["statements"].format(**names))
+    return names
+
+
+def produce_with_state(kafka: BrokerClient, names: dict[str, str]) -> None:
+    """The records of WITH_STATE."""
+    for name, key, value, at in WITH_STATE["records"]:
+        kafka.send(names[name], key, value.encode() or None, at)
+    kafka.flush()
+
+
+@pytest.mark.parametrize("in_server", ["true", "false"])
+def test_queries_with_state_give_the_same_rows_in_the_server_and_in_spark(
+    in_server: str, server: ServerProcess, kafka: BrokerClient
+) -> None:
+    names = declare_with_state(server, kafka)
+    produce_with_state(kafka, names)
+
+    def answer(query: Any) -> list[Any]:
+        settings = EARLIEST | {"millstream.push.shared": in_server}
+        with closing(PushClient(server, text_of(query, names), **settings)) as client:
+            return client.rows(len(query["rows"]))
+
+    with ThreadPoolExecutor(4) as pool:
+        for query, rows in zip(WITH_STATE["query"], pool.map(answer, WITH_STATE["query"]), strict=True):
+            assert in_order(query, rows) == in_order(query, expected(query)), query["select"]
+    gone(server)
+
+
+def text_of(query: Any, names: dict[str, str]) -> str:
+    """The statement of a query of WITH_STATE."""
+    select = query["select"].format(**names)
+    return f"{select};" if "EMIT" in select else f"{select} EMIT CHANGES;"
+
+
+def expected(query: Any) -> list[Any]:
+    """The rows of a query of WITH_STATE."""
+    return [json.loads(row) for row in query["rows"]]
+
+
+def in_order(query: Any, rows: list[Any]) -> list[Any]:
+    """The rows; sorted if their order depends on which of two topics is read first."""
+    return rows if query.get("ordered", True) else sorted(rows, key=json.dumps)
+
+
+def test_queries_with_state_that_begin_late_follow_their_topics(server: ServerProcess, kafka: BrokerClient) -> None:
+    names = declare_with_state(server, kafka)
+    queries = [query for query in WITH_STATE["query"] if query.get("ordered", True)]
+    with ThreadPoolExecutor(4) as pool:
+        clients = list(pool.map(lambda query: PushClient(server, text_of(query, names)), queries))
+    reaches(server, "millstream_push_consumers", len(queries))
+    assert not [t for t in kafka.topics() if "-transient-" in t]
+    produce_with_state(kafka, names)
+    for client, query in zip(clients, queries, strict=True):
+        assert client.rows(len(query["rows"])) == expected(query), query["select"]
+        client.close()
+    gone(server)
+
+
+def test_a_join_of_tables_follows_both(server: ServerProcess, kafka: BrokerClient) -> None:
+    names = declare_with_state(server, kafka)
+    text = "SELECT c.id, c.name, t.name FROM {c} c LEFT JOIN {t} t ON c.town = t.id EMIT CHANGES;"
+    client = PushClient(server, text.format(**names))
+    rows = []
+    for topic, key, value in (
+        ("c", "1", {"NAME": "ann", "TOWN": 10}),
+        ("t", "10", {"NAME": "Aachen"}),
+        ("c", "1", {"NAME": "anna", "TOWN": 10}),
+        ("t", "10", None),
+        ("c", "1", None),
+    ):
+        kafka.produce(names[topic], key, value)
+        rows += client.rows(1)
+    assert rows == [[1, "ann", None], [1, "ann", "Aachen"], [1, "anna", "Aachen"], [1, "anna", None], [None] * 3]
+    client.close()
+    gone(server)
+
+
+def test_a_long_backlog_with_state_is_read_by_spark(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    for n in range(LONGEST_BACKLOG + 1):
+        kafka.send(topic, str(n % 7), {"v": "x"})
+    kafka.flush()
+    client = PushClient(server, f"SELECT id, COUNT(*) AS n FROM {name} GROUP BY id EMIT CHANGES;", **EARLIEST)
+    assert [t for t in kafka.topics() if "-transient-" in t]
+    counts = dict(client.rows(LONGEST_BACKLOG + 1))
+    assert sum(counts.values()) == LONGEST_BACKLOG + 1
+    client.close()
     gone(server)
 
 

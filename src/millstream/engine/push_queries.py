@@ -15,7 +15,7 @@ from millstream.engine.context import ClosableQuery, EngineContext, StatementCon
 from millstream.engine.continuation import ContinuationRefused, ContinuationToken, decoded
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import KafkaClient
-from millstream.engine.push_subscriptions import can_evaluate, can_share
+from millstream.engine.push_subscriptions import can_evaluate, can_share, shares_stream_time
 from millstream.engine.rows import RowReader
 from millstream.engine.session import TOKEN_PROPERTY
 from millstream.engine.slots import check_slots
@@ -38,6 +38,9 @@ TOKEN_SECONDS = 5.0
 NO_CONTINUATION = "the push query cannot go on after the continuation token"
 PUSH_LIMIT = "ksql.max.push.queries"
 PUSH_SHARED = "millstream.push.shared"
+# The records before the present end of its topics up to which the server reads a query with state itself: over more,
+# Spark has caught up before (docs/design/014-start.md).
+LONGEST_BACKLOG = 50_000
 # A subscription wakes its reader when rows arrive and when it is closed.
 SHARED_PULSE = 2.0
 
@@ -62,14 +65,15 @@ def start(
     query: TransientQuery, context: StatementContext, engine: EngineContext, continuation: str
 ) -> "SparkPushQuery | ServerPushQuery":
     """Start a push query; see engine.transient.start."""
-    has_state = not _is_shared(query, context, engine.state.catalog)
-    if not has_state or (not continuation and _is_own(query, context, engine)):
-        push = ServerPushQuery(query, context, engine, has_state, continuation)
+    shared = _is_shared(query, context, engine.state.catalog)
+    if continuation and not shared:
+        raise RequestFailed(40001, f"{NO_CONTINUATION}: it has state, or does not share a consumer", context.text)
+    stateful_start = None if shared else _stateful_start(query, context.settings, engine)
+    if shared or stateful_start is not None:
+        push = ServerPushQuery(query, context, engine, stateful_start, continuation)
         admit(push, context, engine)
         push.start()
         return push
-    if continuation:
-        raise RequestFailed(40001, f"{NO_CONTINUATION}: it has state, or does not share a consumer", context.text)
     facts = look_up(context.statement, engine.state.catalog, context.settings, engine.kafka, engine.schemas)
     tasks = push_tasks(query.plan, facts.topics)
     spark_push = SparkPushQuery(query, context, engine, slots(query.plan, facts.topics, tasks))
@@ -87,13 +91,26 @@ def _is_shared(query: TransientQuery, context: StatementContext, catalog: Catalo
     return is_on(context.settings, PUSH_SHARED) and can_share(query.plan, only_changes)
 
 
-def _is_own(query: TransientQuery, context: StatementContext, engine: EngineContext) -> bool:
-    """True if a push query with state is evaluated in the server, with a consumer of its own."""
+def _stateful_start(query: TransientQuery, settings: Mapping[str, str], engine: EngineContext) -> StatefulStart | None:
+    """Where a push query with state begins in each of its topics if the server evaluates it; None if Spark does.
 
-    def partitions(topic: str) -> int:
-        return len(engine.kafka.ends(topic))
-
-    return is_on(context.settings, PUSH_SHARED) and can_evaluate(query.plan, partitions)
+    Spark begins later and is faster over many records: it takes long backlogs, and backlogs of several partitions that
+    share stream time, which the server would read one after the other. Raises KafkaException.
+    """
+    if not (is_on(settings, PUSH_SHARED) and can_evaluate(query.plan)):
+        return None
+    bounds = {source.topic: engine.subscriptions.bounds(source.topic) for source in query.sources}
+    from_first = {source.topic for source in query.sources if from_beginning(source, settings)}
+    positions = {
+        topic: {partition: places[topic not in from_first] for partition, places in partitions.items()}
+        for topic, partitions in bounds.items()
+    }
+    ends = {topic: {p: end for p, (_, end) in partitions.items()} for topic, partitions in bounds.items()}
+    backlog = sum(end - positions[topic][p] for topic, partitions in ends.items() for p, end in partitions.items())
+    has_several = any(len(partitions) > 1 for partitions in bounds.values())
+    if backlog > LONGEST_BACKLOG or (backlog and has_several and shares_stream_time(query.plan)):
+        return None
+    return StatefulStart(positions, {table.topic: ends[table.topic] for table in lookup_tables(query.plan)})
 
 
 def _begins_late(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
@@ -206,7 +223,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         query: TransientQuery,
         context: StatementContext,
         engine: EngineContext,
-        has_state: bool = False,
+        stateful_start: StatefulStart | None = None,
         continuation: str = "",
     ) -> None:
         named_shared = _named_shared(query, context, engine.state.catalog)
@@ -216,9 +233,9 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         self._left = query.plan.limit
         self._plan, self._isolation, self._context = query.plan, context.settings["isolation.level"], engine
         self._topic, self._continuation = query.sources[0].topic, continuation
-        self._has_state, self._sources, self._settings = has_state, query.sources, context.settings
+        self._stateful_start = stateful_start
         self._begins_late = _begins_late(query, context, engine.state.catalog)
-        self._has_tokens = is_on(context.settings, PUSH_TOKENS) and not has_state
+        self._has_tokens = is_on(context.settings, PUSH_TOKENS) and stateful_start is None
         self._interval = int(context.settings[INTERVAL]) / 1000
         self.token: Callable[[Mapping[int, int]], str] | None = None
         self._subscription: PushSubscription | None = None
@@ -240,9 +257,9 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
             if self._has_tokens:
                 self.token = lambda positions: ContinuationToken(positions, self._topic, topic_id).encoded()
             subscriptions = self._context.subscriptions
-            if self._has_state:
-                start = self._stateful_start()
-                subscriptions.subscribe_alone(self._plan, self.query_id, self._isolation, subscription, start)
+            if self._stateful_start is not None:
+                id, start = self.query_id, self._stateful_start
+                subscriptions.subscribe_alone(self._plan, id, self._isolation, subscription, start)
             else:
                 subscriptions.subscribe(self._plan, self._isolation, subscription, self._backlog_start(topic_id))
             on_failure.pop_all()
@@ -290,17 +307,6 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         if self._subscription is not None:
             self._subscription.on_arrival = on_arrival
         on_arrival()
-
-    def _stateful_start(self) -> StatefulStart:
-        """Where a query with state begins in each of its topics: tables at their beginning. Raises KafkaException."""
-        bounds = {source.topic: self._context.subscriptions.bounds(source.topic) for source in self._sources}
-        from_first = {s.topic for s in self._sources if from_beginning(s, self._settings)}
-        positions = {
-            topic: {partition: place[topic not in from_first] for partition, place in places.items()}
-            for topic, places in bounds.items()
-        }
-        tables = {t.topic: {p: end for p, (_, end) in bounds[t.topic].items()} for t in lookup_tables(self._plan)}
-        return StatefulStart(positions, tables)
 
     def _backlog_start(self, topic_id: str) -> BacklogStart | None:
         """Where it begins, unless that is the topic's end. Raises RequestFailed."""

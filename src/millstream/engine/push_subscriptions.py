@@ -4,13 +4,13 @@ docs/reference/queries.md#push-queries has the rules, engine/topic_fanout.py wha
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
 
 from millstream.analysis.typed_expressions import TypedCall, TypedExpression
-from millstream.catalog.catalog import RelationKind, Source
+from millstream.catalog.catalog import RelationKind
 from millstream.engine.catch_up import BacklogStart, CatchUp, CatchUpAccess
 from millstream.engine.kafka import Bounds, Positions
 from millstream.engine.push_evaluation import PushAccess, PushEvaluation
@@ -47,31 +47,30 @@ def can_share(plan: ClientOutput, only_changes: bool = False) -> bool:
     return all(isinstance(node, STATELESS) for node in nodes) and not stateful and not _calls_python(nodes)
 
 
-def can_evaluate(plan: ClientOutput, partitions: Callable[[str], int]) -> bool:
-    """True if the server can evaluate a plan over its topics itself, with a consumer of its own.
+def can_evaluate(plan: ClientOutput) -> bool:
+    """True if the server can evaluate a plan with state over its topics, with a consumer of its own.
 
-    Spark limits stream time while partitions are read at different speeds; the consumer reads one after the other. So
-    stream-stream joins are Spark's, and windows over several partitions (of a topic's `partitions`) whose rows share
-    stream time, as are functions in Python, and streams that have their topic in common with a table they look up.
+    Not a stream-stream join, as its stream time is limited while the topics are read at different speeds
+    (jvm/StreamTimeLimit.scala); nor functions in Python, nor a stream whose topic is that of a table it looks up.
     """
     nodes, tables = tuple(plan.walk()), {table.topic for table in lookup_tables(plan)}
-    read = [leaf.origin for leaf in leaves(plan)]
-    shares_topic = any(source.kind is RelationKind.STREAM and source.topic in tables for source in read)
+    sources = [leaf.origin for leaf in leaves(plan)]
+    shares_topic = any(source.kind is RelationKind.STREAM and source.topic in tables for source in sources)
+    joins_streams = any(isinstance(node, Join) and node.window for node in nodes)
     known = all(isinstance(node, IN_SERVER) for node in nodes)
-    return known and not (shares_topic or _calls_python(nodes) or _needs_limit(nodes, read, partitions))
+    return known and not (shares_topic or joins_streams or _calls_python(nodes))
 
 
-def _needs_limit(nodes: Sequence[PlanNode], read: Sequence[Source], partitions: Callable[[str], int]) -> bool:
-    """True if a partition that is read late may find its windows closed by others."""
-    if any(isinstance(node, Join) and node.window for node in nodes):
-        return True
-    shared_time = any(isinstance(node, Aggregate) and node.window and node.repartitions for node in nodes)
-    return shared_time and any(partitions(source.topic) > 1 for source in read)
+def shares_stream_time(plan: ClientOutput) -> bool:
+    """True if rows of one partition may close windows for those of another."""
+    return any(isinstance(node, Aggregate) and node.window and node.repartitions for node in plan.walk())
 
 
 def _calls_python(nodes: Sequence[PlanNode]) -> bool:
     parts = (part for node in nodes for expression in _expressions(node) for part in expression.walk())
-    return any(isinstance(part, TypedCall) and part.resolved.function.category == PYTHON for part in parts)
+    categories = {part.resolved.function.category for part in parts if isinstance(part, TypedCall)}
+    aggregations = (call for node in nodes if isinstance(node, Aggregate) for call in node.aggregations)
+    return PYTHON in categories.union(call.category for call in aggregations)
 
 
 def _expressions(node: PlanNode) -> tuple[TypedExpression, ...]:

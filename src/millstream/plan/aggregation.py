@@ -208,7 +208,8 @@ def aggregate_call(call: tree.Call, scope: NameScope, kind: RelationKind) -> Agg
     signature = typed_call.resolved.signature
     rows = typed_call.arguments[: len(typed_call.arguments) - signature.constants]
     accumulator = _accumulator(call, typed_call, scope, kind)
-    return AggregateCall(call.name, typed_call.type, tuple(map(_with_type, rows)), accumulator, to_sql(call))
+    arguments, category = tuple(map(_with_type, rows)), typed_call.resolved.function.category
+    return AggregateCall(call.name, typed_call.type, arguments, accumulator, to_sql(call), category)
 
 
 def _with_argument(call: tree.Call, scope: NameScope) -> tree.Call:

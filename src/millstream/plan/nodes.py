@@ -146,13 +146,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """One call of an aggregate function, with its arguments."""
+    """One call of an aggregate function of a `category`, with its arguments."""
 
     name: str
     type: SqlType
     arguments: tuple[TypedExpression, ...]
     accumulator: Accumulator
     text: str = ""
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True)
