@@ -15,7 +15,8 @@ from millstream.catalog.schemas import PhysicalSchema, SchemaText
 from millstream.model.schema import Column
 from millstream.model.types import BIGINT, DOUBLE, STRING, Array, Field, Struct
 from millstream.spark import codec
-from millstream.spark.session import SessionOptions, create
+from millstream.spark.session import create
+from millstream.spark.session_settings import SessionOptions
 from millstream.tester import registry
 
 ROWS = 2_000_000

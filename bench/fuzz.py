@@ -33,7 +33,8 @@ from millstream.model.schema import Column
 from millstream.model.types import SqlType
 from millstream.spark import codec, jvm
 from millstream.spark.codec import OneRecord, UnreadableRecord
-from millstream.spark.session import SessionOptions, create
+from millstream.spark.session import create
+from millstream.spark.session_settings import SessionOptions
 from millstream.tester import registry
 
 BATCH = 4000

@@ -17,7 +17,8 @@ from pyspark.sql import SparkSession
 from millstream.engine.session_options import CONF, LOCAL
 from millstream.services.broker import BrokerProcess
 from millstream.services.registry import RegistryProcess
-from millstream.spark.session import SessionOptions, create
+from millstream.spark.session import create
+from millstream.spark.session_settings import SessionOptions
 from millstream.tester.environment import KEEP_RECORDS
 from support.engine_process import NO_TIMER, EngineProcess
 from support.kafka import BrokerClient

@@ -25,7 +25,8 @@ from millstream.functions.operator_expressions import (
     text_constant,
 )
 from millstream.functions.operator_sql import spark_sql
-from millstream.spark.session import SessionOptions, beside, settings
+from millstream.spark.session import beside
+from millstream.spark.session_settings import SessionOptions, settings
 
 ID = column("id")
 A, B = SqlVariable("a"), SqlVariable("b")

@@ -7,12 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from millstream.services.cluster import spark_home
+from millstream.spark import launcher
+
 pytestmark = pytest.mark.slow
 PROGRAM = """
 import sys
 from pathlib import Path
 from millstream.services.errors import SetupError
-from millstream.spark.session import SessionOptions, create, launch
+from millstream.spark.launcher import launch
+from millstream.spark.session import create
+from millstream.spark.session_settings import SessionOptions
 
 options = SessionOptions(Path(sys.argv[1]), slots=4, brief=True)
 launch(options)
@@ -41,3 +46,36 @@ def test_what_keeps_the_jvm_from_starting_is_reported_once(tmp_path: Path) -> No
     ended = run(tmp_path, JAVA_HOME=str(tmp_path), PATH=str(tmp_path))
     assert ended.stderr.count("SetupError") == 1, ended.stderr
     assert "Java" in ended.stderr
+
+
+def test_the_jvm_gets_what_sparks_launcher_would_give_it() -> None:
+    conf = {
+        "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": "-Da=b -XX:+UseSerialGC",
+        "spark.driver.extraClassPath": "/x.jar",
+        "spark.app.name": "a name",
+    }
+    words = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
+    asked = ["org.apache.spark.launcher.Main", launcher.PROGRAM, *words, "pyspark-shell"]
+    program = [spark_home() / "bin" / "spark-class", *asked]
+    environment = {**os.environ, "SPARK_HOME": str(spark_home())}
+    answer = subprocess.run(program, capture_output=True, env=environment, check=True).stdout
+    java, option, _, *rest = answer.decode().strip("\0\n").split("\0")
+    assert (Path(java.strip()).name, option) == ("java", "-cp")
+    ours = launcher.command(conf)[1:]
+    assert in_order(ours) == in_order(rest)
+
+
+def in_order(words: list[str]) -> list[str]:
+    """Java's options as they are, and the settings in any order."""
+    program = words.index(launcher.PROGRAM)
+    settings = [word for word in words[program:] if "=" in word]
+    return words[:program] + sorted(settings)
+
+
+@pytest.mark.parametrize("configured", [{"SPARK_CONF_DIR": "{folder}"}, {"SPARK_HOME": str(spark_home())}])
+def test_where_spark_is_configured_its_own_launcher_starts_the_jvm(configured: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "spark-env.sh").write_text("export FROM_SPARK_ENV=yes\n")
+    environment = {name: value.format(folder=tmp_path) for name, value in configured.items()}
+    ended = run(tmp_path, **environment)
+    assert ended.stdout == "3 ['java\\n']\n", ended.stderr

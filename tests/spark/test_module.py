@@ -10,7 +10,7 @@ import pytest
 
 from millstream.services.errors import SetupError
 from millstream.services.jars import fetch
-from millstream.spark import jvm
+from millstream.spark import scala_module
 
 pytestmark = pytest.mark.slow
 OBJECT = "package org.apache.spark.sql.millstream\nobject Small { def two: Int = %s }\n"
@@ -21,7 +21,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A module of one small file, and an empty cache that has the jars."""
     libraries = fetch("spark")
     monkeypatch.setenv("MILLSTREAM_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(jvm, "shipped", lambda name: tmp_path / name)
+    monkeypatch.setattr(scala_module, "shipped", lambda name: tmp_path / name)
     (tmp_path / "cache" / "jars").mkdir(parents=True)
     for library in libraries:
         os.symlink(library, tmp_path / "cache" / "jars" / library.name)
@@ -33,11 +33,11 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_two_at_once_get_the_same_whole_jar_and_a_third_finds_it(sources: Path) -> None:
     libraries = fetch("spark")
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(lambda _: jvm.compiled(libraries), range(2))
+        first, second = pool.map(lambda _: scala_module.compiled(libraries), range(2))
     assert first == second
     assert "org/apache/spark/sql/millstream/Small.class" in zipfile.ZipFile(first).namelist()
     modified_at = first.stat().st_mtime_ns
-    assert jvm.compiled(libraries).stat().st_mtime_ns == modified_at
+    assert scala_module.compiled(libraries).stat().st_mtime_ns == modified_at
     assert [p.name for p in first.parent.iterdir()] == [first.name]
 
 
@@ -45,6 +45,6 @@ def test_other_sources_are_another_jar_and_compiler_errors_are_reported(sources:
     libraries = fetch("spark")
     (sources / "Small.scala").write_text(OBJECT % '"two"')
     with pytest.raises(SetupError, match=r"does not compile: [\s\S]*type mismatch"):
-        jvm.compiled(libraries)
+        scala_module.compiled(libraries)
     assert not list((sources.parent / "cache" / "module").glob("*.jar"))
     shutil.rmtree(sources.parent / "cache")

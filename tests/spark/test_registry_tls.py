@@ -13,7 +13,7 @@ from millstream.model.schema import Column
 from millstream.model.types import INTEGER
 from millstream.services.errors import SetupError
 from millstream.spark.codec import OneRecord
-from millstream.spark.session import REGISTRY
+from millstream.spark.session_settings import REGISTRY
 from millstream.tester import registry
 from support.certificates import Authority
 from support.registry_proxy import USER, RegistryProxy, registry_proxy

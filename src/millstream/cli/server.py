@@ -13,7 +13,7 @@ from millstream.cli.properties import INSECURE, LISTENERS, PG_LISTEN, address_of
 from millstream.engine.session_options import session_options
 from millstream.model.settings import SettingRefused, checked, effective
 from millstream.services.log_format import log_to_stderr
-from millstream.spark.session import launch
+from millstream.spark.launcher import launch
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

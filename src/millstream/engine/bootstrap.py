@@ -33,7 +33,8 @@ from millstream.engine.trimming import Trimmer
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
-from millstream.spark.session import Session, confinement, python_executable
+from millstream.spark.session import Session
+from millstream.spark.session_settings import confinement, python_executable
 from millstream.tables.images import MB
 from millstream.tables.materializer import Materializer, TopicReader
 from millstream.tables.shared_calls import SharedCalls

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from millstream.model.settings import SPARK_PREFIX
-from millstream.spark.session import SessionOptions, functions, python
+from millstream.spark.session_settings import SessionOptions, functions, python
 
 CONF = {
     # A query that cannot be interrupted must not block the others for ever.

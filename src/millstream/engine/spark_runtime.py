@@ -22,7 +22,7 @@ from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.relational_nodes import RelationalNode
 from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
-from millstream.spark import figures, jvm, session, sink, transactions
+from millstream.spark import figures, jvm, session, session_settings, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Changes, Record
 from millstream.spark.checkpoint import files, location, save
 from millstream.spark.codec import UnreadableRecord, one_record
@@ -56,7 +56,10 @@ def _reaching(registry: Access | None) -> dict[str, str]:
     """Spark's settings by which the codec reaches the schema registry."""
     if registry is None:
         return {}
-    return {f"{session.REGISTRY}{name}": value for name, value in {**registry.settings, "url": registry.url}.items()}
+    return {
+        f"{session_settings.REGISTRY}{name}": value
+        for name, value in {**registry.settings, "url": registry.url}.items()
+    }
 
 
 class JvmDied(Exception):
@@ -107,7 +110,7 @@ class SparkRuntime:
         Not in a shared session, which another engine may have warmed up, nor on a cluster, whose executors do not see
         this machine's files.
         """
-        if not self._shared and not session.is_cluster(self._settings["millstream.spark.master"]):
+        if not self._shared and not session_settings.is_cluster(self._settings["millstream.spark.master"]):
             self._warm_up.start_queries(topic, self._settings, self.local / "warm-up", is_wanted)
 
     @property

@@ -84,7 +84,7 @@ class SparkCluster(StartedInBlock):
         path = f"{home / 'jars'}/*"
         # A worker starts executors with these variables.
         places = [f"SPARK_HOME={home}", f"JAVA_HOME={java().resolve().parents[1]}"]
-        environment = ["env", *places, f"SPARK_SCALA_VERSION={_scala_version(home)}"]
+        environment = ["env", *places, f"SPARK_SCALA_VERSION={scala_version(home)}"]
         command = [*environment, str(java()), *options, "-cp", path, f"{DEPLOY}.{program}", *words]
         return Child(title, command, self._logs / f"{log}.log")
 
@@ -97,7 +97,7 @@ def spark_home() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _scala_version(home: Path) -> str:
+def scala_version(home: Path) -> str:
     """The Scala version that Spark is built for, such as 2.13. Raises SetupError."""
     for jar in (home / "jars").glob("scala-library-*.jar"):
         return ".".join(jar.stem.removeprefix("scala-library-").split(".")[:2])

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from millstream.services import class_data
-from millstream.services.cluster import spark_home
-from millstream.spark import jvm
+from millstream.spark.scala_module import class_path as session_class_path
+from millstream.spark.scala_module import spark_jars
 
 # What decides which classes an archive has.
 RECIPE = ("class_archive_run.py", "warm_up.py")
@@ -17,7 +17,7 @@ RECIPE = ("class_archive_run.py", "warm_up.py")
 
 def options(class_path: Sequence[Path]) -> list[str]:
     """Java's options for a JVM with this class path to use its archive, which is created if it does not exist."""
-    jars = [*class_path, *sorted((spark_home() / "jars").glob("*.jar"))]
+    jars = [*class_path, *spark_jars()]
     return class_data.options("classes", jars, _command, [Path(__file__).with_name(name) for name in RECIPE])
 
 
@@ -26,4 +26,4 @@ def _command(archive: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    options(jvm.class_path())
+    options(session_class_path())

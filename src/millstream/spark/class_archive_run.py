@@ -11,7 +11,9 @@ from zipfile import ZipFile
 
 from millstream.spark import jvm, warm_up
 from millstream.spark.bounded import Bounded
-from millstream.spark.session import Session, SessionOptions, create
+from millstream.spark.scala_module import class_path
+from millstream.spark.session import Session, create
+from millstream.spark.session_settings import SessionOptions
 
 # Classes that queries load and that the calls below do not touch.
 CLASSES = (
@@ -65,7 +67,7 @@ def _work(session: Session, folder: Path) -> None:
 def _load_module(java: Any) -> None:
     """Load all classes of the Scala module, without initialising them."""
     loader = java.java.lang.Thread.currentThread().getContextClassLoader()
-    with ZipFile(jvm.class_path()[-1]) as jar:
+    with ZipFile(class_path()[-1]) as jar:
         names = [name for name in jar.namelist() if name.endswith(".class")]
     for name in names:
         java.java.lang.Class.forName(name.removesuffix(".class").replace("/", "."), False, loader)

@@ -1,73 +1,14 @@
-"""The gateway to the JVM: compiles the Scala module once, looks up its classes, converts arguments and results."""
+"""The gateway to the JVM: looks up the Scala module's classes, converts arguments and results."""
 
-import hashlib
-import os
-import subprocess
 from collections.abc import Iterable, Mapping
 from functools import cache, reduce
-from pathlib import Path
 from typing import Any
 
-import pyspark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from millstream.services import shipped
-from millstream.services.cluster import spark_home
-from millstream.services.errors import SetupError
-from millstream.services.jars import cache_folder, fetch, one_process, work_folder
-from millstream.services.java import java
-
-PACKAGE = "org.apache.spark.sql.millstream"
-
-
-def class_path() -> list[Path]:
-    """The jars that a session needs besides Spark's own: the Kafka source, and the Scala module.
-
-    Downloads and compiles what is not in the user's cache. Raises SetupError.
-    """
-    kafka = fetch("spark")
-    return [*kafka, compiled(kafka)]
-
-
-def compiled(libraries: Iterable[Path]) -> Path:
-    """The jar of the Scala module, compiled if its sources, Spark or the libraries differ from those in the cache.
-
-    Raises SetupError with the compiler's messages.
-    """
-    libraries = list(libraries)
-    sources = sorted(shipped("jvm").glob("*.scala"))
-    jar = cache_folder() / "module" / f"millstream-{_fingerprint(sources, libraries)}.jar"
-    if not jar.exists():
-        jar.parent.mkdir(parents=True, exist_ok=True)
-        with one_process(cache_folder()):
-            if not jar.exists():
-                _compile(sources, libraries, jar)
-    return jar
-
-
-def _fingerprint(sources: Iterable[Path], libraries: Iterable[Path]) -> str:
-    digest = hashlib.sha256(pyspark.__version__.encode())
-    for source in sources:
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    for library in libraries:
-        digest.update(library.name.encode() + b"\0")
-    return digest.hexdigest()[:16]
-
-
-def _compile(sources: Iterable[Path], libraries: Iterable[Path], jar: Path) -> None:
-    """Compile into a temporary file, then rename it: other processes see a complete jar or none."""
-    with work_folder(jar.parent, "compiling") as folder:
-        part = folder / jar.name
-        path = ":".join([f"{spark_home()}/jars/*", *map(str, libraries)])
-        # The compiler recurses deeply; with one JIT tier a short run is faster.
-        command: list[str | Path] = [java(), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", path, "scala.tools.nsc.Main"]
-        options: list[str | Path] = ["-usejavacp", "-nowarn", "-d", part]
-        result = subprocess.run([*command, *options, *sources], capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise SetupError(f"the Scala module does not compile: {result.stdout}{result.stderr}")
-        os.replace(part, jar)
+from millstream.spark.scala_module import PACKAGE
 
 
 def module(session: SparkSession, name: str) -> Any:

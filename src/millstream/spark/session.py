@@ -1,128 +1,22 @@
-"""Spark sessions: hundreds of local slots, UTC, no console output, and the settings that were measured.
-
-Rules: docs/reference/execution.md.
-"""
+"""Spark sessions, as session_settings.py has them."""
 
 import logging
 import os
-import sys
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
-import pyspark
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from millstream.model.secrets import shown
-from millstream.model.settings import effective, words
-from millstream.services import class_data, shipped
-from millstream.services.errors import SetupError
-from millstream.spark import class_archive, jvm
-from millstream.udf.bundle import program
-from millstream.udf.confinement import ConfinementOptions
-
-UTC = "-Duser.timezone=UTC"
+from millstream.services.cluster import spark_home
+from millstream.spark import jvm, launcher
+from millstream.spark.session_settings import SessionOptions, is_cluster, settings
 
 # The name of a session for the packages above, which do not import pyspark.
 Session = SparkSession
-
-# A query holds a slot for each partition it reads as long as it runs, so there are many more slots than cores.
-SLOTS = 512
-
-# The prefix of Confluent's settings: url, basic.auth.user.info, ssl.truststore.location …
-REGISTRY = "spark.millstream.schema.registry."
-# The prefix of the settings that start and limit the processes of Python functions (jvm/Python.scala).
-PYTHON = "spark.millstream.python."
-
-# Java collects all garbage whenever classes take twice as much room as before, from 21 MB on; Spark's take 130 MB.
-ROOM_FOR_CLASSES = "-XX:MetaspaceSize=256m"
-ROOM_FOR_STATES = ("-XX:NewSize=128m", "-XX:OldSize=1360m")
-# An object that has survived two collections of young ones, such as a new state, is not copied a third time.
-TWO_COPIES = "-XX:MaxTenuringThreshold=1"
-
-# C2 compiles a method only after ten times Java's default numbers of calls and loops. Code that runs for each record
-# reaches them in a fraction of a second; start-up code does not, whose compilation took a fifth of a start's CPU time.
-LATE_COMPILER = (
-    "-XX:Tier4InvocationThreshold=50000",
-    "-XX:Tier4MinInvocationThreshold=6000",
-    "-XX:Tier4CompileThreshold=150000",
-    "-XX:Tier4BackEdgeThreshold=400000",
-)
-# Two threads of C2 instead of one: a new query reaches its speed sooner. Java has as many from four cores on.
-MORE_COMPILERS = "-XX:CICompilerCount=3"
-
-_LAUNCHING = threading.Lock()
-
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-MEASURED = {
-    # A task sends its rows before it waits for input (jvm/PromptShuffle.scala). Rows wait this long only if a slow
-    # function keeps the task from sending them.
-    "spark.shuffle.manager.incremental": "org.apache.spark.shuffle.streaming.PromptShuffleManager",
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "100",
-    "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
-    # Commits a Kafka transaction together with the checkpoint.
-    "spark.sql.streaming.checkpointFileManagerClass": f"{jvm.PACKAGE}.CheckpointFiles",
-    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
-    "spark.sql.shuffle.partitions": "2",
-    # The fold counts its states itself, so that a put need not read the old value first.
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-    # The limit applies to all stores of the process together: a server with many queries has hundreds.
-    "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
-    "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
-    # The fold is an operator of our own (jvm/SparkInternals.scala), which Spark does not know to be stateful.
-    "spark.sql.extensions": f"{jvm.PACKAGE}.Extensions",
-    "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
-    # This rule would renumber the fields of the fold's columns as if Spark's encoders had created them.
-    "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
-}
-MEANING = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "false",
-    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
-    # Text literals are written with escapes (operator_expressions.quoted).
-    "spark.sql.parser.escapedStringLiterals": "false",
-}
-SAFE = {
-    # If a task runs out of memory, it ends with its query, not the process of all queries.
-    "spark.executor.killOnFatalError.depth": "0",
-}
-QUIET = {
-    # Settings that Spark's own logs redact, in addition to its default.
-    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|user[.]info|jaas",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.streaming.numRecentProgressUpdates": "10",
-    "spark.sql.ui.retainedExecutions": "10",
-    "spark.ui.retainedJobs": "10",
-    "spark.ui.retainedStages": "10",
-    "spark.ui.retainedTasks": "100",
-    "spark.sql.codegen.cache.maxEntries": "2000",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class SessionOptions:
-    """Options of a session.
-
-    `master` is a Spark master, local with `slots` slots if empty; `memory` is the driver's heap; `folder` is for
-    Spark's own files; `brief`: it lives for minutes, and should start quickly rather than reach the highest speed;
-    `conf` are Spark settings that override millstream's; `archive`: the JVM writes its loaded classes into this file
-    when it ends, and uses no archive itself (class_data.py); `json_log`: it logs JSON objects.
-    """
-
-    folder: Path
-    slots: int = SLOTS
-    memory: str = "2g"
-    master: str = ""
-    brief: bool = False
-    conf: Mapping[str, str] = field(default_factory=dict)
-    archive: Path | None = None
-    json_log: bool = False
+_CONNECTING = threading.Lock()
 
 
 def create(options: SessionOptions) -> SparkSession:
@@ -135,7 +29,8 @@ def create(options: SessionOptions) -> SparkSession:
     # pyspark warns about pandas at its first call; it is not used here.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
     builder = SparkSession.builder.appName("millstream").master(options.master or f"local[{options.slots}]")
-    conf = _with_jvm(options)
+    conf = settings(options)
+    _connect(conf)
     for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
@@ -143,53 +38,35 @@ def create(options: SessionOptions) -> SparkSession:
     return session
 
 
-def launch(options: SessionOptions) -> None:
-    """Begin to start the JVM of the session that `create` will be called for; does not wait.
+def _connect(conf: Mapping[str, str]) -> None:
+    """Connect pyspark to the JVM, which is started if it was not. Raises SetupError.
 
-    If it cannot start, `create` says so.
+    Settings that are secret are not among its arguments; they are sent through its socket later.
     """
+    with _CONNECTING:
+        if SparkContext._gateway is not None:
+            return
+        jvm_of_process = launcher.launched(conf)
+        if jvm_of_process is None:
+            _submit(conf)
+            return
+        address = jvm_of_process.address()
+        # This is how pyspark is told of a JVM that runs.
+        os.environ |= {"PYSPARK_GATEWAY_PORT": str(address.port), "PYSPARK_GATEWAY_SECRET": address.secret}
+        try:
+            SparkContext._ensure_initialized()
+        finally:
+            del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+        connected: Any = SparkContext._gateway
+        connected.proc = jvm_of_process.process
 
-    def start() -> None:
-        with suppress(SetupError, PySparkException):
-            _with_jvm(options)
 
-    # The process may end meanwhile, as an address is in use: then the JVM ends too, as it reads the end of its input.
-    threading.Thread(target=start, name="launch", daemon=True).start()
-
-
-def _with_jvm(options: SessionOptions) -> dict[str, str]:
-    """The Spark settings of a session, whose JVM runs then."""
-    with _LAUNCHING:
-        conf = settings(options)
-        _start_jvm(conf)
-        return conf
-
-
-def _start_jvm(conf: Mapping[str, str]) -> None:
-    """Start Spark's JVM if it is not running, without secrets in its arguments, which every user of the machine can
-    read.
-
-    pyspark would pass all settings as arguments; the ones left out here are sent through its socket later.
-    """
-    # Else spark-submit starts another Python to find it.
-    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+def _submit(conf: Mapping[str, str]) -> None:
+    """Let pyspark start the JVM with spark-submit, which otherwise starts another Python to find Spark."""
+    os.environ.setdefault("SPARK_HOME", str(spark_home()))
     arguments = SparkConf(loadDefaults=False)
-    arguments.setAll([(name, value) for name, value in conf.items() if shown(name, value) == value])
+    arguments.setAll(list(launcher.public(conf).items()))
     SparkContext._ensure_initialized(conf=arguments)
-
-
-def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
-    # In a process that runs for seconds, C2 takes half of the processor time. Without C2, Java's default code cache is
-    # too small: many queries fill it.
-    brief = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC"]
-    # With a million states in a heap of 1 GiB this is 1.2 times as fast as Java's default, which suits larger heaps.
-    # The space for old objects has its full size from the beginning, and takes memory as it is used: with half of it
-    # joins whose states come and go collected all objects twice as often.
-    collector = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC", *ROOM_FOR_STATES, TWO_COPIES]
-    compilers = [MORE_COMPILERS] if (os.cpu_count() or 1) < 4 else []
-    lasting = [*collector, *LATE_COMPILER, *compilers]
-    archive = class_archive.options(class_path) if options.archive is None else class_data.writing(options.archive)
-    return [UTC, ROOM_FOR_CLASSES, *(brief if options.brief else lasting), *archive]
 
 
 def beside(session: Session) -> Session:
@@ -199,68 +76,7 @@ def beside(session: Session) -> Session:
     return another
 
 
-def settings(options: SessionOptions) -> dict[str, str]:
-    """The Spark settings of a session; the user's override the others."""
-    class_path = jvm.class_path()
-    jars = list(map(str, class_path))
-    log = shipped("jvm") / ("log4j2-json.properties" if options.json_log else "log4j2.properties")
-    return {
-        **MEASURED,
-        **MEANING,
-        **QUIET,
-        **SAFE,
-        **python(effective({})),
-        **functions(effective({})),
-        "spark.driver.memory": options.memory,
-        "spark.driver.extraClassPath": ":".join(jars),
-        "spark.driver.extraJavaOptions": " ".join(
-            [f"-Dlog4j2.configurationFile={log.as_uri()}", *_java(options, class_path)]
-        ),
-        "spark.sql.warehouse.dir": str(options.folder / "warehouse"),
-        "spark.local.dir": str(options.folder / "spark"),
-        **options.conf,
-        **(_executors(options, jars) if is_cluster(options.master) else {}),
-    }
-
-
-def is_cluster(master: str) -> bool:
-    """True if tasks run in other processes than the driver's, as with `spark://…` and `local-cluster[2,16,1024]`."""
-    return master not in ("", "local") and not master.startswith("local[")
-
-
 def cores(session: Session) -> int:
     """The number of cores for tasks: this machine's, or those of the cluster's executors so far."""
     context = session.sparkContext
     return context.defaultParallelism if is_cluster(context.master or "") else os.cpu_count() or 1
-
-
-def _executors(options: SessionOptions, jars: Sequence[str]) -> dict[str, str]:
-    """Settings for executors: the jars, which Spark sends them (in local mode they are on the class path), and UTC."""
-    configured = options.conf.get("spark.jars", "")
-    all_jars = [*jars, configured] if configured else jars
-    return {"spark.jars": ",".join(all_jars), "spark.executor.defaultJavaOptions": UTC}
-
-
-def functions(settings: Mapping[str, str]) -> dict[str, str]:
-    """The Spark settings that limit functions, from a server's settings (jvm/RowBudget.scala)."""
-    names = ("result.max.mb", "pattern.timeout.ms")
-    return {f"spark.millstream.function.{name}": settings[f"millstream.function.{name}"] for name in names}
-
-
-def python_executable(settings: Mapping[str, str]) -> str:
-    """The path of the Python that runs Python functions."""
-    return settings["millstream.python.executable"] or sys.executable
-
-
-def confinement(settings: Mapping[str, str]) -> ConfinementOptions:
-    """The restrictions of the processes of Python functions, from a server's settings."""
-    paths = words(settings["millstream.python.readable.paths"])
-    return ConfinementOptions(settings["millstream.python.confinement"], paths)
-
-
-def python(settings: Mapping[str, str]) -> dict[str, str]:
-    """The Spark settings that limit Python functions, from a server's settings."""
-    names = {"enabled": "functions.enabled", "timeout.ms": "timeout.ms", "memory.mb": "memory.mb"}
-    options = {name: settings[f"millstream.python.{setting}"] for name, setting in names.items()}
-    options["executable"], options["program"] = python_executable(settings), program(confinement(settings))
-    return {f"{PYTHON}{name}": value for name, value in options.items()}

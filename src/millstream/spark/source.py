@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.spark import jvm
+from millstream.spark.scala_module import PACKAGE
 
-FORMAT = f"{jvm.PACKAGE}.KafkaSource"
+FORMAT = f"{PACKAGE}.KafkaSource"
 # A bounded read ends at records that exist: its fetches need not wait for more. The last one of a read, which asks for
 # what follows its end, would else delay the next read that takes the same consumer by Kafka's half second.
 AT_ONCE = {"kafka.fetch.max.wait.ms": "1"}

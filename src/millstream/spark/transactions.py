@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm
-from millstream.spark.session import is_cluster
+from millstream.spark.session_settings import is_cluster
 from millstream.spark.sink import PRODUCER
 
 GUARANTEE = "exactly_once_v2"

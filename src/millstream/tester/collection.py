@@ -10,7 +10,8 @@ import pytest
 
 from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded
-from millstream.spark.session import SessionOptions, create
+from millstream.spark.session import create
+from millstream.spark.session_settings import SessionOptions
 from millstream.tester import sql_cases
 from millstream.tester.files import AnyCase, load
 from millstream.tester.runner import Verdict, verdict

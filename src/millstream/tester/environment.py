@@ -8,7 +8,8 @@ from pathlib import Path
 from millstream.engine.engine import MillstreamEngine
 from millstream.engine.session_options import CONF, LOCAL
 from millstream.services.broker import BrokerProcess
-from millstream.spark.session import Session, SessionOptions, create
+from millstream.spark.session import Session, create
+from millstream.spark.session_settings import SessionOptions
 from millstream.tester.broker_topics import BrokerTopics
 from millstream.tester.script import Script
 
