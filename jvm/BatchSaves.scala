@@ -170,7 +170,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   private def onSaved(save: Save, saved: SavedBatch): Unit = synchronized {
     done = saved.saves
     if (current eq save) current = null
-    val counts = Counts.of(QueryRuns.query(run.id))
+    val counts = Counts.ofTask(QueryRuns.query(run.id))
     // Two sources may read one topic; what both have read is saved.
     counts.save(saved.sources.toSeq.groupMapReduce { case (source, _) => topics(source).name }(_._2.next) { (one, other) =>
       one.map { case (partition, offset) => partition -> Math.min(offset, other.getOrElse(partition, offset)) }

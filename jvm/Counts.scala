@@ -260,12 +260,19 @@ object Counts {
   /** A write failure on an executor, of which the driver has only the text. */
   private final class ReportedFailure(text: String) extends Exception(text) { override def toString: String = text }
 
-  /** The counters of a query, created at its first use in this JVM. This starts the samples of rates; on an
+  /** The counters of a query, created at its start, or at their first use on an executor. This starts the samples of rates; on an
    * executor, the reports. */
   def of(query: String): Counts = {
     if (DriverEndpoint.isRemote) reports else sampling
     all.computeIfAbsent(query, new Counts(_))
   }
+
+  /**
+   * The counters for a task. Of a query that has ended meanwhile they are nobody's: a task that was about to begin when
+   * its query was stopped must not create them again.
+   */
+  def ofTask(query: String): Counts =
+    if (DriverEndpoint.isRemote) of(query) else running(query).getOrElse(new Counts(query))
 
   /**
    * The counters of a query as JSON. Sizes are in bytes, times in epoch ms, 0 if there is none:

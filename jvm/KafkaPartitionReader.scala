@@ -33,7 +33,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   private var asked = 0
   private val progress =
     if (range.place.run.isEmpty) new PartitionProgress
-    else Counts.of(QueryRuns.query(range.place.run)).partition(range.place.topic.name, range.place.partition)
+    else Counts.ofTask(QueryRuns.query(range.place.run)).partition(range.place.topic.name, range.place.partition)
   TaskContext.get().addTaskCompletionListener[Unit](task => release(!task.isFailed && !task.isInterrupted()))
   SparkInternals.setBatchClock()
   consumer.seek(range.from)

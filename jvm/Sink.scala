@@ -189,7 +189,7 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
       prompt = Producers.prompt(producer)
       UnsentRows.add(TaskContext.get(), this)
     }
-    val all = Counts.of(query)
+    val all = Counts.ofTask(query)
     counts = all.writesOf(partition.toInt)
     clock = new WallClock
     fence = Fences.of(query)

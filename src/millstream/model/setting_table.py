@@ -360,7 +360,7 @@ _OWN = (
     _session(
         "millstream.push.shared",
         "true",
-        "whether push queries without state share one consumer a topic",
+        "whether the server evaluates push queries itself, those without state together, rather than Spark",
         _flag,
         SettingScope.OWN,
     ),
