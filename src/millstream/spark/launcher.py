@@ -43,7 +43,8 @@ CONFIGURED = (
     "YARN_CONF_DIR",
 )
 OWN_WAYS = ("spark.driver.defaultJavaOptions", "spark.driver.extraLibraryPath")
-# What Spark's launcher adds (tests/spark/test_launch.py asks it): Spark uses internals of Java.
+# What Spark's launcher adds (tests/spark/test_launch.py asks it): Spark uses internals of Java. But for the module
+# jdk.incubator.vector, which only machine learning uses, and about which Java warns.
 OPENED = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
@@ -63,7 +64,6 @@ OPENED = (
 )
 JAVA_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
-    "--add-modules=jdk.incubator.vector",
     *(f"--add-opens={package}=ALL-UNNAMED" for package in OPENED),
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dio.netty.allocator.type=pooled",
