@@ -31,7 +31,7 @@ object Eval {
    */
   def of(frame: DataFrame, in: String, out: String, compiled: Boolean, before: Eval): Eval = {
     val (eval, states) = DriverStates.of(Option(before).fold(Seq.empty[DriverStateMap[_]])(_.states)) {
-      SparkInternals.withCodegen(frame.sparkSession, compiled) { of(frame, in, out) }
+      SparkInternals.evaluating(frame.sparkSession, compiled) { of(frame, in, out) }
     }
     eval.states = states
     eval

@@ -46,7 +46,7 @@ object PullQueries {
   def union(children: JavaList[PullOperator]): PullOperator = new UnionOperator(children.asScala.toSeq)
 
   private def compiled[A](frame: DataFrame)(make: => A): A =
-    SparkInternals.withCodegen(frame.sparkSession, compiled = true)(make)
+    SparkInternals.evaluating(frame.sparkSession, compiled = true)(make)
 
   /** Start a query on snapshots, which are in the order of the scans; `timeoutMs` and `memory` (bytes) limit it. */
   def answer(root: PullOperator, snapshots: JavaList[ImageSnapshot], timeoutMs: Long, memory: Long): PullAnswer =

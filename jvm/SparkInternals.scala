@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
+import org.apache.spark.sql.catalyst.optimizer.{PropagateEmptyRelation, PruneFilters}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Generate, LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.plans.logical.{SerializeFromObject, SubqueryAlias, TransformWithState, Union}
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
@@ -80,9 +81,17 @@ object SparkInternals {
   /** Let Spark end the batches of real-time mode by our clock in this JVM; the driver's and the executors' must agree. */
   def setBatchClock(): Unit = LowLatencyClock.setClock(SteadyClock)
 
-  /** The result of `make`, with expressions compiled to Java or interpreted, for this thread. */
-  def withCodegen[A](spark: SparkSession, compiled: Boolean)(make: => A): A = {
+  /** Rules that put an empty relation in the place of a filter that is never true, and so of its leaves. */
+  private val EmptyingRules = Seq(PruneFilters, PropagateEmptyRelation).map(_.ruleName)
+
+  /**
+   * The result of `make`, which evaluates plans in this JVM, for this thread: with expressions compiled to Java or
+   * interpreted, and with each leaf of a plan kept.
+   */
+  def evaluating[A](spark: SparkSession, compiled: Boolean)(make: => A): A = {
     val conf = classic(spark).sessionState.conf.clone()
+    val excluded = conf.optimizerExcludedRules.toSeq ++ EmptyingRules
+    conf.setConfString(SQLConf.OPTIMIZER_EXCLUDED_RULES.key, excluded.mkString(","))
     val mode = if (compiled) CodegenObjectFactoryMode.FALLBACK else CodegenObjectFactoryMode.NO_CODEGEN
     conf.setConfString(SQLConf.CODEGEN_FACTORY_MODE.key, mode.toString)
     SQLConf.withExistingConf(conf) { make }

@@ -135,7 +135,7 @@ final class TableImage(frame: DataFrame) {
 /** Creates images; the layout of their pages. */
 object TableImage {
   /** An empty image; `frame` decodes a record (key, value, rowtime, headers, partition, offset) to a row. */
-  def of(frame: DataFrame): TableImage = SparkInternals.withCodegen(frame.sparkSession, true) { new TableImage(frame) }
+  def of(frame: DataFrame): TableImage = SparkInternals.evaluating(frame.sparkSession, true) { new TableImage(frame) }
 
   private[millstream] val base: Long = Platform.BYTE_ARRAY_OFFSET
   private val PageSize = 1 << 20

@@ -391,6 +391,16 @@ def test_a_long_backlog_with_state_is_read_by_spark(server: ServerProcess, kafka
     gone(server)
 
 
+@pytest.mark.parametrize("select", ["SELECT v FROM {}", "SELECT id, COUNT(*) AS n FROM {} GROUP BY id"])
+def test_a_topic_that_does_not_exist_is_named(select: str, server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    kafka.delete_topic(topic)
+    body = {"sql": f"{select.format(name)} EMIT CHANGES;"}
+    answer = httpx.post(f"{server.url}/query-stream", json=body, timeout=PATIENCE).json()
+    assert answer["message"] == f"Kafka: topic {topic} does not exist"
+    gone(server)
+
+
 def test_a_topic_that_is_deleted_ends_its_queries(server: ServerProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka)
     client = PushClient(server, f"SELECT v FROM {name} EMIT CHANGES;")

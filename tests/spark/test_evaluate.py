@@ -43,6 +43,13 @@ def test_constants(spark: SparkSession) -> None:
     assert values[4] != values[4]
 
 
+@pytest.mark.parametrize("condition", ["1 = 2", "false", "boolean(null)", "a = 1 and a = 2 and false"])
+def test_a_filter_that_is_never_true_keeps_its_leaf(spark: SparkSession, condition: str) -> None:
+    never, always = (leaf(spark, RECORD).where(text).select("a") for text in (condition, "true"))
+    run = Evaluator(never.union(always), TYPES, [INTEGER])
+    assert run([[1, 0, 1], [2, 0, 2]], [0, 1]) == [[], [(2,)]]
+
+
 def test_a_guard_makes_null_and_an_entry_of_a_failure(spark: SparkSession, log: Any) -> None:
     run = Evaluator(guarded(spark, "10 div ms_need(a)"), TYPES, [BIGINT])
     assert log() == []

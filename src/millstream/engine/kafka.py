@@ -279,7 +279,13 @@ class KafkaClient:
 
     def _described(self, topic: str) -> TopicDescription:
         answers = self._admin.describe_topics(TopicCollection([topic]), request_timeout=PATIENCE)
-        description: TopicDescription = _answer(answers[topic])
+        try:
+            description: TopicDescription = _answer(answers[topic])
+        except KafkaException as failure:
+            if failure.args[0].code() == ERROR_UNKNOWN:
+                # Kafka's own message does not name it.
+                raise KafkaException(KafkaError(ERROR_UNKNOWN, f"topic {topic} does not exist")) from failure
+            raise
         return description
 
     @contextmanager
