@@ -1,6 +1,7 @@
-"""The push queries of a server that share consumers: one fan-out for each topic, opened and closed as they come and go.
+"""The push queries that a server evaluates: a fan-out of a topic for those without state, a reader for each other one.
 
-docs/reference/queries.md#push-queries has the rules, engine/topic_fanout.py what happens to a record.
+docs/reference/queries.md#push-queries has the rules, engine/topic_fanout.py and engine/stateful_push.py what happens to
+a record.
 """
 
 import threading
