@@ -111,7 +111,7 @@ class MemoryTopic:
     def access(self) -> PushAccess:
         return PushAccess(
             reader=self._gathering_reader,
-            backlog_reader=lambda isolation: self._reader(isolation, reports_ends=True),
+            backlog_reader=lambda isolation, seconds: self._reader(isolation, reports_ends=True),
             ends=self._ends,
             bounds=lambda topic: {p: (self.firsts[p], end) for p, end in self._ends(topic).items()},
             identity=self._identity,

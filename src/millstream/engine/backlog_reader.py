@@ -72,19 +72,28 @@ class ReadBatch:
 class BacklogReader:
     """Reads topics; `positions` has the next offset of each partition of each topic. One thread reads.
 
-    `exact`: it fails with BacklogLost if records from the start on are removed before they are read.
+    `exact`: it fails with BacklogLost if records from the start on are removed before they are read. `eof_seconds`: how
+    long after it is reached the end of a partition may be told, and partitions that are added may wait to be read;
+    records come at once. A consumer that waits asks the broker that often.
     """
 
-    def __init__(self, starts: Mapping[str, Positions], isolation: str, exact: bool, kafka: PushAccess) -> None:
+    def __init__(
+        self,
+        starts: Mapping[str, Positions],
+        isolation: str,
+        exact: bool,
+        kafka: PushAccess,
+        eof_seconds: float = PULSE,
+    ) -> None:
         self.positions = {topic: dict(positions) for topic, positions in starts.items()}
-        self._isolation, self._exact, self._kafka = isolation, exact, kafka
+        self._isolation, self._exact, self._kafka, self._eof_seconds = isolation, exact, kafka, eof_seconds
         self._identities: dict[str, TopicIdentity] = {}
         self._checked_at = 0.0
 
     @contextmanager
     def consumer(self) -> Iterator[Consumer]:
         """A consumer at the positions."""
-        with self._kafka.backlog_reader(self._isolation) as consumer:
+        with self._kafka.backlog_reader(self._isolation, self._eof_seconds) as consumer:
             for topic, positions in self.positions.items():
                 self.assign(consumer, topic, positions)
             yield consumer

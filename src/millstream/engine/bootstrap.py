@@ -217,9 +217,12 @@ def _push_access(kafka: KafkaClient, spark: SparkRuntime) -> PushAccess:
             return reader(isolation)
         return reader(isolation, fetch_min_bytes=GATHERED_BYTES, fetch_wait_max_ms=round(seconds * 1000))
 
+    def to_ends(isolation: str, seconds: float) -> AbstractContextManager[Consumer]:
+        return reader(isolation, enable_partition_eof=True, fetch_wait_max_ms=round(seconds * 1000))
+
     return PushAccess(
         reader=gathering,
-        backlog_reader=lambda isolation: reader(isolation, enable_partition_eof=True),
+        backlog_reader=to_ends,
         ends=SharedCalls(kafka.ends, KafkaException),
         bounds=SharedCalls(kafka.bounds, KafkaException),
         identity=kafka.identity,

@@ -22,6 +22,9 @@ from millstream.plan.nodes import leaves
 from millstream.services.loop import Loop
 from millstream.spark.bounded import Record
 
+# How long the broker holds a fetch while no records come, in seconds: there may be a hundred such queries.
+IDLE_FETCH = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class StatefulStart:
@@ -52,7 +55,8 @@ class StatefulPush:
         begins_late = {topic for topic in start.positions if start.tables and topic not in start.tables}
         self._late = {topic: start.positions[topic] for topic in begins_late}
         first = {topic: at for topic, at in start.positions.items() if topic not in begins_late}
-        self._reader = BacklogReader(first, isolation, exact=False, kafka=access)
+        eof_seconds = PULSE if begins_late else IDLE_FETCH
+        self._reader = BacklogReader(first, isolation, exact=False, kafka=access, eof_seconds=eof_seconds)
         self._subscription, self._evaluation, self._access, self._fail = subscription, evaluation, access, fail
         self._leaves: dict[str, list[int]] = {topic: [] for topic in start.positions}
         for number, leaf in enumerate(leaves(evaluation.plan)):
