@@ -260,8 +260,10 @@ object Counts {
   /** A write failure on an executor, of which the driver has only the text. */
   private final class ReportedFailure(text: String) extends Exception(text) { override def toString: String = text }
 
-  /** The counters of a query, created at its start, or at their first use on an executor. This starts the samples of rates; on an
-   * executor, the reports. */
+  /**
+   * The counters of a query, created at its start, or at their first use on an executor. This starts the samples of
+   * rates; on an executor, the reports.
+   */
   def of(query: String): Counts = {
     if (DriverEndpoint.isRemote) reports else sampling
     all.computeIfAbsent(query, new Counts(_))

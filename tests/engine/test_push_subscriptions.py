@@ -16,18 +16,16 @@ from millstream.engine.api import BatchedRows, RequestFailed
 from millstream.engine.catch_up import BacklogStart
 from millstream.engine.push_queries import ServerPushQuery
 from millstream.engine.push_subscriptions import can_share
-from millstream.engine.topic_fanout import pace
+from millstream.engine.topic_fanout import PushSubscription, pace
 from millstream.plan.steps import TransientQuery
 from millstream.spark.evaluate import EvaluationFailed
 from support.kafka import wait_for
 from support.memory_topic import CATALOG, FAILING, ID, SETTINGS, MemoryPushes, V, plan, rows
 from support.patience import PATIENCE
 
-
-@pytest.fixture
-def pushed() -> Iterator[MemoryPushes]:
-    yield (fixture := MemoryPushes())
-    wait_for(fixture.is_free, "the end of all consumers")
+# Both kinds of subscription: to a fan-out, and with state.
+KINDS = pytest.mark.parametrize("subscribed", [MemoryPushes.subscribe, MemoryPushes.subscribe_alone])
+Subscribed = Callable[[MemoryPushes], PushSubscription]
 
 
 def test_all_get_the_rows_after_their_start_from_one_consumer(pushed: MemoryPushes) -> None:
@@ -141,8 +139,9 @@ def test_a_plan_that_fails_ends_its_own_clients(pushed: MemoryPushes, cause: Exc
     pushed.leave(other)
 
 
-def test_an_outage_neither_loses_nor_repeats_rows(pushed: MemoryPushes) -> None:
-    subscription = pushed.subscribe()
+@KINDS
+def test_an_outage_neither_loses_nor_repeats_rows(pushed: MemoryPushes, subscribed: Subscribed) -> None:
+    subscription = subscribed(pushed)
     for n in range(3):
         pushed.topic.write(2 * n)
         pushed.topic.fail(KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN)))
@@ -178,9 +177,13 @@ def test_a_topic_that_is_gone_ends_its_clients(
             subscription.take(PATIENCE)
 
 
-def test_partitions_that_are_added_are_read(pushed: MemoryPushes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millstream.engine.topic_fanout.CHECKED_EVERY", 0.0)
-    subscription = pushed.subscribe()
+@KINDS
+def test_partitions_that_are_added_are_read(
+    pushed: MemoryPushes, subscribed: Subscribed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("topic_fanout", "backlog_reader"):
+        monkeypatch.setattr(f"millstream.engine.{module}.CHECKED_EVERY", 0.0)
+    subscription = subscribed(pushed)
     pushed.topic.records += [[b"1", b"2"]]
     pushed.topic.firsts += [0]
     assert rows(subscription, 2) == [1, 2]

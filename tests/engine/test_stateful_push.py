@@ -1,21 +1,14 @@
 """Push queries with state, which read their topics on their own, over a topic in memory; the rows are live tests'."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
 
 from millstream.engine.api import RequestFailed
 from millstream.engine.push_subscriptions import can_evaluate, shares_stream_time
 from support.kafka import wait_for
 from support.memory_topic import COUNT, FAILING, MemoryPushes, plan, rows
 from support.patience import PATIENCE
-
-
-@pytest.fixture
-def pushed() -> Iterator[MemoryPushes]:
-    yield (pushes := MemoryPushes())
-    wait_for(pushes.is_free, "the end of all consumers")
 
 
 def test_each_query_has_a_consumer_and_an_evaluation_under_its_own_id(pushed: MemoryPushes) -> None:
@@ -35,17 +28,6 @@ def test_records_wait_while_the_client_does_not_read(pushed: MemoryPushes) -> No
     assert sum(pushed.topic.evaluated) < 20_000
     assert rows(slow, 20_000) == list(range(20_000))
     pushed.leave(slow)
-
-
-def test_an_outage_neither_loses_nor_repeats_records(pushed: MemoryPushes) -> None:
-    subscription = pushed.subscribe_alone()
-    for n in range(3):
-        pushed.topic.write(2 * n)
-        pushed.topic.fail(KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN)))
-        pushed.topic.write(2 * n + 1)
-    assert rows(subscription, 6) == list(range(6))
-    assert pushed.topic.opened > 1
-    pushed.leave(subscription)
 
 
 def test_the_end_of_a_transaction_is_passed(pushed: MemoryPushes) -> None:
@@ -87,15 +69,6 @@ def test_a_topic_that_is_gone_ends_its_queries(
     pushed.topic.id = id
     with pytest.raises(RequestFailed, match=why):
         subscription.take(PATIENCE)
-
-
-def test_partitions_that_are_added_are_read(pushed: MemoryPushes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millstream.engine.backlog_reader.CHECKED_EVERY", 0.0)
-    subscription = pushed.subscribe_alone()
-    pushed.topic.records += [[b"1", b"2"]]
-    pushed.topic.firsts += [0]
-    assert rows(subscription, 2) == [1, 2]
-    pushed.leave(subscription)
 
 
 CAN_EVALUATE: Callable[[str], bool] = lambda select: can_evaluate(plan(select))  # noqa: E731

@@ -1,9 +1,11 @@
 """A consumer that reads topics from a start, for one push query, and survives what happens to the topics meanwhile.
 
-start      topic s at {0: 900, 1: 0}
-read       records 900 … 949 of partition 0, then the end of partition 1: positions {0: 950, 1: 1}, as behind the
-           last record there is the marker of a transaction, which is no record
-read       partition 0 no longer has 950, but only what follows 1200: it goes on there, or fails if it is `exact`
+    start      topic s at {0: 900, 1: 0}
+    read       records 900 … 949 of partition 0, then the end of partition 1: positions {0: 950, 1: 1}, as behind the
+               last record there is the marker of a transaction, which is no record
+    read       partition 0 no longer has 950, but only what follows 1200: it goes on there, or fails if it is `exact`
+
+A batch is read again unless `advance` follows, for example after an outage.
 """
 
 import logging
@@ -23,7 +25,7 @@ from millstream.spark.bounded import Record
 LOG = logging.getLogger(__name__)
 PULSE = 0.1
 BATCH = 1000
-# How often, in seconds, it is checked that topics still exist.
+# How often, in seconds, it is checked that topics still exist, and how many partitions they have.
 CHECKED_EVERY = 5.0
 
 
@@ -73,7 +75,7 @@ class BacklogReader:
     """Reads topics; `positions` has the next offset of each partition of each topic. One thread reads.
 
     `exact`: it fails with BacklogLost if records from the start on are removed before they are read. `eof_seconds`: how
-    long after it is reached the end of a partition may be told, and partitions that are added may wait to be read;
+    long after it is reached the end of a partition may be reported, and partitions that are added may wait to be read;
     records come at once. A consumer that waits asks the broker that often.
     """
 
@@ -85,7 +87,7 @@ class BacklogReader:
         kafka: PushAccess,
         eof_seconds: float = PULSE,
     ) -> None:
-        self.positions = {topic: dict(positions) for topic, positions in starts.items()}
+        self.positions: dict[str, Positions] = dict(starts)
         self._isolation, self._exact, self._kafka, self._eof_seconds = isolation, exact, kafka, eof_seconds
         self._identities: dict[str, TopicIdentity] = {}
         self._checked_at = 0.0
@@ -127,7 +129,7 @@ class BacklogReader:
 
     def advance(self, batch: ReadBatch) -> None:
         """Go on behind a batch."""
-        self.positions = {topic: dict(positions) for topic, positions in batch.after.items()}
+        self.positions = dict(batch.after)
 
     def is_check_due(self) -> bool:
         """True every CHECKED_EVERY seconds: then `check` is to be called, as consumers do not report a deletion."""
@@ -165,7 +167,8 @@ class BacklogReader:
         offset = self.positions[topic].get(partition, 0)
         if self._exact:
             raise BacklogLost(removed(topic, partition, offset, first))
-        self.positions[topic][partition] = new_offset = max(first, min(offset, end))
+        new_offset = max(first, min(offset, end))
+        self.add(topic, {partition: new_offset})
         consumer.seek(TopicPartition(topic, partition, new_offset))
         log_removed(topic, partition, offset, new_offset)
 

@@ -1,10 +1,12 @@
 """A push query with state: it reads its topics with a consumer of its own, and is evaluated in the server.
 
-SELECT o.id, c.name FROM orders o JOIN customers c ON o.customer = c.id EMIT CHANGES;      from the latest records
+    SELECT o.id, c.name FROM orders o JOIN customers c ON o.customer = c.id EMIT CHANGES;      from the latest records
 
-start      customers at {0: 0}, and up to {0: 500} before orders; orders at {0: 9000}
-1.         the first 500 records of customers are read: no rows, the join has them in its state
-2.         both topics are read from there on: each record of orders gives a row, or none
+    start      customers at {0: 0}, and up to {0: 500} before orders; orders at {0: 9000}
+    1.         the first 500 records of customers are read: no rows, the join has them in its state
+    2.         both topics are read from there on: each record of orders gives a row, or none
+
+The client sets the pace: records wait in Kafka while half of its buffer is full.
 """
 
 import threading

@@ -23,7 +23,16 @@ from contextlib import contextmanager
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from millstream.engine.api import RequestFailed, RowBatch
-from millstream.engine.backlog_reader import BATCH, PULSE, TopicGone, TopicIdentity, error_code, log_removed, record_of
+from millstream.engine.backlog_reader import (
+    BATCH,
+    CHECKED_EVERY,
+    PULSE,
+    TopicGone,
+    TopicIdentity,
+    error_code,
+    log_removed,
+    record_of,
+)
 from millstream.engine.kafka import Positions
 from millstream.engine.push_evaluation import EvaluatedBatch, PushAccess, PushEvaluation
 from millstream.plan.nodes import ClientOutput
@@ -31,8 +40,6 @@ from millstream.services.loop import Loop, ReopenResource
 from millstream.spark.bounded import Record
 
 LOG = logging.getLogger(__name__)
-# How often, in seconds, it is checked that the topic still exists, and how many partitions it has.
-CHECKED_EVERY = 5.0
 # The approximate processor time of a batch for each client, in seconds. The same time passes before the next batch, so
 # that other threads get the processor.
 CLIENT_SECONDS, LONGEST_PACE = 0.0001, 0.2
