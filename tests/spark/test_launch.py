@@ -4,13 +4,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+from pyspark.sql import SparkSession
 
+from millstream.services import shipped
 from millstream.services.cluster import spark_home
-from millstream.spark import launcher
+from millstream.spark import jvm, launcher
+from millstream.spark.scala_module import class_path, spark_jars
 
 pytestmark = pytest.mark.slow
+DIRECTIVES = shipped("jvm") / "compiler-directives.json"
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -79,3 +84,15 @@ def test_where_spark_is_configured_its_own_launcher_starts_the_jvm(configured: d
     environment = {name: value.format(folder=tmp_path) for name, value in configured.items()}
     ended = run(tmp_path, **environment)
     assert ended.stdout == "3 ['java\\n']\n", ended.stderr
+
+
+def test_the_second_compiler_gets_directives_that_it_understands(spark: SparkSession) -> None:
+    assert jvm.module(spark, "CompilerDirectives").add(str(DIRECTIVES)).strip() == "1 compiler directives added"
+
+
+def test_each_pattern_of_the_directives_is_of_classes_that_there_are() -> None:
+    patterns = [line.strip().strip('",').rstrip("*.") for line in DIRECTIVES.read_text().splitlines() if '*"' in line]
+    names = {name for jar in (*spark_jars(), *class_path()) for name in ZipFile(jar).namelist()}
+    of_java = [one for one in patterns if one.startswith(("java/", "jdk/", "sun/"))]
+    assert len(patterns) > 20
+    assert [one for one in patterns if one not in of_java and not any(name.startswith(one) for name in names)] == []

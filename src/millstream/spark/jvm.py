@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cache, reduce
+from pathlib import Path
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
@@ -51,6 +53,13 @@ def kill(session: SparkSession) -> None:
     process = getattr(session.sparkContext._gateway, "proc", None)
     if process is not None:
         process.kill()
+
+
+def direct_compiler(file: Path) -> None:
+    """Give the JVM to which pyspark is connected the directives of a file (jvm/CompilerDirectives.scala)."""
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    _java_class(gateway.jvm, f"{PACKAGE}.CompilerDirectives").add(str(file))
 
 
 def register(session: SparkSession) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from millstream.services import shipped
 from millstream.services.cluster import spark_home
 from millstream.spark import jvm, launcher
 from millstream.spark.session_settings import SessionOptions, is_cluster, settings
@@ -30,7 +31,7 @@ def create(options: SessionOptions) -> SparkSession:
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
     builder = SparkSession.builder.appName("millstream").master(options.master or f"local[{options.slots}]")
     conf = settings(options)
-    _connect(conf)
+    _connect(conf, lasting=not options.brief)
     for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
@@ -38,10 +39,11 @@ def create(options: SessionOptions) -> SparkSession:
     return session
 
 
-def _connect(conf: Mapping[str, str]) -> None:
+def _connect(conf: Mapping[str, str], lasting: bool) -> None:
     """Connect pyspark to the JVM, which is started if it was not. Raises SetupError.
 
-    Settings that are secret are not among its arguments; they are sent through its socket later.
+    `lasting`: the JVM compiles what it runs often a second time. Settings that are secret are not among its arguments;
+    they are sent through its socket later.
     """
     with _CONNECTING:
         if SparkContext._gateway is not None:
@@ -49,16 +51,23 @@ def _connect(conf: Mapping[str, str]) -> None:
         jvm_of_process = launcher.launched(conf)
         if jvm_of_process is None:
             _submit(conf)
-            return
-        address = jvm_of_process.address()
-        # This is how pyspark is told of a JVM that runs.
-        os.environ |= {"PYSPARK_GATEWAY_PORT": str(address.port), "PYSPARK_GATEWAY_SECRET": address.secret}
-        try:
-            SparkContext._ensure_initialized()
-        finally:
-            del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
-        connected: Any = SparkContext._gateway
-        connected.proc = jvm_of_process.process
+        else:
+            _connect_to(jvm_of_process)
+        if lasting:
+            jvm.direct_compiler(shipped("jvm") / "compiler-directives.json")
+
+
+def _connect_to(launched: launcher.LaunchedJvm) -> None:
+    """Connect pyspark to a JVM that was started. Raises SetupError if it has ended."""
+    address = launched.address()
+    # This is how pyspark is told of a JVM that runs.
+    os.environ |= {"PYSPARK_GATEWAY_PORT": str(address.port), "PYSPARK_GATEWAY_SECRET": address.secret}
+    try:
+        SparkContext._ensure_initialized()
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+    connected: Any = SparkContext._gateway
+    connected.proc = launched.process
 
 
 def _submit(conf: Mapping[str, str]) -> None:
