@@ -167,7 +167,7 @@ def test_records_that_retention_removed_are_passed(pushed: MemoryPushes) -> None
 def test_a_topic_that_is_gone_ends_its_clients(
     pushed: MemoryPushes, id: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("millstream.engine.topic_fanout.CHECKED_EVERY", 0.0)
+    monkeypatch.setattr("millstream.engine.push_reader.CHECKED_EVERY", 0.0)
     subscriptions = [pushed.subscribe(), pushed.subscribe(ID)]
     pushed.topic.write(1)
     assert [rows(s, 1) for s in subscriptions] == [[1], [1]]
@@ -181,8 +181,7 @@ def test_a_topic_that_is_gone_ends_its_clients(
 def test_partitions_that_are_added_are_read(
     pushed: MemoryPushes, subscribed: Subscribed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("topic_fanout", "backlog_reader"):
-        monkeypatch.setattr(f"millstream.engine.{module}.CHECKED_EVERY", 0.0)
+    monkeypatch.setattr("millstream.engine.push_reader.CHECKED_EVERY", 0.0)
     subscription = subscribed(pushed)
     pushed.topic.records += [[b"1", b"2"]]
     pushed.topic.firsts += [0]
@@ -321,7 +320,7 @@ def test_a_plan_that_fails_ends_a_query_that_catches_up(pushed: MemoryPushes) ->
 def test_a_topic_that_is_gone_ends_a_query_that_catches_up(
     pushed: MemoryPushes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("millstream.engine.backlog_reader.CHECKED_EVERY", 0.0)
+    monkeypatch.setattr("millstream.engine.push_reader.CHECKED_EVERY", 0.0)
     pushed.topic.write(*range(20_000))
     late = pushed.subscribe(capacity=100, start=BEGINNING)
     pushed.topic.id = ""

@@ -62,7 +62,7 @@ def test_a_record_that_cannot_be_computed_ends_its_query_only(pushed: MemoryPush
 def test_a_topic_that_is_gone_ends_its_queries(
     pushed: MemoryPushes, id: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("millstream.engine.backlog_reader.CHECKED_EVERY", 0.0)
+    monkeypatch.setattr("millstream.engine.push_reader.CHECKED_EVERY", 0.0)
     subscription = pushed.subscribe_alone()
     pushed.topic.write(1)
     assert rows(subscription, 1) == [1]

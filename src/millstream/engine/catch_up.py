@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaException
 
 from millstream.engine.api import RowBatch
-from millstream.engine.backlog_reader import PULSE, BacklogLost, BacklogReader, TopicGone
 from millstream.engine.kafka import Positions
 from millstream.engine.push_evaluation import EvaluatedBatch, PushAccess
+from millstream.engine.push_reader import PULSE, BacklogLost, PushReader, TopicGone
 from millstream.engine.supervisor import CannotRun
 from millstream.engine.topic_fanout import PushSubscription, SharedEvaluation
 from millstream.services.loop import Loop
@@ -64,7 +64,9 @@ class CatchUp:
     ) -> None:
         """`own` evaluates until the subscription is added to the fan-out; it is prepared only if that takes a while."""
         self._topic = topic
-        self._reader = BacklogReader({topic: start.positions}, isolation, start.exact, access.kafka)
+        self._reader = PushReader(
+            {topic: start.positions}, start.exact, access.kafka, lambda: access.kafka.backlog_reader(isolation, PULSE)
+        )
         self._subscription, self._own, self._access = subscription, own, access
         self._evaluation = own
         self._frontier: Positions | None = None
@@ -104,10 +106,9 @@ class CatchUp:
         if self._frontier is None and not self._subscription.is_hungry:
             self._taken.wait(PULSE)
             return
-        if self._reader.is_check_due():
-            self._reader.check([self._topic])
+        self._reader.check()
         if self._frontier is None and self._is_near():
-            self._reader.assign(consumer, self._topic, self._join())
+            self._join(consumer)
         if self._is_caught_up():
             self._hand_over()
         elif self._subscription.is_open:
@@ -123,13 +124,12 @@ class CatchUp:
     def _records_before(self, ends: Positions) -> int:
         return sum(max(0, end - self._positions.get(partition, 0)) for partition, end in ends.items())
 
-    def _join(self) -> Positions:
-        """Add the subscription to the fan-out; returns the beginning of partitions that were not known here."""
+    def _join(self, consumer: Consumer | None = None) -> None:
+        """Add the subscription to the fan-out; partitions that were not known here are read from their beginning."""
         self._evaluation, self._frontier = self._access.join()
         self._evaluation.prepare()
         added = dict.fromkeys((p for p in self._frontier if p not in self._positions), 0)
-        self._reader.add(self._topic, added)
-        return added
+        self._reader.add(self._topic, added, consumer)
 
     def _is_caught_up(self) -> bool:
         """True if the fan-out offers all records after those that were read here."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaException
 
-from millstream.engine.backlog_reader import PULSE, BacklogReader, ReadBatch, TopicGone
 from millstream.engine.kafka import Positions
 from millstream.engine.push_evaluation import PushAccess, PushEvaluation
+from millstream.engine.push_reader import PULSE, PushReader, ReadBatch, TopicGone
 from millstream.engine.topic_fanout import PushSubscription, pace
 from millstream.plan.nodes import leaves
 from millstream.services.loop import Loop
@@ -58,7 +58,8 @@ class StatefulPush:
         self._late = {topic: start.positions[topic] for topic in begins_late}
         first = {topic: at for topic, at in start.positions.items() if topic not in begins_late}
         eof_seconds = PULSE if begins_late else IDLE_FETCH
-        self._reader = BacklogReader(first, isolation, exact=False, kafka=access, eof_seconds=eof_seconds)
+        # The end of a partition may be reported so late; records come at once. A consumer that waits asks that often.
+        self._reader = PushReader(first, False, access, lambda: access.backlog_reader(isolation, eof_seconds))
         self._subscription, self._evaluation, self._access, self._fail = subscription, evaluation, access, fail
         self._leaves: dict[str, list[int]] = {topic: [] for topic in start.positions}
         for number, leaf in enumerate(leaves(evaluation.plan)):
@@ -83,38 +84,23 @@ class StatefulPush:
             self._taken.wait(PULSE)
             return
         try:
-            self._check_topics(consumer)
+            self._reader.check_partitions(consumer)
             self._begin_late(consumer)
             if self._subscription.is_open:
                 self._read(consumer)
         except TopicGone as gone:
             self._fail(f"the query failed: {gone}")
 
-    def _check_topics(self, consumer: Consumer) -> None:
-        """Every few seconds, check the topics, and read partitions that were added to them from their beginning."""
-        if not self._reader.is_check_due():
-            return
-        topics = list(self._reader.positions)
-        self._reader.check(topics)
-        for topic in topics:
-            known = self._reader.positions[topic]
-            self._add(consumer, topic, {p: 0 for p in self._access.ends(topic) if p not in known})
-
     def _begin_late(self, consumer: Consumer) -> None:
         """Read the other topics too once the tables are read up to their ends."""
         if self._late and all(self._is_read(topic, ends) for topic, ends in self._tables.items()):
             late, self._late = self._late, {}
             for topic, positions in late.items():
-                self._add(consumer, topic, positions)
+                self._reader.add(topic, positions, consumer)
 
     def _is_read(self, topic: str, ends: Positions) -> bool:
         positions = self._reader.positions[topic]
         return all(positions.get(partition, 0) >= end for partition, end in ends.items())
-
-    def _add(self, consumer: Consumer, topic: str, positions: Positions) -> None:
-        if positions:
-            self._reader.add(topic, positions)
-            self._reader.assign(consumer, topic, positions)
 
     def _read(self, consumer: Consumer) -> None:
         batch = self._reader.read(consumer)

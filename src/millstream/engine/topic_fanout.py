@@ -17,24 +17,14 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaException
 
 from millstream.engine.api import RequestFailed, RowBatch
-from millstream.engine.backlog_reader import (
-    BATCH,
-    CHECKED_EVERY,
-    PULSE,
-    TopicGone,
-    TopicIdentity,
-    error_code,
-    log_removed,
-    record_of,
-)
 from millstream.engine.kafka import Positions
 from millstream.engine.push_evaluation import EvaluatedBatch, PushAccess, PushEvaluation
+from millstream.engine.push_reader import PULSE, PushReader, ReadBatch, TopicGone
 from millstream.plan.nodes import ClientOutput
 from millstream.services.loop import Loop, ReopenResource
 from millstream.spark.bounded import Record
@@ -247,29 +237,25 @@ class TopicFanout:
     ) -> None:
         self.evaluations: dict[ClientOutput, SharedEvaluation] = {}
         self.frontier: Positions = dict(positions)
-        self._topic, self._isolation, self._positions = topic, isolation, dict(positions)
-        self._access, self._lock, self._leave = access, lock, leave
-        self._identity = TopicIdentity(topic, access)
-        self._checked_at: float | None = None
+        self._topic, self._lock, self._leave = topic, lock, leave
+        self._gathered = 0.0
+        self._reader = PushReader(
+            {topic: positions}, False, access, lambda: access.reader(isolation, self._gather_seconds())
+        )
         self._delivered_at = 0.0
         self._was_full = False
-        self._gathered = 0.0
         self._rows_taken = threading.Event()
-        self.loop = Loop(name, self._step, self._consumer, outages=(KafkaException,))
+        self.loop = Loop(name, self._step, self._reader.consumer, outages=(KafkaException,))
 
     def subscribe(self, evaluation: SharedEvaluation, subscription: PushSubscription) -> None:
         """Add a subscription; the caller holds the lock."""
         subscription.on_take = self._rows_taken.set
         evaluation.subscriptions.add(subscription)
 
-    @contextmanager
-    def _consumer(self) -> Iterator[Consumer]:
+    def _gather_seconds(self) -> float:
+        """For how many seconds the broker gathers records for the consumer that is opened now."""
         self._gathered = gathered(self._intervals())
-        with self._access.reader(self._isolation, self._gathered) as consumer:
-            self._checked_at = None
-            places = [TopicPartition(self._topic, p, offset) for p, offset in self._positions.items()]
-            consumer.incremental_assign(places)
-            yield consumer
+        return self._gathered
 
     def _step(self, consumer: Consumer) -> None:
         self._rows_taken.clear()
@@ -299,18 +285,12 @@ class TopicFanout:
             return list(evaluation.subscriptions)
 
     def _read(self, consumer: Consumer) -> None:
-        self._check_partitions(consumer)
-        first = consumer.poll(PULSE)
-        self._pace()
-        messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
-        self._was_full = len(messages) == BATCH
-        records = [record_of(message) for message in messages if message.error() is None]
-        new_positions = self._moved([message for message in messages if message.error() is not None])
-        if records or any(evaluation.has_pending for evaluation in self._evaluations()):
-            self._deliver(records)
-        for partition, offset in new_positions.items():
-            self._positions[partition] = offset
-            consumer.seek(TopicPartition(self._topic, partition, offset))
+        self._reader.check_partitions(consumer)
+        batch = self._reader.read(consumer, before_more=self._pace)
+        self._was_full = batch.is_full
+        if batch.records or any(evaluation.has_pending for evaluation in self._evaluations()):
+            self._deliver(batch)
+        self._reader.advance(batch)
 
     def _pace(self) -> None:
         """Wait before the next batch: each batch wakes and writes to every client, so fewer larger ones cost less."""
@@ -322,22 +302,21 @@ class TopicFanout:
         with self._lock:
             return [s.interval for evaluation in self.evaluations.values() for s in evaluation.subscriptions]
 
-    def _deliver(self, records: Sequence[Record]) -> None:
+    def _deliver(self, batch: ReadBatch) -> None:
         """Evaluate for all before rows are offered to any: a step that fails is repeated with the same records."""
-        after = self._positions | {record.partition: record.offset + 1 for record in records}
+        records, after = batch.records, batch.after[self._topic]
         with self._lock:
             # Clients of an evaluation that is added after this do not get these records from the fan-out.
             evaluations, self.frontier = list(self.evaluations.values()), after
-        batches = [(evaluation, self._evaluated(evaluation, records, after)) for evaluation in evaluations]
-        for evaluation, batch in batches:
-            if batch is None:
+        rows = [(evaluation, self._evaluated(evaluation, records, after)) for evaluation in evaluations]
+        for evaluation, evaluated in rows:
+            if evaluated is None:
                 evaluation.buffer(records)
                 continue
             evaluation.evaluated_all()
             for subscription in self._subscriptions(evaluation):
-                if not subscription.offer(batch):
+                if not subscription.offer(evaluated):
                     self._leave(subscription)
-        self._positions = after
         self._delivered_at = time.monotonic()
 
     def _evaluated(
@@ -354,39 +333,6 @@ class TopicFanout:
         for subscription in self._subscriptions(evaluation):
             subscription.end(error)
             self._leave(subscription)
-
-    def _moved(self, errors: Sequence[Message]) -> dict[int, int]:
-        """The offsets at which partitions are read on whose position Kafka no longer has.
-
-        Raises TopicGone, and KafkaException for any other error.
-        """
-        if not errors:
-            return {}
-        self._identity.check()
-        lost = [message for message in errors if error_code(message) == KafkaError._AUTO_OFFSET_RESET]
-        if len(lost) < len(errors):
-            raise KafkaException(next(message.error() for message in errors if message not in lost))
-        bounds = self._access.bounds(self._topic)
-        new_positions = {}
-        for partition in {int(message.partition() or 0) for message in lost}:
-            position, (first, end) = self._positions.get(partition, 0), bounds.get(partition, (0, 0))
-            new_positions[partition] = max(first, min(position, end))
-            log_removed(self._topic, partition, position, new_positions[partition])
-        return new_positions
-
-    def _check_partitions(self, consumer: Consumer) -> None:
-        """At the start, and now and then, check the topic; read partitions that were added to it from their beginning.
-
-        Raises TopicGone, since a consumer does not report that its topic was deleted.
-        """
-        if self._checked_at is not None and time.monotonic() - self._checked_at < CHECKED_EVERY:
-            return
-        self._identity.check()
-        added = [p for p in self._access.ends(self._topic) if p not in self._positions]
-        self._positions |= dict.fromkeys(added, 0)
-        if added:
-            consumer.incremental_assign([TopicPartition(self._topic, p, 0) for p in added])
-        self._checked_at = time.monotonic()
 
 
 def pace(intervals: Sequence[float], was_full: bool) -> float:

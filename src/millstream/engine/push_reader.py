@@ -1,4 +1,4 @@
-"""A consumer that reads topics from a start, for one push query, and survives what happens to the topics meanwhile.
+"""A consumer that reads topics from a start, for push queries, and survives what happens to the topics meanwhile.
 
     start      topic s at {0: 900, 1: 0}
     read       records 900 … 949 of partition 0, then the end of partition 1: positions {0: 950, 1: 1}, as behind the
@@ -10,8 +10,8 @@ A batch is read again unless `advance` follows, for example after an outage.
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,54 +71,53 @@ class ReadBatch:
         return len(self.records) == BATCH
 
 
-class BacklogReader:
+class PushReader:
     """Reads topics; `positions` has the next offset of each partition of each topic. One thread reads.
 
-    `exact`: it fails with BacklogLost if records from the start on are removed before they are read. `eof_seconds`: how
-    long after it is reached the end of a partition may be reported, and partitions that are added may wait to be read;
-    records come at once. A consumer that waits asks the broker that often.
+    `open_consumer` opens a consumer without partitions. `exact`: it fails with BacklogLost if records from the start on
+    are removed before they are read.
     """
 
     def __init__(
         self,
         starts: Mapping[str, Positions],
-        isolation: str,
         exact: bool,
         kafka: PushAccess,
-        eof_seconds: float = PULSE,
+        open_consumer: Callable[[], AbstractContextManager[Consumer]],
     ) -> None:
-        self.positions: dict[str, Positions] = dict(starts)
-        self._isolation, self._exact, self._kafka, self._eof_seconds = isolation, exact, kafka, eof_seconds
+        self.positions: dict[str, Positions] = {topic: dict(positions) for topic, positions in starts.items()}
+        self._exact, self._kafka, self._open_consumer = exact, kafka, open_consumer
         self._identities: dict[str, TopicIdentity] = {}
-        self._checked_at = 0.0
+        self._checked_at: float | None = None
 
     @contextmanager
     def consumer(self) -> Iterator[Consumer]:
-        """A consumer at the positions."""
-        with self._kafka.backlog_reader(self._isolation, self._eof_seconds) as consumer:
+        """A consumer at the positions. The topics are checked before it reads."""
+        with self._open_consumer() as consumer:
+            self._checked_at = None
             for topic, positions in self.positions.items():
-                self.assign(consumer, topic, positions)
+                _assign(consumer, topic, positions)
             yield consumer
 
-    def add(self, topic: str, positions: Positions) -> None:
-        """Read further partitions too, from these offsets on; of a consumer that is open they are assigned next."""
+    def add(self, topic: str, positions: Positions, consumer: Consumer | None = None) -> None:
+        """Read further partitions too, from these offsets on; `consumer` is the one that is open, if there is one."""
         self.positions[topic] = {**self.positions.get(topic, {}), **positions}
+        if consumer is not None and positions:
+            _assign(consumer, topic, positions)
 
-    def assign(self, consumer: Consumer, topic: str, positions: Positions) -> None:
-        """Let a consumer read partitions from these offsets on."""
-        consumer.incremental_assign([TopicPartition(topic, p, offset) for p, offset in positions.items()])
-
-    def read(self, consumer: Consumer) -> ReadBatch:
+    def read(self, consumer: Consumer, before_more: Callable[[], object] = lambda: None) -> ReadBatch:
         """The next records, after at most PULSE seconds; they are read again unless `advance` follows.
 
-        Raises BacklogLost, TopicGone, KafkaException.
+        `before_more` is called when it is known whether there is a record, before others are taken with it. Raises
+        BacklogLost, TopicGone, KafkaException.
         """
         first = consumer.poll(PULSE)
+        before_more()
         messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
         errors = [message for message in messages if message.error() is not None]
         good = messages if not errors else [message for message in messages if message.error() is None]
         ends = self._reached_ends(consumer, errors)
-        records, topics = [record_of(message) for message in good], self._topics_of(good)
+        records, topics = [_record_of(message) for message in good], self._topics_of(good)
         after = {topic: dict(positions) for topic, positions in self.positions.items()}
         for topic, record in zip(topics, records, strict=True):
             after[topic][record.partition] = record.offset + 1
@@ -131,13 +130,24 @@ class BacklogReader:
         """Go on behind a batch."""
         self.positions = dict(batch.after)
 
-    def is_check_due(self) -> bool:
-        """True every CHECKED_EVERY seconds: then `check` is to be called, as consumers do not report a deletion."""
-        return time.monotonic() - self._checked_at >= CHECKED_EVERY
+    def check(self) -> bool:
+        """At the start, and every CHECKED_EVERY seconds, check that the topics still exist; False if that is not due.
 
-    def check(self, topics: Sequence[str]) -> None:
-        """Check that topics still exist. Raises TopicGone, KafkaException."""
-        for topic in topics:
+        Consumers do not report a deletion. Raises TopicGone, KafkaException.
+        """
+        if self._checked_at is not None and time.monotonic() - self._checked_at < CHECKED_EVERY:
+            return False
+        self._check_now()
+        return True
+
+    def check_partitions(self, consumer: Consumer) -> None:
+        """The same; partitions that were added to the topics are read from their beginning."""
+        if self.check():
+            for topic, known in list(self.positions.items()):
+                self.add(topic, {p: 0 for p in self._kafka.ends(topic) if p not in known}, consumer)
+
+    def _check_now(self) -> None:
+        for topic in self.positions:
             self._identities.setdefault(topic, TopicIdentity(topic, self._kafka)).check()
         self._checked_at = time.monotonic()
 
@@ -149,10 +159,10 @@ class BacklogReader:
     def _reached_ends(self, consumer: Consumer, errors: Sequence[Message]) -> dict[tuple[str, int], int]:
         """The ends of partitions that were reached. Raises BacklogLost, TopicGone, KafkaException for other errors."""
         places = [(topic, int(m.partition() or 0)) for topic, m in zip(self._topics_of(errors), errors, strict=True)]
-        codes = [error_code(message) for message in errors]
+        codes = [_error_code(message) for message in errors]
         for message, code in zip(errors, codes, strict=True):
             if code not in (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET):
-                self.check(list(self.positions))
+                self._check_now()
                 raise KafkaException(message.error())
         for (topic, partition), code in zip(places, codes, strict=True):
             if code == KafkaError._AUTO_OFFSET_RESET:
@@ -162,7 +172,7 @@ class BacklogReader:
 
     def _pass_removed(self, consumer: Consumer, topic: str, partition: int) -> None:
         """Go on at the next record that a partition still has. Raises BacklogLost if none may be missing."""
-        self.check([topic])
+        self._check_now()
         first, end = self._kafka.bounds(topic).get(partition, (0, 0))
         offset = self.positions[topic].get(partition, 0)
         if self._exact:
@@ -170,22 +180,21 @@ class BacklogReader:
         new_offset = max(first, min(offset, end))
         self.add(topic, {partition: new_offset})
         consumer.seek(TopicPartition(topic, partition, new_offset))
-        log_removed(topic, partition, offset, new_offset)
+        text = "partition %d of topic %s no longer has offset %d; reading continues at %d"
+        LOG.warning(text, partition, topic, offset, new_offset)
 
 
-def log_removed(topic: str, partition: int, offset: int, new_offset: int) -> None:
-    """Log that the records of a partition from an offset on are gone."""
-    text = "partition %d of topic %s no longer has offset %d; reading continues at %d"
-    LOG.warning(text, partition, topic, offset, new_offset)
+def _assign(consumer: Consumer, topic: str, positions: Positions) -> None:
+    consumer.incremental_assign([TopicPartition(topic, p, offset) for p, offset in positions.items()])
 
 
-def error_code(message: Message) -> int:
+def _error_code(message: Message) -> int:
     """The code of a message's error; 0 if it has none."""
     error = message.error()
     return 0 if error is None else int(error.code())
 
 
-def record_of(message: Message) -> Record:
+def _record_of(message: Message) -> Record:
     """A message of a consumer as a record."""
     headers: Any = message.headers() or ()
     named = tuple((str(name), data) for name, data in headers)
