@@ -31,13 +31,15 @@ TESTS = Path(__file__).parents[1]
 # Rows reach the next task since each task sends them before it waits (jvm/PromptShuffle.scala), not since Spark's
 # timer, which is set to ten minutes here, has found them.
 NO_TIMER = {"spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "600000"}
+# A test asks at once, and would wait for the warm-up rather than gain by it.
+COLD = {"millstream.warm.up": "false"}
 
 
 class EngineProcess:
     """One run of a server: `properties` as it is started with, `log` where it logs."""
 
     def __init__(self, properties: Mapping[str, str], log: Path) -> None:
-        command = [sys.executable, "-m", "support.engine_process", json.dumps({**NO_TIMER, **properties})]
+        command = [sys.executable, "-m", "support.engine_process", json.dumps({**NO_TIMER, **COLD, **properties})]
         self.processing_log = f"{properties['ksql.service.id']}ksql_processing_log"
         self._log = open(log, "ab")  # noqa: SIM115 - the process writes it as long as it lives
         self._process = subprocess.Popen(

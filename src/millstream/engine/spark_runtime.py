@@ -101,16 +101,17 @@ class SparkRuntime:
         self._jvm_watch.start()
         self._settings = settings
         self._warm_up = WarmUp(self._session, self._bounded, self._realtime, self._scope)
-        if not self._shared:
+        # A shared session may have been warmed up by another engine.
+        self._warms_up = not self._shared and settings["millstream.warm.up"] == "true"
+        if self._warms_up:
             self._warm_up.evaluate_pushes()
 
     def warm_up(self, topic: str, is_wanted: Callable[[], bool]) -> None:
         """Start and end a few queries over an existing topic in the background, while `is_wanted()`; see WarmUp.
 
-        Not in a shared session, which another engine may have warmed up, nor on a cluster, whose executors do not see
-        this machine's files.
+        Not on a cluster, whose executors do not see this machine's files.
         """
-        if not self._shared and not session_settings.is_cluster(self._settings["millstream.spark.master"]):
+        if self._warms_up and not session_settings.is_cluster(self._settings["millstream.spark.master"]):
             self._warm_up.start_queries(topic, self._settings, self.local / "warm-up", is_wanted)
 
     @property

@@ -476,6 +476,13 @@ _OWN = (
         SettingScope.OWN,
     ),
     _server(
+        "millstream.warm.up",
+        "true",
+        "whether a new server runs a few queries that read nothing, so that the first ones of its users begin sooner",
+        _flag,
+        SettingScope.OWN,
+    ),
+    _server(
         "millstream.delete.topics.of.others",
         "false",
         "whether DELETE TOPIC may delete topics that no statement created, and those that begin with _",
