@@ -340,6 +340,14 @@ class _TableFolds(_GroupFolds):
 class _WindowFolds(_GroupFolds):
     """The fold of an aggregation in windows of fixed size."""
 
+    @property
+    def _row_type(self) -> str:
+        return StructLayout({**self.output, **_WINDOW}).type
+
+    def _no_rows(self) -> OperatorExpression:
+        """No output row; with its type, so that Spark need not analyse the fold's texts again for a cast to it."""
+        return array().cast(f"array<{self._row_type}>")
+
     def in_windows(self, window: Window) -> Fold:
         """A state for each group and window; a late row is left out."""
         closing = window.size + window.grace
@@ -362,13 +370,13 @@ class _WindowFolds(_GroupFolds):
             state=layout.type,
             update=spark_sql(if_(late, _STATE, layout.new(fields))),
             emit=spark_sql(if_(late, self._late(), array() if window.final else array(output))),
-            out=StructLayout({**self.output, **_WINDOW}).type,
+            out=self._row_type,
             label=self.label,
             expiry=Expiry(
                 due=spark_sql(_STATE.field("start") + closing),
                 partition=spark_sql(_STATE.field("partition")),
                 update=spark_sql(layout.null()),
-                emit=spark_sql(self._closed(window) if window.final else array()),
+                emit=spark_sql(self._closed(window) if window.final else self._no_rows()),
                 order=spark_sql(self._order() if window.final else null("binary")),
                 fixed_due=True,
             ),
@@ -437,7 +445,7 @@ class _SessionFolds(_WindowFolds):
             state=layout.type,
             update=spark_sql(if_(late, _STATE, layout.new(fields))),
             emit=spark_sql(if_(late, self._late(), array() if window.final else self._session_changes(touched))),
-            out=StructLayout({**self.output, **_WINDOW}).type,
+            out=self._row_type,
             label=self.label,
             expiry=self._session_expiry(layout, closing, window.final),
             shared_clock=self.node.repartitions,
@@ -459,7 +467,7 @@ class _SessionFolds(_WindowFolds):
             due=spark_sql(sessions.item(0).field("end") + closing + 1),
             partition=spark_sql(_STATE.field("partition")),
             update=spark_sql(let("left", left, kept)),
-            emit=spark_sql(outputs if final else array()),
+            emit=spark_sql(outputs if final else self._no_rows()),
             order=spark_sql(self._order() if final else null("binary")),
         )
 
