@@ -102,9 +102,9 @@ final class ResumedProducer(conf: JavaMap[String, String], id: String) {
   def commit(transaction: OpenTransaction): Unit = {
     val manager = managerOf(producer)
     manager.synchronized {
-      set(manager, "producerIdAndEpoch", newIdentity(transaction.producer, transaction.epoch))
-      set(manager, "transactionStarted", true)
-      set(manager, "currentState", inTransaction)
+      Internals.set(manager, "producerIdAndEpoch", newIdentity(transaction.producer, transaction.epoch))
+      Internals.set(manager, "transactionStarted", true)
+      Internals.set(manager, "currentState", inTransaction)
     }
     Transactions.retry(producer.commitTransaction())
   }
@@ -123,14 +123,18 @@ object ResumedProducer {
 
   /** The producer id and epoch that the broker has assigned to a producer. */
   def identity(producer: Producers.Producer): (Long, Short) = {
-    val identity = get(managerOf(producer), "producerIdAndEpoch")
+    val identity = Internals.get(managerOf(producer), "producerIdAndEpoch")
     (identityClass.getField("producerId").getLong(identity), identityClass.getField("epoch").getShort(identity))
   }
 
-  private def managerOf(producer: Producers.Producer): AnyRef = get(producer, "transactionManager")
+  private def managerOf(producer: Producers.Producer): AnyRef = Internals.get(producer, "transactionManager")
 
-  private def get(owner: AnyRef, name: String): AnyRef = field(owner, name).get(owner)
-  private def set(owner: AnyRef, name: String, value: Any): Unit = field(owner, name).set(owner, value)
+}
+
+/** Private fields of Kafka's clients, for what they do not offer otherwise. */
+private[millstream] object Internals {
+  def get(owner: AnyRef, name: String): AnyRef = field(owner, name).get(owner)
+  def set(owner: AnyRef, name: String, value: Any): Unit = field(owner, name).set(owner, value)
   private def field(owner: AnyRef, name: String) = {
     val field = owner.getClass.getDeclaredField(name)
     field.setAccessible(true)

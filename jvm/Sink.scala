@@ -9,7 +9,8 @@ import java.util.concurrent.atomic.AtomicReference
 import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerRecord, RecordMetadata}
-import org.apache.kafka.common.KafkaException
+import org.apache.kafka.clients.producer.internals.{ProducerMetadata, Sender}
+import org.apache.kafka.common.{KafkaException, Uuid}
 import org.apache.kafka.common.errors._
 import org.apache.kafka.common.header.Headers
 import org.apache.kafka.common.serialization.ByteArraySerializer
@@ -27,6 +28,9 @@ object Producers {
   type Producer = KafkaProducer[Array[Byte], Array[Byte]]
   private val open = new ConcurrentHashMap[JavaMap[String, String], Producer]
   private val prompts = new ConcurrentHashMap[Producer, ProducerPrompt]
+  // In ms. A broker may know the old topic for a moment.
+  private val LearnedWithin = 10_000L
+  private val AskedAgainAfter = 200L
 
   /** The producer of these settings, created at its first use. */
   def get(conf: JavaMap[String, String]): Producer = open.computeIfAbsent(conf, create(_))
@@ -46,6 +50,26 @@ object Producers {
       callback: Callback): Future[RecordMetadata] =
     try producer.send(record, callback)
     catch { case e: Exception => replaceAfter(e, producer); throw e }
+
+  /**
+   * Let a producer learn the partitions of a topic if it knows another one of that name, which was deleted: it asks for
+   * them every five minutes, and keys would go to the partitions of the old topic. Waits for the answer.
+   */
+  def learn(producer: Producer, topic: KafkaTopic): Unit = {
+    val metadata = Internals.get(producer, "metadata").asInstanceOf[ProducerMetadata]
+    val deadline = SteadyClock.getTimeMillis() + LearnedWithin
+    while (isOther(metadata, topic) && SteadyClock.getTimeMillis() < deadline) {
+      val version = metadata.requestUpdateForTopic(topic.name)
+      Internals.get(producer, "sender").asInstanceOf[Sender].wakeup()
+      try metadata.awaitUpdate(version, AskedAgainAfter)
+      catch { case _: TimeoutException => }
+    }
+  }
+
+  private def isOther(metadata: ProducerMetadata, topic: KafkaTopic): Boolean = {
+    val known = metadata.fetch().topicId(topic.name)
+    topic.id.nonEmpty && known != Uuid.ZERO_UUID && known.toString != topic.id
+  }
 
   /** What sends at once what lingers in a producer. */
   def prompt(producer: Producer): ProducerPrompt = prompts.computeIfAbsent(producer, new ProducerPrompt(_))
@@ -113,8 +137,13 @@ object Sink {
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, time, key, value)
     names.asScala.zip(headers.asScala).foreach { case (name, header) => record.headers.add(name, header) }
     val producer = Producers.get(conf)
+    Producers.learn(producer, sinkTopic(conf, topic))
     Producers.send(producer, record, Producers.onFailure(producer)(_ => ())).get()
   }
+
+  /** The topic as it is now; without an id if it does not exist, or Kafka does not know it yet. */
+  private def sinkTopic(conf: JavaMap[String, String], name: String): KafkaTopic =
+    Topics.of(conf.asScala.toMap).current(Set(name)).get(name).flatten.fold(KafkaTopic(name, ""))(_._1)
 
   /**
    * Start a real-time query that writes the records that its `ms_send` gets to a topic. In a run with Transactions,
@@ -129,7 +158,7 @@ object Sink {
     // Transactions need a batch's offsets written before its commit.
     val options = if (Transactions.of(run) == null) Map.empty[String, String] else SparkInternals.LogsInOrder
     if (context.isLocal && options.isEmpty && SparkInternals.canSave(rows)) QueryRuns.save(run, new SaveFolder(checkpoint))
-    val writer = new TopicWriter(query, run, topic, conf, RowAppendTime(appendTime), isPrompt)
+    val writer = new TopicWriter(query, run, sinkTopic(conf, topic), conf, RowAppendTime(appendTime), isPrompt)
     try SparkInternals.start(rows, query, writer, checkpoint, batch, options)
     finally context.setLocalProperty(ProcessingLog.Property, null)
   }
@@ -161,7 +190,7 @@ object RowAppendTime {
  * Sends one partition's records of an epoch, which the task's `ms_send` passes to `write`; a failed send fails the epoch, but
  * for records that the query skips.
  */
-class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String], appendTime: RowAppendTime,
+class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[String, String], appendTime: RowAppendTime,
     isPrompt: Boolean) extends ForeachWriter[InternalRow] with UnsentRows {
   // Set on the driver, where the query's settings are known.
   private val skips = ProductionErrors.areSkipped(query)
@@ -184,7 +213,10 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     TopicWriter.add(this)
     transactions =
       if (executorWrites != null) ExecutorTransactions.of(run, epoch, executorWrites) else Transactions.of(run)
-    if (transactions == null) producer = Producers.get(conf)
+    if (transactions == null) {
+      producer = Producers.get(conf)
+      Producers.learn(producer, topic)
+    }
     if (transactions == null && isPrompt) {
       prompt = Producers.prompt(producer)
       UnsentRows.add(TaskContext.get(), this)
@@ -197,7 +229,7 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     val first = firstFailure
     // Within a transaction, a failed send aborts the transaction.
     failed = (e: Exception) =>
-      if (transactions != null || !skips || !ProductionErrors.logged(query, topic, e)) {
+      if (transactions != null || !skips || !ProductionErrors.logged(query, topic.name, e)) {
         first.compareAndSet(null, e)
         all.fail(e)
       }
@@ -228,7 +260,7 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     check()
     val start = System.nanoTime
     val now = if (fence == null) start else fence.await(start)
-    val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime, key, value)
+    val record = new ProducerRecord[Array[Byte], Array[Byte]](topic.name, null, rowtime, key, value)
     val appended = appendTime.of(rowtime, headers)
     if (headers != null) addHeaders(headers, appendTime.ownHeaders(headers), record.headers)
     if (!skips || !ProductionErrors.loggedAsTooLarge(query, record, limit)) {
@@ -263,7 +295,7 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
 
   private def check(): Unit = {
     val e = firstFailure.get
-    if (e != null) throw new RuntimeException(s"could not write to topic $topic: $e", e)
+    if (e != null) throw new RuntimeException(s"could not write to topic ${topic.name}: $e", e)
   }
 }
 

@@ -260,7 +260,7 @@ def remake_topic(world: World, _: random.Random) -> None:
     server.ksql(f"CREATE STREAM {copy} AS SELECT * FROM {stream} EMIT CHANGES;")
     kafka.produce(topic, '"a"', {"V": 1})
     wait_for(lambda: kafka.ends(copy) == 1, "the row of the topic that was", world.patience)
-    kafka.recreate_topic(topic, world.patience)
+    kafka.recreate_topic(topic, timeout=world.patience)
     (id,) = (id for id in world.queries() if copy in id)
     wait_for(lambda: world.queries()[id] == "ERROR", "the query's failure", world.patience)
     server.ksql(f"TERMINATE {id}; DROP STREAM {copy}; DROP STREAM {stream};")

@@ -104,6 +104,25 @@ def test_records_go_through_with_time_headers_and_tombstones(
     assert entries[1]["recordProcessingError"]["errorMessage"] == "Error computing N: null operand"
 
 
+@pytest.mark.parametrize("partitions", [(4, 2), (2, 5)])
+def test_a_topic_that_was_replaced_gets_its_records_in_its_own_partitions(
+    spark: SparkSession, kafka: BrokerClient, partitions: tuple[int, int], tmp_path: Path
+) -> None:
+    """The producer, which the queries share, knew the old partitions: records failed, or went to the wrong ones."""
+    source, keys = kafka.create_topic(), [f"k{i}" for i in range(20)]
+    for key in keys:
+        kafka.produce(source, key.encode(), "{}", 1)
+    target, other = kafka.create_topic(partitions=partitions[0]), kafka.create_topic(partitions=partitions[1])
+    for number, topic in enumerate((target, other, target)):
+        if number == 2:
+            kafka.recreate_topic(target, partitions[1])
+        frame = records(spark, kafka, source).select("key", "value", "rowtime", "headers", "partition", "offset")
+        with running(frame, kafka, topic, f"QR{number}", tmp_path / str(number)):
+            kafka.consume_all(topic, len(keys))
+    placed = [{(r.key, r.partition) for r in kafka.consume_all(topic, len(keys))} for topic in (other, target)]
+    assert placed[0] == placed[1]
+
+
 def test_a_failed_write_is_reported_at_once_and_ends_the_query(
     spark: SparkSession, kafka: BrokerClient, tmp_path: Path
 ) -> None:

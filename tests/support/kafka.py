@@ -60,11 +60,11 @@ class BrokerClient:
         """Delete a topic."""
         self.admin.delete_topics([name])[name].result()
 
-    def recreate_topic(self, name: str, timeout: float = PATIENCE) -> None:
-        """Delete a topic, wait up to `timeout` seconds for its end, and create it again with one partition."""
+    def recreate_topic(self, name: str, partitions: int = 1, timeout: float = PATIENCE) -> None:
+        """Delete a topic, wait up to `timeout` seconds for its end, and create it again."""
         self.delete_topic(name)
         wait_for(lambda: name not in self.topics(), f"the end of the topic {name}", timeout)
-        self.create_topic(name)
+        self.create_topic(name, partitions)
 
     def topics(self) -> dict[str, int]:
         """Every topic's name and number of partitions."""

@@ -41,6 +41,7 @@ def values(context: StatementContext, engine: EngineContext) -> None:
     if record.rowtime == 0:
         engine.spark.write_at_zero(row.sink.topic, record.key, record.value)
     else:
+        engine.kafka.write_for(row.sink, row.sink.topic)
         engine.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
 
 
@@ -70,6 +71,10 @@ class RowWriter:
         if not is_on(session.settings, inserts.ENABLED):
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
         self.source, self._context = writable(target, engine), engine
+        try:
+            engine.kafka.write_for(self.source, self.source.topic)
+        except KafkaException as failure:
+            raise RequestFailed(SERVER_ERROR, _reason(failure)) from failure
         self._types = {c.name: c.type for c in self.source.schema}
         self._required = [c.name for c in self.source.schema.key] if self.source.kind is RelationKind.TABLE else []
         types = {TIMESTAMP_COLUMN: BIGINT, **self._types}
@@ -165,7 +170,11 @@ def _record(
 
 
 def _failed(failure: KafkaException | None) -> RequestFailed | None:
-    return None if failure is None else RequestFailed(SERVER_ERROR, f"Kafka did not take the row: {reason(failure)}")
+    return None if failure is None else RequestFailed(SERVER_ERROR, _reason(failure))
+
+
+def _reason(failure: KafkaException) -> str:
+    return f"Kafka did not take the row: {reason(failure)}"
 
 
 def _so(hint: str) -> str:

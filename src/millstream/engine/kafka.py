@@ -38,6 +38,8 @@ LOG = logging.getLogger(__name__)
 PATIENCE = 30.0
 FIRST_PATIENCE = 10.0
 SETTLE = 10.0
+# How many topics it is remembered for which source they were last written.
+MOST_WRITTEN = 10_000
 # The pauses in which a change of the topics is waited for: the first one, and the longest.
 FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
@@ -74,10 +76,10 @@ class ConsumerGroup:
 class _Delivery:
     """A record that is being sent: its offset, or why it was not written."""
 
-    __slots__ = ("done", "failure", "offset")
+    __slots__ = ("done", "failure", "offset", "producer")
 
-    def __init__(self) -> None:
-        self.done, self.offset = False, -1
+    def __init__(self, producer: Producer) -> None:
+        self.producer, self.done, self.offset = producer, False, -1
         self.failure: KafkaException | None = None
 
     def arrived(self, error: KafkaError | None, message: Message) -> None:
@@ -97,6 +99,8 @@ class KafkaClient:
         self._lock = threading.Lock()
         # The partitions of topics, each with the monotonic time in seconds at which they were read.
         self._partitions: dict[str, tuple[float, tuple[int, ...]]] = {}
+        # For whom each topic was last written, and the topic's id.
+        self._written: dict[str, tuple[object, str]] = {}
 
     def cluster(self) -> str:
         """The cluster's id. Raises KafkaException if no broker answers."""
@@ -311,6 +315,24 @@ class KafkaClient:
         """Connect the producer of `write` in the background: its id takes half a second, and writes wait for it."""
         self._writer()
 
+    def write_for(self, owner: object, topic: str) -> None:
+        """Call before writes to the topic of `owner`, a source. Raises KafkaException if Kafka does not answer.
+
+        Another source than before may have another topic of the same name. The producer would write keys to the
+        partitions of the old topic, as it asks for them every five minutes; and records to which librdkafka gives the
+        numbers of the old topic's are acknowledged and lost now and then, even if it is told to ask. So the next write
+        gets another producer.
+        """
+        earlier_owner, earlier_id = self._written.get(topic, (None, ""))
+        if earlier_owner is owner:
+            return
+        id = self.identity(topic)
+        if earlier_id not in ("", id):
+            self._replace_writer()
+        if len(self._written) >= MOST_WRITTEN:
+            self._written.clear()
+        self._written[topic] = owner, id
+
     def write(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None = None) -> int:
         """Write one record and wait until all in-sync replicas have it; returns its offset. Raises KafkaException.
 
@@ -325,9 +347,9 @@ class KafkaClient:
         ]
 
     def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> "_Delivery":
-        sent = _Delivery()
-        when = int(time.time() * 1000) if timestamp is None else timestamp
         producer = self._writer()
+        sent = _Delivery(producer)
+        when = int(time.time() * 1000) if timestamp is None else timestamp
         while True:
             try:
                 producer.produce(topic, value, key, on_delivery=sent.arrived, timestamp=when)
@@ -343,8 +365,8 @@ class KafkaClient:
 
     def _wait(self, records: Sequence["_Delivery"], all_or_none: bool = True) -> Sequence["_Delivery"]:
         deadline = time.monotonic() + PATIENCE
-        while not all(sent.done for sent in records) and time.monotonic() < deadline:
-            self._writer().poll(0.01)
+        while (sent := next((sent for sent in records if not sent.done), None)) and time.monotonic() < deadline:
+            sent.producer.poll(0.01)
         for sent in records:
             if not sent.done:
                 sent.failure = KafkaException(KafkaError(KafkaError._TIMED_OUT))
@@ -361,7 +383,7 @@ class KafkaClient:
             return self._producer
 
     def _replace_writer(self) -> None:
-        """After a fatal error an idempotent producer accepts no records: the next write creates a new one."""
+        """Let the next write create a new producer: after a fatal error an idempotent one accepts no records."""
         with self._lock:
             self._producer = None
 
