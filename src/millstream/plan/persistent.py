@@ -297,7 +297,8 @@ def _widened(plan: Select, sink: Source, at: Span) -> Select:
 def _check_same(plan: Select, sink: Source, at: Span) -> None:
     if plan.kind is not sink.kind:
         raise StatementError("Incompatible data sink types: the query makes a table, the sink is a stream", at)
-    if plan.schema != sink.schema:
+    # Key and value are records of their own: it means nothing where a key column stands among the others.
+    if (plan.schema.key, plan.schema.value) != (sink.schema.key, sink.schema.value):
         raise StatementError(
             f"Incompatible schema between results and sink. Result schema is {_schema_text(plan.schema)}, "
             f"but the sink schema is {_schema_text(sink.schema)}.",

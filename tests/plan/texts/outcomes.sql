@@ -558,3 +558,11 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- → Source COUNTED (topic: COUNTED) was dropped.
 -- → stop query CTAS_COUNTED_0
 -- → line 1:133: Index BY_N does not exist
+
+INSERT INTO late_key SELECT item AS k, amount AS v FROM orders PARTITION BY item;
+-- → Created query with ID INSERTQUERY_0
+-- → start query INSERTQUERY_0
+-- → Write STREAM LATE_KEY to topic late (key KAFKA, value JSON)
+-- →   Select ITEM AS K KEY, AMOUNT AS V
+-- →     Partition by ITEM
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
