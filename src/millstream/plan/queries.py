@@ -405,12 +405,21 @@ def _check_pseudo(item: ProjectionItem) -> None:
         raise StatementError(
             f"`{name}` is a reserved column name. You cannot use it as an alias for a column.", item.at
         )
-    if name is None and isinstance(item.expression, tree.ColumnRef) and item.expression.name in RESERVED_COLUMNS:
+    if name is None and _own_name(item.expression) in RESERVED_COLUMNS:
         if isinstance(item.typed, ColumnReference) and item.typed.where in (ColumnPlace.KEY, ColumnPlace.VALUE):
             return
         raise StatementError(
-            f"Reserved column name in select: `{item.expression.name}`. Please remove or alias the column.", item.at
+            f"Reserved column name in select: `{_own_name(item.expression)}`. Please remove or alias the column.",
+            item.at,
         )
+
+
+def _own_name(expression: tree.Expression) -> str | None:
+    """The name that a projected column has without an alias; None if it is generated."""
+    match expression:
+        case tree.ColumnRef(name) | tree.Deref(_, name):
+            return name
+    return None
 
 
 def _typed_item(item: ProjectionItem) -> TypedExpression:

@@ -85,6 +85,12 @@ CREATE STREAM s AS SELECT id, id AS again, item FROM orders;
 CREATE STREAM s AS SELECT id, ROWTIME FROM orders;
 -- → line 1:31: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
 
+CREATE STREAM r (k STRING KEY, made STRUCT<rowtime BIGINT>) WITH (kafka_topic='orders', value_format='JSON');
+CREATE STREAM s AS SELECT k, made->rowtime FROM r;
+-- → Stream created
+-- → R (K STRING KEY, MADE STRUCT<`ROWTIME` BIGINT>)
+-- → line 2:30: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
+
 CREATE STREAM s AS SELECT id, NULL AS nothing FROM orders;
 -- → line 1:31: a bare NULL has no type and cannot be a column
 -- →   hint: give it one: CAST(NULL AS STRING)
