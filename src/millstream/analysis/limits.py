@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millstream.model.errors import Span, StatementError
-from millstream.model.setting_kinds import LONG_MAX
 from millstream.model.types import CustomType, SqlType
+from millstream.model.units import LONGEST
 from millstream.syntax import tree
 from millstream.syntax.cursor import NESTING
 
@@ -30,8 +30,8 @@ def check(statement: tree.Statement, settings: Mapping[str, str], types: Mapping
             case tree.WindowClause(advance=tree.Duration() as advance):
                 windows = -(-node.size.milliseconds // max(1, advance.milliseconds))
                 _check("a row", windows, "windows", statement.span, settings)
-            case tree.Duration() if node.milliseconds > LONG_MAX:
-                raise StatementError(f"{node.count} {node.unit} are more than {LONG_MAX} milliseconds", statement.span)
+            case tree.Duration() if node.milliseconds > LONGEST:
+                raise StatementError(f"{node.count} {node.unit} are more than {LONGEST} milliseconds", statement.span)
             case tree.SelectQuery():
                 _check("SELECT", len(node.items), "columns", statement.span, settings)
             case tree.CreateSource() | tree.AlterSource():

@@ -24,7 +24,7 @@ from millstream.model.types import (
     TIMESTAMP,
     SqlType,
 )
-from millstream.model.units import MILLISECONDS, UNITS
+from millstream.model.units import LONGEST, MILLISECONDS, UNITS
 from millstream.syntax import tree
 from millstream.syntax.tree import ColumnMark
 
@@ -263,9 +263,11 @@ def _window_size(kind: str, size: str | None, p: Properties) -> int | None:
     if size is None:
         raise StatementError(f"{kind} windows require 'WINDOW_SIZE'", p.place("WINDOW_TYPE"), "e.g. '10 SECONDS'")
     match = _WINDOW_SIZE.match(size)
-    if not match or match[2].upper() not in UNITS:
+    unit = UNITS.get(match[2].upper()) if match else None
+    milliseconds = int(match[1]) * MILLISECONDS[unit] if match and unit else 0
+    if not 0 < milliseconds <= LONGEST:
         raise StatementError(f"invalid WINDOW_SIZE: '{size}'", p.place("WINDOW_SIZE"), "e.g. '10 SECONDS'")
-    return int(match[1]) * MILLISECONDS[UNITS[match[2].upper()]]
+    return milliseconds
 
 
 def _check_grows(source: Source, statement: tree.AlterSource) -> None:

@@ -567,3 +567,11 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- → Index BY_N created on COUNTED (N)
 -- → line 1:113: Index BY_M does not exist
 -- →   hint: did you mean BY_N?
+
+CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='HOPPING', window_size='0 SECONDS');
+-- → line 1:111: invalid WINDOW_SIZE: '0 SECONDS'
+-- →   hint: e.g. '10 SECONDS'
+
+CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='HOPPING', window_size='99999999999999 DAYS');
+-- → line 1:111: invalid WINDOW_SIZE: '99999999999999 DAYS'
+-- →   hint: e.g. '10 SECONDS'
