@@ -1,5 +1,6 @@
 """Resolves the names in an expression: columns, pseudocolumns, custom types, functions."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -8,7 +9,7 @@ from millstream.functions import BUILT_IN, Library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.settings import is_on
-from millstream.model.types import ALIASES, BIGINT, INTEGER, CustomType, SqlType
+from millstream.model.types import ALIASES, BIGINT, INTEGER, CustomType, SqlType, Struct
 from millstream.syntax import tree
 
 PSEUDO = {
@@ -19,7 +20,8 @@ PSEUDO = {
 # The pseudocolumns with a record's position in its topic.
 PLACES = ("ROWPARTITION", "ROWOFFSET")
 PLACES_ENABLED = "ksql.rowpartition.rowoffset.enabled"
-NESTED = ("DECIMAL", "ARRAY", "MAP", "STRUCT")
+WITH_ELEMENTS = {"ARRAY": "ARRAY<STRING>", "MAP": "MAP<STRING, INT>", "STRUCT": "STRUCT<name STRING, age INT>"}
+NESTED = ("DECIMAL", *WITH_ELEMENTS)
 WINDOW = ("WINDOWSTART", "WINDOWEND")
 _BOUNDS = "a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate"
 
@@ -71,10 +73,25 @@ class NameScope:
         return name not in PLACES or is_on(self.settings, PLACES_ENABLED)
 
     def expanded(self, sql_type: SqlType, at: Span) -> SqlType:
-        """`sql_type` with custom types replaced by their definitions. Raises StatementError for an unknown one."""
-        return sql_type.transform(lambda t: self._custom(t.name, at) if isinstance(t, CustomType) else None)
+        """`sql_type` with custom types replaced by their definitions.
+
+        Raises StatementError for an unknown one, and for a STRUCT that repeats a field.
+        """
+        return sql_type.transform(lambda t: self._replacement(t, at))
+
+    def _replacement(self, sql_type: SqlType, at: Span) -> SqlType | None:
+        match sql_type:
+            case CustomType(name):
+                return self._custom(name, at)
+            case Struct(fields):
+                repeated = [name for name, count in Counter(f.name for f in fields).items() if count > 1]
+                if repeated:
+                    raise StatementError(f"field {identifier(repeated[0])} is repeated", at)
+        return None
 
     def _custom(self, name: str, at: Span) -> SqlType:
+        if name not in self.types and name in WITH_ELEMENTS:
+            raise StatementError(f"{name} does not say what it holds", at, f"write {WITH_ELEMENTS[name]}")
         if name not in self.types:
             hint = did_you_mean(name, (*self.types, *ALIASES, *NESTED)) or "SHOW TYPES lists the existing ones"
             raise StatementError(f"there is no type {identifier(name)}", at, hint)

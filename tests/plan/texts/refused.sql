@@ -85,6 +85,13 @@ CREATE STREAM s AS SELECT id, id AS again, item FROM orders;
 CREATE STREAM s AS SELECT id, ROWTIME FROM orders;
 -- → line 1:31: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
 
+CREATE STREAM r (k STRING KEY, tags ARRAY, v INT) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:32: ARRAY does not say what it holds
+-- →   hint: write ARRAY<STRING>
+
+CREATE TYPE place AS STRUCT<x INT, more STRUCT<y INT, Y STRING>>;
+-- → line 1:1: field Y is repeated
+
 CREATE STREAM r (k STRING KEY, made STRUCT<rowtime BIGINT>) WITH (kafka_topic='orders', value_format='JSON');
 CREATE STREAM s AS SELECT k, made->rowtime FROM r;
 -- → Stream created
