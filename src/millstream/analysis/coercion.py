@@ -244,6 +244,8 @@ def _constant(const: Constant, target: SqlType, at: Span) -> TypedExpression:
     if target == DOUBLE and isinstance(value, int | Number):
         return Constant(DOUBLE, float(value))
     if isinstance(target, Decimal) and isinstance(value, int):
+        if abs(value) >= 10 ** (target.precision - target.scale):
+            raise StatementError(f"{value} has no room in {target}", at)
         return Constant(target, Number(value))
     if (isinstance(target, Decimal) and isinstance(value, Number)) or (const.type, target) == (INTEGER, BIGINT):
         return Constant(target, value)

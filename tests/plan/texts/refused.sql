@@ -267,6 +267,9 @@ CREATE STREAM o AS SELECT * FROM orders WHERE EXPLODE(id) = 1;
 CREATE TABLE o AS SELECT name, EXPLODE(age) FROM people;
 -- → line 1:32: Table source is not supported with table functions
 
+INSERT INTO orders (id, price) VALUES (1, 10000);
+-- → line 1:43: column PRICE: 10000 has no room in DECIMAL(6, 2)
+
 INSERT INTO late_key VALUES ('k', 1);
 -- → line 1:30: column V: STRING cannot be used where INTEGER is expected
 -- →   hint: CAST it
