@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from confluent_kafka import TIMESTAMP_CREATE_TIME
 
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.printing import candidates, lines
@@ -50,3 +51,26 @@ def test_print_of_an_empty_topic(bounds: dict[int, tuple[int, int]], first: str 
     statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
     printed = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
     assert next(printed) == first
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "1970/01/01 00:00:00.000 Z"),
+        (1795683143310, "2026/11/26 08:52:23.310 Z"),
+        (2**63 - 1, "+292278994/08/17 07:12:55.807 Z"),
+    ],
+)
+def test_a_record_of_any_year_is_printed(milliseconds: int, text: str) -> None:
+    message = SimpleNamespace(
+        timestamp=lambda: (TIMESTAMP_CREATE_TIME, milliseconds),
+        key=lambda: None,
+        value=lambda: None,
+        error=lambda: None,
+        partition=lambda: 0,
+    )
+    reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: message)
+    kafka: Any = SimpleNamespace(bounds=lambda topic: {0: (0, 1)}, reader=lambda: nullcontext(reader))
+    statement = tree.Print("things", from_beginning=True, interval=None, limit=1)
+    *_, line = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
+    assert line == f"rowtime: {text}, key: <null>, value: <null>, partition: 0"

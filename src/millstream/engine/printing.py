@@ -3,13 +3,13 @@
 import json
 import struct
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 
 from millstream.analysis.reserved_topics import check_readable
 from millstream.engine.kafka import Bounds, KafkaClient
+from millstream.engine.rows import timestamp_text
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean
@@ -71,8 +71,8 @@ def _time(message: Message) -> str:
     kind, ms = message.timestamp()
     if kind == TIMESTAMP_NOT_AVAILABLE:
         return "N/A"
-    at = datetime.fromtimestamp(ms // 1000, UTC)
-    return f"{at:%Y/%m/%d %H:%M:%S}.{ms % 1000:03d} Z"
+    day, clock = timestamp_text(ms).split("T")
+    return f"{day.replace('-', '/')} {clock} Z"
 
 
 class FormatGuess:

@@ -99,7 +99,8 @@ def _time_text(ms: int) -> str:
     return text.removesuffix(".000").removesuffix(":00") if text.endswith(":00.000") else text.removesuffix(".000")
 
 
-def _timestamp_text(ms: int) -> str:
+def timestamp_text(ms: int) -> str:
+    """A time in ISO 8601, as Java's LocalDateTime writes it; it may be of any year."""
     days, rest = divmod(ms, DAY_MS)
     return f"{_date_text(days)}T{(EPOCH + timedelta(milliseconds=rest)).time().isoformat('milliseconds')}"
 
@@ -109,7 +110,7 @@ _UNCHANGED = frozenset((BOOLEAN, INTEGER, BIGINT, STRING, BYTES))
 _SHOWN: Mapping[SqlType, Callable[[Any], Any]] = {
     DATE: _date_text,
     TIME: _time_text,
-    TIMESTAMP: _timestamp_text,
+    TIMESTAMP: timestamp_text,
     DOUBLE: lambda v: v if isinstance(v, str) else float(v),
 }
 
