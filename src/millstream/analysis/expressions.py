@@ -59,7 +59,7 @@ from millstream.syntax import tree
 _NULL = typed.Constant(None, None)
 _EQUALITY = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 LAMBDAS = "ksql.lambdas.enabled"
-_BOUNDS = (typed.ColumnPlace.ROWTIME, typed.ColumnPlace.WINDOWSTART, typed.ColumnPlace.WINDOWEND)
+_TIMES = ("ROWTIME", "WINDOWSTART", "WINDOWEND")
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,9 @@ def _hint(left: typed.TypedExpression, right: typed.TypedExpression) -> str:
 
 
 def _is_bound(value: typed.TypedExpression) -> bool:
-    return isinstance(value, typed.ColumnReference) and value.where in _BOUNDS
+    """True for ROWTIME and a window's bounds, by name: in a join they are columns of the rows, and others cannot be
+    called so."""
+    return isinstance(value, typed.ColumnReference) and value.name in _TIMES and value.type == BIGINT
 
 
 def _is_text(value: typed.TypedExpression) -> bool:

@@ -276,6 +276,15 @@ SELECT id, ROWTIME AS t FROM one ORDER BY t;
 -- → without scans: line 1:1: Missing WHERE clause.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
+SELECT id FROM one WHERE ROWTIME > '2020-01-01' ORDER BY id;
+-- → (ID INTEGER)
+-- → Sort by ID
+-- →   Project ID
+-- →     Where ROWTIME > '2020-01-01'
+-- →       Rows of TABLE ONE: read the whole table
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
 SELECT id FROM one ORDER BY 2;
 -- → line 1:29: ORDER BY 2: the SELECT has 1 columns
 -- → without scans: line 1:1: Missing WHERE clause.
