@@ -40,6 +40,14 @@ def test_a_table_that_a_query_makes(server: EngineProcess, kafka: BrokerClient) 
     assert pull(server, "SELECT * FROM totals WHERE id = 1;") == [row for row in seen if row[0] == 1][-1:]
 
 
+@pytest.mark.parametrize("key", ["NULL", "CAST(NULL AS INT)"])
+def test_a_row_of_a_table_needs_a_key(server: EngineProcess, kafka: BrokerClient, key: str) -> None:
+    topic = kafka.create_topic()
+    server.execute(f"CREATE TABLE keyed (id INT PRIMARY KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
+    with pytest.raises(RequestFailed, match="the primary key ID is required"):
+        server.execute(f"INSERT INTO keyed VALUES ({key}, 1);")
+
+
 def test_relational_queries_over_tables_that_change(server: EngineProcess, kafka: BrokerClient) -> None:
     orders, names = kafka.create_topic(partitions=2), kafka.create_topic()
     server.execute(f"CREATE STREAM sales (id INT KEY, v INT) WITH (kafka_topic='{orders}', value_format='JSON');")

@@ -38,6 +38,8 @@ def values(context: StatementContext, engine: EngineContext) -> None:
         raise StatementError(f"the row cannot be written: {failure}", context.statement.span) from failure
     if record.rowtime is not None and record.rowtime < 0:
         raise StatementError(f"ROWTIME is negative: {record.rowtime}", context.statement.span)
+    if record.key is None and row.sink.kind is RelationKind.TABLE:
+        raise inserts.without_key(row.sink, row.sink.schema.key, context.statement.span)
     if record.rowtime == 0:
         engine.spark.write_at_zero(row.sink.topic, record.key, record.value)
     else:

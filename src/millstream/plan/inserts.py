@@ -173,13 +173,17 @@ def _unknown(name: str, at: Span, sink: Source) -> StatementError:
 
 
 def _check_key(sink: Source, expressions: Mapping[Column, TypedExpression], at: Span) -> None:
-    missing = [c.name for c in sink.schema.key if c not in expressions]
+    missing = [c for c in sink.schema.key if c not in expressions]
     if sink.kind is RelationKind.TABLE and missing:
-        raise StatementError(
-            f"Failed to insert values into {identifier(sink.name)}: a value for the primary key "
-            f"{', '.join(map(identifier, missing))} is required",
-            at,
-        )
+        raise without_key(sink, missing, at)
+
+
+def without_key(sink: Source, missing: Sequence[Column], at: Span) -> StatementError:
+    """The error for a row of a table without these key columns."""
+    names = ", ".join(identifier(c.name) for c in missing)
+    return StatementError(
+        f"Failed to insert values into {identifier(sink.name)}: a value for the primary key {names} is required", at
+    )
 
 
 def _named(column: Column, expressions: Mapping[Column, TypedExpression]) -> NamedExpression:
