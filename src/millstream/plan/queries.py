@@ -478,10 +478,10 @@ def _check_keys(
         names = [k.name for k in keys if isinstance(k.expression, ColumnReference) and k.expression.index == ref.index]
         if len(names) > 1:
             raise StatementError(
-                f"The projection contains a key column ({identifier(ref.name)}) more than once, aliased as: "
+                f"The projection contains a key column ({_key_text(ref, query)}) more than once, aliased as: "
                 f"{' and '.join(map(identifier, names))}.",
                 query.span,
-                f"use AS_VALUE({identifier(ref.name)}) to copy the key into the value",
+                f"use AS_VALUE({_key_text(ref, query)}) to copy the key into the value",
             )
     if len(keys) < len(key_columns) and not is_on(settings, NEW_PLANNER):
         part = (
@@ -492,10 +492,17 @@ def _check_keys(
             else "key column"
         )
         plural = "s" if len(key_columns) > 1 else ""
-        names_text = " and ".join(r.name for r in key_columns)
+        texts = [_key_text(ref, query) for ref in key_columns]
         raise StatementError(
-            f"The query used to build {identifier(sink)} must include the {part}{plural} {names_text} "
+            f"The query used to build {identifier(sink)} must include the {part}{plural} {' and '.join(texts)} "
             "in its projection.",
             query.span,
-            f"SELECT {', '.join(r.name for r in key_columns)}, …",
+            f"SELECT {', '.join(texts)}, …",
         )
+
+
+def _key_text(ref: ColumnReference, query: tree.SelectQuery) -> str:
+    """A key as a SELECT can contain it: the expression of a group has no other name."""
+    expressions = query.group_by or ()
+    written = expressions[ref.index] if ref.index < len(expressions) else None
+    return identifier(ref.name) if written is None or isinstance(written, tree.ColumnRef) else to_sql(written)

@@ -82,6 +82,16 @@ CREATE STREAM s AS SELECT id, id AS again, item FROM orders;
 -- → line 1:20: The projection contains a key column (ID) more than once, aliased as: ID and AGAIN.
 -- →   hint: use AS_VALUE(ID) to copy the key into the value
 
+CREATE TABLE t AS SELECT amount + 1 AS x, amount + 1 AS y, COUNT(*) FROM orders GROUP BY amount + 1;
+-- → line 1:19: The projection contains a key column (AMOUNT + 1) more than once, aliased as: X and Y.
+-- →   hint: use AS_VALUE(AMOUNT + 1) to copy the key into the value
+
+CREATE STREAM q (`my key` STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON'); CREATE STREAM r AS SELECT v FROM q;
+-- → Stream created
+-- → Q (`my key` STRING KEY, V INTEGER)
+-- → line 1:115: The query used to build R must include the key column `my key` in its projection.
+-- →   hint: SELECT `my key`, …
+
 CREATE STREAM s AS SELECT id, ROWTIME FROM orders;
 -- → line 1:31: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
 
