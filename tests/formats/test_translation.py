@@ -96,6 +96,29 @@ def test_columns_of_avro_schemas() -> None:
         shown("AVRO", SchemaText("AVRO", '"int"'))
 
 
+def entries(key: str, **marks: str) -> dict[str, object]:
+    """Kafka Connect's form of a map in Avro: an array of entries."""
+    fields = [{"name": "key", "type": key}, {"name": "value", "type": "long"}]
+    return {"type": "array", "items": {"type": "record", "name": "MapEntry", "fields": fields, **marks}}
+
+
+@pytest.mark.parametrize(
+    ("type", "column"),
+    [
+        (entries("string", **{"connect.internal.type": "MapEntry"}), "M MAP<STRING, BIGINT>"),
+        (entries("int", **{"connect.internal.type": "MapEntry"}), "M MAP<STRING, BIGINT>"),
+        (entries("boolean", namespace="io.confluent.connect.avro"), "M MAP<STRING, BIGINT>"),
+        (entries("double", namespace="io.confluent.connect.avro"), ""),
+        (entries("int"), "M ARRAY<STRUCT<`KEY` INTEGER, `VALUE` BIGINT>>"),
+    ],
+)
+def test_maps_of_kafka_connect(type: object, column: str) -> None:
+    """Their keys are read as text; a map whose keys have none is left out."""
+    fields = [{"name": "i", "type": "int"}, {"name": "m", "type": type}]
+    text = json.dumps({"type": "record", "name": "R", "fields": fields})
+    assert shown("AVRO", SchemaText("AVRO", text)) == ", ".join(filter(None, ("I INTEGER", column)))
+
+
 def test_avro_references() -> None:
     inner = SchemaText("AVRO", '{"type":"record","name":"In","namespace":"n","fields":[{"name":"x","type":"int"}]}')
     text = '{"type":"record","name":"Out","namespace":"n","fields":[{"name":"in","type":"In"}]}'
@@ -154,6 +177,11 @@ def test_columns_of_protobuf_messages() -> None:
         assert shown("PROTOBUF", SchemaText("PROTOBUF", PROTO), message=name) == expected
     with pytest.raises(ValueError, match="it has no message Other"):
         shown("PROTOBUF", SchemaText("PROTOBUF", PROTO), message="Other")
+
+
+def test_keys_of_a_protobuf_map_are_text() -> None:
+    text = "message M { map<int32, string> a = 1; map<bool, double> b = 2; map<string, M> c = 3; }"
+    assert shown("PROTOBUF", SchemaText("PROTOBUF", text)) == "A MAP<STRING, STRING>, B MAP<STRING, DOUBLE>"
 
 
 def test_columns_of_a_descriptor() -> None:

@@ -44,6 +44,8 @@ _LOGICAL: dict[SqlType, tuple[str, str, str]] = {
     TIMESTAMP: ("long", "timestamp-millis", "Timestamp"),
 }
 _READ_LOGICAL = {logical: type for type, (_, logical, _) in _LOGICAL.items()}
+# The types of keys that have a text (as Kafka Connect's values have them in ksqlDB).
+_KEYS = frozenset({BOOLEAN, INTEGER, BIGINT, STRING})
 _READ: dict[str, SqlType] = {
     "boolean": BOOLEAN,
     "int": INTEGER,
@@ -248,9 +250,15 @@ def _struct(node: Mapping[str, Any], names: dict[str, Any], namespace: str, insi
 def _array(items: Any, names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
     element = _read(items, names, namespace, inside)
     if isinstance(element, Struct) and [f.name for f in element.fields] == ["key", "value"] and _is_entry(items):
-        return Map(element.fields[0].type, element.fields[1].type)
+        key, value = (f.type for f in element.fields)
+        # Keys of other types are read as their text, as the formats hold MAPs with STRING keys only.
+        return Map(STRING, value) if key in _KEYS else None
     return Array(element) if element else None
 
 
 def _is_entry(items: Any) -> bool:
-    return isinstance(items, dict) and items.get("connect.internal.type") == "MapEntry"
+    """True for the record of an entry of a map of Kafka Connect's, under a name of its own or Connect's."""
+    if not isinstance(items, dict):
+        return False
+    named = (items.get("namespace"), items.get("name")) == ("io.confluent.connect.avro", "MapEntry")
+    return named or items.get("connect.internal.type") == "MapEntry"

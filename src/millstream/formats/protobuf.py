@@ -221,8 +221,9 @@ def _struct(message: Descriptor, inside: tuple[str, ...]) -> Struct:
 def _read(field: FieldDescriptor, inside: tuple[str, ...]) -> SqlType | None:
     message = field.message_type
     if message is not None and message.GetOptions().map_entry:
-        key, value = (_read(f, inside) for f in message.fields)
-        return Map(key, value) if key and value else None
+        value = _read(message.fields_by_name["value"], inside)
+        # Keys of other types are read as their text, as the formats hold MAPs with STRING keys only.
+        return Map(STRING, value) if value else None
     type = _read_one(field, inside)
     return Array(type) if type and field.is_repeated else type
 
