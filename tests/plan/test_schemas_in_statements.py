@@ -24,9 +24,15 @@ RECORD = {
 }
 ORDER = RegisteredSchema(7, SchemaText("AVRO", json.dumps(RECORD)))
 INT = RegisteredSchema(8, SchemaText("AVRO", '"int"'))
+TIMED = {"type": "record", "name": "T", "fields": [{"name": n, "type": "long"} for n in ("x", "rowTime")]}
 FACTS = Facts(
-    {"t": TopicFacts(1), "bare": TopicFacts(1), "other": TopicFacts(1)},
-    {"t-value": ORDER, "t-key": INT, "bare-value": INT},
+    {"t": TopicFacts(1), "bare": TopicFacts(1), "other": TopicFacts(1), "timed": TopicFacts(1)},
+    {
+        "t-value": ORDER,
+        "t-key": INT,
+        "bare-value": INT,
+        "timed-value": RegisteredSchema(9, SchemaText("AVRO", json.dumps(TIMED))),
+    },
     {7: ORDER, 8: INT},
 )
 
@@ -71,6 +77,7 @@ REFUSED = [
     (f"{CREATE.replace('AVRO', 'JSON_SR')});", "is AVRO, and the format JSON_SR needs JSON"),
     ("CREATE STREAM S WITH (kafka_topic='other', value_format='AVRO');", "does not exist in the Schema Registry"),
     ("CREATE STREAM S WITH (kafka_topic='bare', value_format='AVRO');", "it is INTEGER, not a record"),
+    ("CREATE STREAM S WITH (kafka_topic='timed', value_format='AVRO');", "'ROWTIME' is a reserved column name"),
     ("CREATE TABLE S WITH (kafka_topic='t', value_format='AVRO');", "Tables require a PRIMARY KEY"),
     (
         "CREATE STREAM S (item STRING) WITH (kafka_topic='t', value_format='AVRO', value_schema_id=7);",

@@ -123,6 +123,9 @@ def _completed(declared: Schema, keys: schemas.SchemaSide, values: schemas.Schem
     schemas.check_id(values, declared.value)
     key = () if declared.key else tuple(schemas.infer_columns(keys))
     value = () if declared.value else tuple(schemas.infer_columns(values))
+    for column in (*key, *value):
+        if column.name in RESERVED_COLUMNS:
+            raise StatementError(_reserved(column.name), keys.p.at, "list the columns, without this one")
     schema = Schema((*key, *declared.columns, *value))
     names = Counter((c.name, c.part if twins else None) for c in schema)
     for (name, _), count in names.items():
@@ -176,11 +179,13 @@ def _header_column(definition: tree.ColumnDef, type: SqlType) -> Column:
 def _check_names(declared: views.DeclaredColumns) -> None:
     for column in declared.columns:
         if column.name in RESERVED_COLUMNS:
-            raise StatementError(
-                f"'{column.name}' is a reserved column name. You cannot use it as a name for a column.", column.span
-            )
+            raise StatementError(_reserved(column.name), column.span)
     headers = [c for c in declared.columns if c.mark in HEADER_MARKS]
     _check_headers(headers)
+
+
+def _reserved(name: str) -> str:
+    return f"'{name}' is a reserved column name. You cannot use it as a name for a column."
 
 
 def _check_headers_enabled(declared: views.DeclaredColumns, kind: RelationKind, settings: Mapping[str, str]) -> None:
