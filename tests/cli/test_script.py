@@ -83,6 +83,16 @@ def test_a_pipe_is_a_script(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run().out == ROWS
 
 
+def test_a_command_in_a_script_ends_with_its_line(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "script.sql"
+    file.write_text("set cli wrap off\nversion -- which?\nSELECT *\nFROM orders;\nset cli wrap on; SHOW STREAMS;\n")
+    done = run("-f", str(file))
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("millstream")
+    assert ROWS in done.out
+    assert "ORDERS | orders" in done.out
+
+
 def test_the_row_limit_ends_a_push_query(run: Run, engine: FakeEngine) -> None:
     assert len(run("-e", "SELECT * FROM orders EMIT CHANGES;", "--query-row-limit", "2").out.splitlines()) == 4
     assert engine.wait_for_queries(1)[0].closed.wait(PATIENCE)

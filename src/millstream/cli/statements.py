@@ -1,8 +1,10 @@
-"""Splits input into statements: where each begins, if the last is complete, and how each is executed."""
+"""Splits input into statements and commands: where each begins, if the last is complete, and how each is executed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
+from millstream.cli.commands import find
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.tokens import Token, TokenKind, tokens
 
@@ -42,20 +44,28 @@ class ScriptStatement:
 
 
 def split(text: str) -> list[ScriptStatement]:
-    """The statements of a text; a missing semicolon is added to the last one.
+    """The statements of a text; a missing semicolon is added to the last one. A command ends with its line.
 
     Text without valid tokens is sent to the server unchanged, because the server has the better error message.
     """
     read, error = _read(text)
-    statements, piece = [], list[Token]()
-    for token in read:
+    statements, piece, line_end = [], list[Token](), len(text)
+    for token, following in zip_longest(read, read[1:]):
+        if not piece:
+            line_end = _end_of_command(text, token.start)
         piece.append(token)
-        if token.key == ";":
+        if token.key == ";" or (following is not None and following.start > line_end):
             statements.append(_statement(text, piece, token.end))
             piece = []
     if piece or error is not None:
         statements.append(_rest(text, piece, error))
     return [statement for statement in statements if statement.text != ";"]
+
+
+def _end_of_command(text: str, start: int) -> int:
+    """Where the line ends if a command of the shell begins at `start`; else the end of the text."""
+    end = text.find("\n", start)
+    return end if end >= 0 and find(text[start:end])[0] is not None else len(text)
 
 
 def is_whole(text: str) -> bool:
