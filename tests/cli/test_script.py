@@ -141,6 +141,30 @@ def test_a_script_may_run_others_and_fails_with_them(run: Run, tmp_path: Path) -
     assert done.err.count("error:") == 1
 
 
+def test_a_script_cannot_run_itself(run: Run, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.sql", tmp_path / "second.sql"
+    first.write_text(f"SHOW STREAMS; RUN SCRIPT '{second}';")
+    second.write_text(f"RUN SCRIPT '{tmp_path}/../{tmp_path.name}/first.sql'; SHOW STREAMS;")
+    done = run("-f", str(first))
+    assert (done.code, done.out.count("ORDERS"), done.err.count("error:")) == (1, 1, 1)
+    assert "first.sql runs itself" in done.err
+
+
+def test_a_script_that_is_no_text_is_an_error(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "script.sql"
+    file.write_bytes(b"\xff")
+    done = run("-e", f"RUN SCRIPT '{file}';")
+    assert done.code == 1
+    assert f"cannot read {file}: 'utf-8' codec can't decode" in done.err
+
+
+@pytest.mark.parametrize("option", ["--query-row-limit", "--query-timeout"])
+def test_a_limit_is_a_whole_number(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["http://localhost:1", "-e", "SHOW STREAMS;", option, "-1"])
+    assert f"{option}: '-1' is no whole number of at least 0" in capsys.readouterr().err
+
+
 def test_spooling_keeps_what_was_shown(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "spool.txt"
     run("-e", f"spool '{file}'; SELECT * FROM orders; spool off; SHOW STREAMS;")

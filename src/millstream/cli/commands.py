@@ -90,12 +90,18 @@ def _server(session: "ShellSession", rest: Sequence[str]) -> None:
 
 def _run_script(session: "ShellSession", rest: Sequence[str]) -> None:
     path = Path(_one(rest, "run script 'FILE'")).expanduser()
-    try:
-        text = path.read_text()
-    except OSError as error:
-        raise ClientError(f"cannot read {path}: {error.strerror}") from error
-    if not session.run(text, str(path)):
+    if path.resolve() in session.files:
+        raise ClientError(f"{path} runs itself", "a script cannot run one that is running it")
+    if not session.run(text_of(path), str(path)):
         raise AlreadyReported
+
+
+def text_of(path: Path) -> str:
+    """The text of a file of statements. Raises ClientError if it cannot be read."""
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ClientError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from error
 
 
 def _spool(session: "ShellSession", rest: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from millstream.cli.client import AlreadyReported, ClientError, OutOfTime, RestClient, ServerRefused
@@ -31,7 +32,7 @@ class ShellSession:
     """Sends statements to `client` with the session's SETs and DEFINEs, and writes answers to `output`.
 
     `on_change` is called when sources may have changed. An `interactive` session continues after Ctrl-C. `typed`
-    returns its earlier input.
+    returns its earlier input, `files` are those whose statements are being executed, each run by the one before.
     """
 
     client: RestClient
@@ -42,6 +43,7 @@ class ShellSession:
     on_change: Callable[[], None] = lambda: None
     interactive: bool = False
     typed: Callable[[], Sequence[str]] = tuple
+    files: tuple[Path, ...] = ()
 
     @property
     def context(self) -> SessionSettings:
@@ -50,7 +52,12 @@ class ShellSession:
 
     def run(self, text: str, file: str = "") -> bool:
         """Execute the statements of a text until one fails; True if none failed. `file` is the file of the text."""
-        return all(self._run(statement, file) for statement in split(text))
+        running = self.files
+        self.files = (*running, Path(file).resolve()) if file else running
+        try:
+            return all(self._run(statement, file) for statement in split(text))
+        finally:
+            self.files = running
 
     def _run(self, statement: ScriptStatement, file: str) -> bool:
         try:

@@ -14,7 +14,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console
 
 from millstream.cli.client import ClientError, ClientTls, RestClient
-from millstream.cli.commands import QuitShell
+from millstream.cli.commands import QuitShell, text_of
 from millstream.cli.completion import SqlCompleter
 from millstream.cli.error_report import trouble
 from millstream.cli.main import command_list, formatter
@@ -59,13 +59,19 @@ def add(subparsers: "Subparsers") -> None:
     what.add_argument("-d", "--define", action="append", default=[], metavar="NAME=VALUE", help="define a variable")
     how = parser.add_argument_group("how")
     how.add_argument("--output", choices=["TABULAR", "JSON"], default="TABULAR", type=str.upper, help="form of answers")
-    how.add_argument("--query-row-limit", type=int, metavar="N", help="end each query after N rows")
-    how.add_argument("--query-timeout", type=int, metavar="MS", help="end each query after so many milliseconds")
+    how.add_argument("--query-row-limit", type=_count, metavar="N", help="end each query after N rows")
+    how.add_argument("--query-timeout", type=_count, metavar="MS", help="end each query after so many milliseconds")
     who = parser.add_argument_group("who")
     who.add_argument("-u", "--user", help="user name, if the server requires one")
     who.add_argument("-p", "--password", help="password (it is prompted for if only the name is given)")
     who.add_argument("--cacert", type=Path, metavar="FILE", help="the authority of an https server, as PEM")
     who.add_argument("--cert", type=Path, metavar="FILE", help="your own certificate and key, as PEM")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least 0")
+    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -161,14 +167,7 @@ def _texts(args: argparse.Namespace) -> list[tuple[str, str]] | None:
     """The texts to execute; None if they will be typed."""
     texts = [(text, "") for text in args.execute or ()]
     if args.file:
-        texts.append((_text_of(args.file), str(args.file)))
+        texts.append((text_of(args.file), str(args.file)))
     if not texts and not sys.stdin.isatty():
         texts.append((sys.stdin.read(), ""))
     return texts or None
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ClientError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from error
