@@ -108,6 +108,21 @@ def test_print_writes_lines(run: Run) -> None:
     assert run("-e", "PRINT orders FROM BEGINNING;").out.splitlines()[0] == "Key format: KAFKA_STRING"
 
 
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("PRINT orders FROM BEGINNING", "PRINT orders FROM BEGINNING LIMIT 2;"),
+        ("PRINT orders LIMIT 1;", "PRINT orders LIMIT 1;"),
+        ("print orders interval 2 limit 30;", "print orders interval 2 LIMIT 2;"),
+        ("PRINT orders LIMIT;", "PRINT orders LIMIT;"),
+    ],
+)
+def test_the_row_limit_of_print_is_of_records(run: Run, engine: FakeEngine, typed: str, sent: str) -> None:
+    """The lines that name the formats do not count; the server counts."""
+    assert run("-e", typed, "--query-row-limit", "2").code == 0
+    assert engine.requests[-1].text == sent
+
+
 def test_settings_and_variables_go_with_the_statements(run: Run, engine: FakeEngine) -> None:
     script = "SET 'a.b'='c';DEFINE x='y';DEFINE X='z';SELECT * FROM orders;UNSET 'a.b';UNDEFINE x; SHOW STREAMS;"
     assert run("-d", "more=it's", "-e", script).code == 0

@@ -114,16 +114,21 @@ class ShellSession:
 
     def _limited(self, rows: Iterator[Any]) -> Iterator[Any]:
         """The rows up to the limits of the session."""
+        return self._in_seconds(islice(rows, self.limits.rows))
+
+    def _in_seconds(self, rows: Iterator[Any]) -> Iterator[Any]:
+        """The rows up to the time limit of the session."""
         end = None if self.limits.seconds is None else time.monotonic() + self.limits.seconds
-        for row in islice(rows, self.limits.rows):
+        for row in rows:
             yield row
             if end is not None and time.monotonic() > end:
                 return
 
     def _print(self, statement: ScriptStatement) -> None:
-        printed = self.client.print_topic(statement.text, self.context, self.limits.seconds)
+        text = statement.text if self.limits.rows is None else statement.limited(self.limits.rows)
+        printed = self.client.print_topic(text, self.context, self.limits.seconds)
         with suppress(OutOfTime), printed as lines, self._interruptible():
-            for line in self._limited(lines):
+            for line in self._in_seconds(lines):
                 self.output.line(line)
 
     def set(self, name: str, value: str) -> None:

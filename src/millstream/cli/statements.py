@@ -42,6 +42,15 @@ class ScriptStatement:
         """True if it has a LIMIT."""
         return any(word.key == "LIMIT" for word in self.words)
 
+    def limited(self, rows: int) -> str:
+        """The text with a LIMIT, at its end, of at most so many rows."""
+        limit = next((i for i, word in enumerate(self.words) if word.key == "LIMIT"), None)
+        if limit is None:
+            return f"{self.text.removesuffix(';')} LIMIT {rows};"
+        start, number = self.words[limit].start - self.words[0].start, self.words[limit + 1 :][:1]
+        least = min(rows, int(number[0].text)) if number and number[0].text.isdecimal() else None
+        return self.text if least is None else f"{self.text[:start]}LIMIT {least};"
+
 
 def split(text: str) -> list[ScriptStatement]:
     """The statements of a text; a missing semicolon is added to the last one. A command ends with its line.
