@@ -52,6 +52,22 @@ def test_a_record_that_cannot_be_read_is_logged_and_the_query_goes_on(
     )
 
 
+def test_the_condition_of_a_null_row_is_not_computed(server: EngineProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka, partitions=1)
+    id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} WHERE 6 / LEN(v) = 2 EMIT CHANGES")
+    for key, value in (("1", None), ("2", {"v": ""}), ("3", {"v": "abc"})):
+        kafka.produce(topic, key, value)
+    assert kafka.consume_all(f"{name}_OUT", 1)[0].key == b"3"
+    log = server.processing_log
+
+    def offsets() -> list[int]:
+        entries = [r.json for r in kafka.consume_all(log, kafka.ends(log)) if f"{id}.filter" in json.dumps(r.json)]
+        return [entry["message"]["recordProcessingError"]["offset"] for entry in entries]
+
+    wait_for(lambda: 1 in offsets(), "the entry of the division by zero")
+    assert offsets() == [1]
+
+
 def test_pause_resume_terminate(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")

@@ -290,7 +290,8 @@ def _(node: Filter, run: _QueryRun) -> LazyFrame:
     if joins.knows_old(node.source):
         return _having(rows, condition, rest)
     if node.kind is RelationKind.STREAM:
-        return rows.where(f"value is not null and {condition}")
+        # No conjunction: Spark may check for null after the condition, which fails on a null row, and logs that.
+        return rows.where(f"if(value is null, false, {condition})")
     return table_filter.filtered(rows, node, condition, run.query, run.live)
 
 
