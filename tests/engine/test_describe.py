@@ -1,9 +1,20 @@
 """What descriptions say of a query's place in a topic."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from engine.test_state import after
+from millstream.engine.answers import answer
+from millstream.engine.api import Request
+from millstream.engine.context import StatementContext
 from millstream.engine.entities.describe import places, source_body, statistics, tasks_text
+from millstream.engine.session import RequestSession
+from millstream.model.errors import StatementError
+from millstream.model.settings import effective
+from millstream.plan.statements import unknown
+from millstream.syntax.parser import parse_one
 
 BOUNDS = {0: (2, 10), 1: (0, 5)}
 
@@ -43,3 +54,35 @@ def test_a_windowed_source_lists_its_bounds_behind_its_key() -> None:
         ("V", None),
     ]
     assert body["windowType"] == "TUMBLING"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SHOW STREAMS;",
+        "INSERT INTO s (id) VALUES (1);",
+        "DROP STREAM s;",
+        "SET 'a' = 'b';",
+        "ASSERT TOPIC t;",
+        "PRINT t;",
+    ],
+)
+def test_explain_of_a_statement_without_a_query(statement: str) -> None:
+    text = f"EXPLAIN {statement}"
+    context = StatementContext(parse_one(text), text, RequestSession(Request(""), effective({})))
+    engine: Any = SimpleNamespace(state=after())
+    with pytest.raises(StatementError, match="The provided statement does not run a query"):
+        answer(context.statement, context, engine)
+
+
+@pytest.mark.parametrize(
+    ("statement", "fact"),
+    [
+        ("RUN SCRIPT 'x.sql';", "unknown statement RUN SCRIPT: it is the shell's, not the server's"),
+        ("ASSERT VALUES s (id) VALUES (1);", "ASSERT VALUES is only for test files"),
+        ("ASSERT NULL VALUES t (id) KEY (1);", "ASSERT NULL VALUES is only for test files"),
+        ("ASSERT STREAM s (id INT);", "ASSERT STREAM is only for test files"),
+    ],
+)
+def test_statements_of_other_programs(statement: str, fact: str) -> None:
+    assert unknown(parse_one(statement)).fact == fact

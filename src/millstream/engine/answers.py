@@ -25,6 +25,8 @@ from millstream.plan.steps import StartQuery
 from millstream.syntax import tree
 from millstream.syntax.tree import Listing
 
+# Statements that may start a query.
+STARTING = tree.CreateSource | tree.CreateAs | tree.InsertInto | tree.AlterQuery | tree.CutOver
 FOLLOWED = "The topic of {} is read into a store for pull queries"
 
 
@@ -207,6 +209,14 @@ def _plan_text(*lines: str) -> str:
     return "\n".join(filter(None, lines))
 
 
+def _runs_no_query(inner: tree.Statement) -> StatementError:
+    return StatementError(
+        "The provided statement does not run a query",
+        inner.span,
+        "EXPLAIN takes SELECT, CREATE … AS SELECT, INSERT INTO … SELECT, or the id of a query",
+    )
+
+
 def _explained(inner: tree.Statement, context: StatementContext, engine: EngineContext) -> Entity:
     """EXPLAIN of a statement: the plan that it would have; nothing is executed."""
     catalog, settings = engine.state.catalog, context.settings
@@ -218,6 +228,8 @@ def _explained(inner: tree.Statement, context: StatementContext, engine: EngineC
         plan = _plan_text(way, explained(functions_called(inner, catalog)))
         kind = "PUSH" if query.push else "PULL"
         return describe.unstarted(context.text, text, query.plan.schema, (kind, names, []), plan)
+    if not isinstance(inner, STARTING):
+        raise _runs_no_query(inner)
     facts = look_up(inner, catalog, settings, engine.kafka, engine.schemas)
     replaced = explained_statement(inner, text, facts, context, engine) if isinstance(inner, tree.CreateAs) else None
     if replaced is not None:
@@ -225,7 +237,7 @@ def _explained(inner: tree.Statement, context: StatementContext, engine: EngineC
     steps = outcome(inner, text, catalog, facts, settings).steps
     started = next((step for step in steps if isinstance(step, StartQuery)), None)
     if started is None:
-        raise StatementError("The provided statement does not run a query", inner.span)
+        raise _runs_no_query(inner)
     plan = _plan_text(*(step.sentence for step in steps), explain(started.plan), explained(started.query.functions))
     sink = started.plan.sink
     between = ("PERSISTENT", list(started.query.sources), [sink.name])

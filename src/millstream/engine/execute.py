@@ -14,9 +14,9 @@ from millstream.engine.kafka import reason
 from millstream.engine.schemas import NoRegistry
 from millstream.engine.session import RequestSession
 from millstream.engine.supervisor import CannotRun
-from millstream.model.errors import NotSupported, StatementError
+from millstream.model.errors import StatementError
 from millstream.model.settings import SettingRefused, is_on
-from millstream.plan.statements import title
+from millstream.plan.statements import unknown
 from millstream.syntax import tree
 from millstream.syntax.parser import count, split
 
@@ -112,7 +112,7 @@ def one(context: StatementContext, request: Request, engine: EngineContext) -> E
         # What ALTER SYSTEM sets is in force for the request's next statement.
         context.session.server = engine.server
         return entity
-    raise NotSupported(f"{title(statement)} is not supported yet", statement.span)
+    raise unknown(statement)
 
 
 def only(request: Request, engine: EngineContext) -> StatementContext:

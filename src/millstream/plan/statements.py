@@ -79,9 +79,18 @@ def _with_topics(result: Outcome) -> Catalog:
 
 @singledispatch
 def _outcome(statement: tree.Statement, context: PlanningContext) -> Outcome:
-    if isinstance(statement, tree.RunScript):
-        raise StatementError("unknown statement RUN SCRIPT: it is the shell's, not the server's", statement.span)
-    raise NotSupported(f"{title(statement)} is not supported yet", statement.span)
+    raise unknown(statement)
+
+
+def unknown(statement: tree.Statement) -> StatementError:
+    """The error for a statement that the server does not execute."""
+    match statement:
+        case tree.RunScript():
+            return StatementError("unknown statement RUN SCRIPT: it is the shell's, not the server's", statement.span)
+        case tree.AssertValues() | tree.AssertNullValues() | tree.AssertSource():
+            kind = f"ASSERT {statement.kind.value}" if isinstance(statement, tree.AssertSource) else title(statement)
+            return StatementError(f"{kind} is only for test files", statement.span, "`millstream test FILE` plays them")
+    return NotSupported(f"{title(statement)} is not supported yet", statement.span)
 
 
 def title(statement: tree.Statement) -> str:
