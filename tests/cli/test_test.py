@@ -7,6 +7,11 @@ import pytest
 from millstream.cli.main import main
 
 SQL = "--@test: it\nSET 'a'='b';\n"
+FILES = {
+    "bare.json": '{"tests": [{"statements": []}, {"name": "n"}]}',
+    "text.json": '{"tests": [{"statements": "SET 1;"}]}',
+    "record.json": '{"tests": [{"statements": [], "inputs": [{"value": 1}]}]}',
+}
 
 
 @pytest.mark.parametrize(
@@ -18,6 +23,9 @@ SQL = "--@test: it\nSET 'a'='b';\n"
         (("-s", "case.sql"), "statements (-s) and the records that must come out (-o) belong together"),
         (("-td", "."), "typo.sql:2: there is no directive --@expected.mesage"),
         (("-s", "case.sql", "-o", "absent.json"), "absent.json has no outputs"),
+        (("bare.json",), "bare.json is not a case file: case 1 lacks 'statements'"),
+        (("text.json",), "text.json is not a case file: case 0: its statements are no list"),
+        (("record.json",), "record.json is not a case file: case 0 lacks 'topic'"),
     ],
 )
 def test_what_cannot_be_played(
@@ -30,5 +38,7 @@ def test_what_cannot_be_played(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.sql").write_text(SQL, encoding="utf-8")
     (tmp_path / "typo.sql").write_text("--@test: it\n--@expected.mesage: x\n", encoding="utf-8")
+    for name in FILES.keys() & set(words):
+        (tmp_path / name).write_text(FILES[name], encoding="utf-8")
     assert main(["test", *words]) == 2
     assert message in capsys.readouterr().err

@@ -79,7 +79,18 @@ def _file(path: Path) -> Iterator[ConformanceCase]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a case file: {error}") from error
     for number, test in enumerate(tests):
-        yield case(test, path.name, number)
+        yield _of_file(test, path, number)
+
+
+def _of_file(test: Json, path: Path, number: int) -> ConformanceCase:
+    try:
+        if isinstance(test["statements"], str):
+            raise TypeError("its statements are no list")
+        return case(test, path.name, number)
+    except KeyError as error:
+        raise ValueError(f"{path} is not a case file: case {number} lacks {error}") from error
+    except (TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path} is not a case file: case {number}: {error}") from error
 
 
 def case(test: dict[str, Json], file: str, number: int) -> ConformanceCase:
