@@ -93,3 +93,16 @@ def test_an_answer_in_batches_is_that_in_rows() -> None:
     assert [element["row"]["columns"] for element in array if "row" in element] == shown
     assert array[2]["row"]["tombstone"] is True
     assert array[-1] == {"finalMessage": "Limit Reached"}
+
+
+@pytest.mark.parametrize("ending", ["Limit Reached", ""])
+@pytest.mark.parametrize("push", [True, False])
+def test_query_is_one_array_and_a_push_querys_elements_end_their_lines(push: bool, ending: str) -> None:
+    form = ObjectFraming(cast(Rows, FakeRows("q", ROWS, push, ending)))
+    parts = [form.start(), form.items(ROWS[:1]), form.token("t"), form.items(ROWS[1:])]
+    assert {part.endswith(",\n") for part in parts} == {push and ending != ""}
+    refusal = RequestFailed(50000, "it broke")
+    for last, key in ((form.end(), "finalMessage"), (form.error(refusal), "errorMessage")):
+        array = json.loads("".join(parts) + last)
+        keys = ["header", "row", "continuationToken", "row", "row", "row", key]
+        assert [next(iter(element)) for element in array] == (keys if ending or key == "errorMessage" else keys[:-1])

@@ -39,29 +39,50 @@ class Framing(Protocol):
 @dataclass(frozen=True, slots=True)
 class ObjectFraming:
     """/query: one JSON array of {"header"}, {"row"}… and {"finalMessage"} or {"errorMessage"}, one element on each
-    line."""
+    line.
+
+    The comma after an element of a push query comes with it, as another element is sure to follow: a client that reads
+    lines has each row when it is sent, not when the next one is. A pull query's comes before the next element.
+    """
 
     rows: Rows
 
     def start(self) -> str:
         """The array's bracket and the header."""
-        return "[" + dumps({"header": header(self.rows)})
+        return self.head({"header": header(self.rows)})
+
+    def head(self, first: Mapping[str, Any]) -> str:
+        """The array's bracket and its first element."""
+        return "[" + dumps(first) + (",\n" if self._ends_lines else "")
 
     def items(self, batch: Sequence[Row]) -> str:
         """An element for each row."""
-        return "".join(",\n" + dumps({"row": row_object(row)}) for row in batch)
+        return self.elements([{"row": row_object(row)} for row in batch])
+
+    def elements(self, objects: Sequence[Mapping[str, Any]]) -> str:
+        """Elements between the first and the last."""
+        if self._ends_lines:
+            return "".join(dumps(element) + ",\n" for element in objects)
+        return "".join(",\n" + dumps(element) for element in objects)
 
     def token(self, token: str) -> str:
         """An element for the token."""
-        return ",\n" + dumps({"continuationToken": {"continuationToken": token}})
+        return self.elements([{"continuationToken": {"continuationToken": token}}])
 
     def end(self) -> str:
-        """The final message, if the answer has one, and the bracket."""
-        return f",\n{dumps({'finalMessage': self.rows.ending})}]\n" if self.rows.ending else "]\n"
+        """The final message, if the answer has one (that of a push query has one), and the bracket."""
+        return self._last({"finalMessage": self.rows.ending}) if self.rows.ending else "]\n"
 
     def error(self, error: RequestFailed) -> str:
         """The error as the last element."""
-        return f",\n{dumps({'errorMessage': body(error)})}]\n"
+        return self._last({"errorMessage": body(error)})
+
+    def _last(self, element: Mapping[str, Any]) -> str:
+        return ("" if self._ends_lines else ",\n") + dumps(element) + "]\n"
+
+    @property
+    def _ends_lines(self) -> bool:
+        return self.rows.push and self.rows.ending != ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +98,11 @@ class ProtobufFraming:
 
     def start(self) -> str:
         """The array's bracket and the header."""
-        return "[" + dumps({"header": {**header(self.rows), "protoSchema": self.schema}})
+        return ObjectFraming(self.rows).head({"header": {**header(self.rows), "protoSchema": self.schema}})
 
     def items(self, batch: Sequence[Row]) -> str:
         """An element for each row."""
-        return "".join(",\n" + dumps({"row": self._row(row)}) for row in batch)
+        return ObjectFraming(self.rows).elements([{"row": self._row(row)} for row in batch])
 
     def _row(self, row: Row) -> dict[str, Any]:
         return {"protobufBytes": b64encode(self.encode(row)).decode(), **_tombstone(row)}
