@@ -299,15 +299,10 @@ def _top(types: Types, constants: Constants, settings: Settings) -> Accumulator:
 
 def _greatest(element: str, value: OperatorExpression, k: int) -> Accumulator:
     """The k greatest values, the greatest first; structs are compared by their first field alone."""
-
-    def without(place: OperatorExpression) -> OperatorExpression:
-        return call("filter", STATE, function(("element", "i"), lambda element, i: (i + 1).differs(place)))
-
     return Accumulator(
         f"array<{element}>",
         _empty(f"array<{element}>"),
         _unless_null(call("ms_merge_descending", STATE, array(value), k)),
-        undo=_unless_null(let("place", call("array_position", STATE, value), without)),
         merge=call("ms_merge_descending", OLDER, NEWER, k),
         nested=True,
     )
