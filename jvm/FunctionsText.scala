@@ -60,6 +60,7 @@ object TextFunctions extends Family {
     fn("regexpSplit", texts, text, text),
     fn("split", texts, text, text),
     fn("splitToMap", MapType(text, text), text, text, text),
+    fn("maskCharacter", text, text),
     fn("mask", text, text +: classes: _*),
     masked("maskLeft"),
     masked("maskRight"),
@@ -258,6 +259,11 @@ object TextFunctions extends Family {
       Mask.transformInput(asSpark(text), present(upper), present(lower), present(digit), present(other))
   }
 
+  /** The character that is to replace a class; anything but one character is refused. */
+  def maskCharacter(mask: UTF8String): UTF8String = {
+    insist((mask: String).length == 1, s"a class is replaced by one character, not by '$mask'")
+    mask
+  }
   /** MASK: each character replaced by that of its class: upper and lower case letters, digits, others. */
   def mask(text: UTF8String, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
     Classes(u, l, d, o).mask(text)

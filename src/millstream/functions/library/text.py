@@ -24,7 +24,7 @@ _CLASSES = ", ".join(f"{c} STRING" for c in ("upper", "lower", "digit", "other")
 
 def _chosen(first: int) -> str:
     """The characters that replace the four classes; empty text (for NULL) keeps a class unchanged."""
-    return ", ".join(f"coalesce({{{i}}}, '')" for i in range(first, first + 4))
+    return ", ".join(f"coalesce(ms_mask_character({{{i}}}), '')" for i in range(first, first + 4))
 
 
 def _mask(name: str, description: str, spark: str, example: str, answer: str) -> Function:
