@@ -3,7 +3,7 @@
 Three passes are tried, and the first with a match decides: exact types; with widening (INTEGER to BIGINT to DECIMAL to
 DOUBLE, text to DATE, TIME and TIMESTAMP); with widening also among the uses of a generic. Of several matches, the
 better one has no repeated parameter, then more parameters, then fewer generics; if two are equally good, the call is
-ambiguous. A bare NULL matches any type.
+ambiguous. A bare NULL matches any type, but is no lambda and no time unit.
 
 Of ABS's signatures for INTEGER, BIGINT, DECIMAL and DOUBLE the exact one is taken; of ARRAY_CONTAINS's T the array's
 element binds it, and the value is cast:
@@ -143,7 +143,7 @@ def _fit(signature: Signature, arguments: Types, leniency: _Leniency) -> _Fit | 
         return None
     generics: dict[str, SqlType] = {}
     for parameter, argument in zip(parameters, arguments, strict=True):
-        if argument is not None and not _accepts(parameter, argument, generics, leniency):
+        if not _accepts(parameter, argument, generics, leniency):
             return None
     return _Fit(signature, parameters, generics)
 
@@ -158,7 +158,11 @@ def _spread(signature: Signature, count: int) -> tuple[SqlType, ...] | None:
     return None if repeats < 0 else types[:at] + types[at : at + 1] * repeats + types[at + 1 :]
 
 
-def _accepts(parameter: SqlType, argument: SqlType, generics: dict[str, SqlType], leniency: _Leniency) -> bool:
+def _accepts(parameter: SqlType, argument: SqlType | None, generics: dict[str, SqlType], leniency: _Leniency) -> bool:
+    if argument is None:
+        return parameter != UNIT and not isinstance(parameter, LambdaType)
+    if argument == UNIT:
+        return parameter == UNIT
     if parameter == ANY:
         return not isinstance(argument, LambdaArgument)
     if isinstance(parameter, LambdaType) or isinstance(argument, LambdaArgument):

@@ -43,13 +43,21 @@ def _set(native: str, general: str) -> Lowering:
     return lower
 
 
+def _array(types: Types) -> Array:
+    """The type of the first argument, which may not be a bare NULL."""
+    array = types[0]
+    if not isinstance(array, Array):
+        raise StatementError("the type of the elements cannot be derived from NULL", hint="use CAST(NULL AS …)")
+    return array
+
+
 _PLAIN = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
 
 
 def _plain_elements(types: Types) -> SqlType:
     """ARRAY_JOIN returns STRING; its elements must print as one word."""
-    element = _element(types[0])
-    if element not in _PLAIN and not isinstance(element, Decimal | None):
+    element = _array(types).element
+    if element not in _PLAIN and not isinstance(element, Decimal):
         raise StatementError(f"ARRAY_JOIN does not take an array of {element}", hint="numbers, text or BOOLEAN only")
     return STRING
 
@@ -62,11 +70,15 @@ def _joined(delimiter: str) -> Lowering:
     return lower
 
 
+def _searched(types: Types) -> SqlType:
+    """ARRAY_CONTAINS returns BOOLEAN; how it compares depends on the array's type."""
+    _array(types)
+    return BOOLEAN
+
+
 def _ordered(types: Types) -> Array:
     """The array's type; its elements must have an order."""
-    array = types[0]
-    if not isinstance(array, Array):
-        raise StatementError("the type of the elements cannot be derived from NULL", hint="use CAST(NULL AS …)")
+    array = _array(types)
     if array.holds_map:
         raise StatementError(f"values of {array.element} have no order", hint="maps cannot be compared by <")
     return array
@@ -124,7 +136,9 @@ COLLECTIONS = (
         "Whether the value is an element of the array; NULL can be an element too. False for a NULL array.",
         (
             parse_signature(
-                "(array ARRAY<T>, value T) -> BOOLEAN", _by_equality("coalesce(exists({0}, e -> {same}), false)")
+                "(array ARRAY<T>, value T) -> BOOLEAN",
+                _by_equality("coalesce(exists({0}, e -> {same}), false)"),
+                _searched,
             ),
         ),
         "ARRAY_CONTAINS(ARRAY[1, 2, 3], 3)",
