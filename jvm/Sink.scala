@@ -58,17 +58,19 @@ object Producers {
   def learn(producer: Producer, topic: KafkaTopic): Unit = {
     val metadata = Internals.get(producer, "metadata").asInstanceOf[ProducerMetadata]
     val deadline = SteadyClock.getTimeMillis() + LearnedWithin
-    while (isOther(metadata, topic) && SteadyClock.getTimeMillis() < deadline) {
+    def isOther = {
+      val known = metadata.fetch().topicId(topic.name)
+      known != Uuid.ZERO_UUID && known.toString != topic.id
+    }
+    // Without an id, the topic is so new that Kafka did not know it yet: the producer asks once.
+    var asks = isOther
+    while (asks) {
       val version = metadata.requestUpdateForTopic(topic.name)
       Internals.get(producer, "sender").asInstanceOf[Sender].wakeup()
       try metadata.awaitUpdate(version, AskedAgainAfter)
       catch { case _: TimeoutException => }
+      asks = topic.id.nonEmpty && isOther && SteadyClock.getTimeMillis() < deadline
     }
-  }
-
-  private def isOther(metadata: ProducerMetadata, topic: KafkaTopic): Boolean = {
-    val known = metadata.fetch().topicId(topic.name)
-    topic.id.nonEmpty && known != Uuid.ZERO_UUID && known.toString != topic.id
   }
 
   /** What sends at once what lingers in a producer. */

@@ -73,10 +73,6 @@ class RowWriter:
         if not is_on(session.settings, inserts.ENABLED):
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
         self.source, self._context = writable(target, engine), engine
-        try:
-            engine.kafka.write_for(self.source, self.source.topic)
-        except KafkaException as failure:
-            raise RequestFailed(SERVER_ERROR, _reason(failure)) from failure
         self._types = {c.name: c.type for c in self.source.schema}
         self._required = [c.name for c in self.source.schema.key] if self.source.kind is RelationKind.TABLE else []
         types = {TIMESTAMP_COLUMN: BIGINT, **self._types}
@@ -89,6 +85,10 @@ class RowWriter:
                 BAD_REQUEST,
                 f"{self.source.name} has a name in the key and in the value: rows are ambiguous\n  hint: {hint}",
             )
+        try:
+            engine.kafka.write_for(self.source, self.source.topic)
+        except KafkaException as failure:
+            raise RequestFailed(SERVER_ERROR, _reason(failure)) from failure
 
     def insert(self, row: Mapping[str, Any]) -> None:
         """Write a row (column name → JSON value) and wait for the acknowledgement. Raises RequestFailed."""

@@ -38,6 +38,8 @@ LOG = logging.getLogger(__name__)
 PATIENCE = 30.0
 FIRST_PATIENCE = 10.0
 SETTLE = 10.0
+# How long, in seconds, a topic that is to be written may be unknown.
+CREATED_WITHIN = 5.0
 # How many topics it is remembered for which source they were last written.
 MOST_WRITTEN = 10_000
 # The pauses in which a change of the topics is waited for: the first one, and the longest.
@@ -326,12 +328,23 @@ class KafkaClient:
         earlier_owner, earlier_id = self._written.get(topic, (None, ""))
         if earlier_owner is owner:
             return
-        id = self.identity(topic)
+        id = self._settled_identity(topic)
         if earlier_id not in ("", id):
             self._replace_writer()
         if len(self._written) >= MOST_WRITTEN:
             self._written.clear()
         self._written[topic] = owner, id
+
+    def _settled_identity(self, topic: str) -> str:
+        """The topic's id; a topic that was just created may be unknown to a broker for a moment."""
+        deadline = time.monotonic() + CREATED_WITHIN
+        while True:
+            try:
+                return self.identity(topic)
+            except KafkaException as failure:
+                if failure.args[0].code() != ERROR_UNKNOWN or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
 
     def write(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None = None) -> int:
         """Write one record and wait until all in-sync replicas have it; returns its offset. Raises KafkaException.
