@@ -102,9 +102,9 @@ final class ResumedProducer(conf: JavaMap[String, String], id: String) {
   def commit(transaction: OpenTransaction): Unit = {
     val manager = managerOf(producer)
     manager.synchronized {
-      Internals.set(manager, "producerIdAndEpoch", newIdentity(transaction.producer, transaction.epoch))
-      Internals.set(manager, "transactionStarted", true)
-      Internals.set(manager, "currentState", inTransaction)
+      KafkaInternals.set(manager, "producerIdAndEpoch", newIdentity(transaction.producer, transaction.epoch))
+      KafkaInternals.set(manager, "transactionStarted", true)
+      KafkaInternals.set(manager, "currentState", inTransaction)
     }
     Transactions.retry(producer.commitTransaction())
   }
@@ -123,16 +123,15 @@ object ResumedProducer {
 
   /** The producer id and epoch that the broker has assigned to a producer. */
   def identity(producer: Producers.Producer): (Long, Short) = {
-    val identity = Internals.get(managerOf(producer), "producerIdAndEpoch")
+    val identity = KafkaInternals.get(managerOf(producer), "producerIdAndEpoch")
     (identityClass.getField("producerId").getLong(identity), identityClass.getField("epoch").getShort(identity))
   }
 
-  private def managerOf(producer: Producers.Producer): AnyRef = Internals.get(producer, "transactionManager")
-
+  private def managerOf(producer: Producers.Producer): AnyRef = KafkaInternals.get(producer, "transactionManager")
 }
 
 /** Private fields of Kafka's clients, for what they do not offer otherwise. */
-private[millstream] object Internals {
+private[millstream] object KafkaInternals {
   def get(owner: AnyRef, name: String): AnyRef = field(owner, name).get(owner)
   def set(owner: AnyRef, name: String, value: Any): Unit = field(owner, name).set(owner, value)
   private def field(owner: AnyRef, name: String) = {

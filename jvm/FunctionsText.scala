@@ -264,6 +264,7 @@ object TextFunctions extends Family {
     insist((mask: String).length == 1, s"a class is replaced by one character, not by '$mask'")
     mask
   }
+
   /** MASK: each character replaced by that of its class: upper and lower case letters, digits, others. */
   def mask(text: UTF8String, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
     Classes(u, l, d, o).mask(text)

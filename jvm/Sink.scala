@@ -56,7 +56,7 @@ object Producers {
    * them every five minutes, and keys would go to the partitions of the old topic. Waits for the answer.
    */
   def learn(producer: Producer, topic: KafkaTopic): Unit = {
-    val metadata = Internals.get(producer, "metadata").asInstanceOf[ProducerMetadata]
+    val metadata = KafkaInternals.get(producer, "metadata").asInstanceOf[ProducerMetadata]
     val deadline = SteadyClock.getTimeMillis() + LearnedWithin
     def isOther = {
       val known = metadata.fetch().topicId(topic.name)
@@ -66,7 +66,7 @@ object Producers {
     var asks = isOther
     while (asks) {
       val version = metadata.requestUpdateForTopic(topic.name)
-      Internals.get(producer, "sender").asInstanceOf[Sender].wakeup()
+      KafkaInternals.get(producer, "sender").asInstanceOf[Sender].wakeup()
       try metadata.awaitUpdate(version, AskedAgainAfter)
       catch { case _: TimeoutException => }
       asks = topic.id.nonEmpty && isOther && SteadyClock.getTimeMillis() < deadline
@@ -218,10 +218,10 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
     if (transactions == null) {
       producer = Producers.get(conf)
       Producers.learn(producer, topic)
-    }
-    if (transactions == null && isPrompt) {
-      prompt = Producers.prompt(producer)
-      UnsentRows.add(TaskContext.get(), this)
+      if (isPrompt) {
+        prompt = Producers.prompt(producer)
+        UnsentRows.add(TaskContext.get(), this)
+      }
     }
     val all = Counts.ofTask(query)
     counts = all.writesOf(partition.toInt)

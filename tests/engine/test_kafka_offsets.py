@@ -14,12 +14,6 @@ from millstream.services.ports import is_free
 from support.kafka import BrokerClient, wait_for
 
 
-@pytest.fixture
-def client(kafka: BrokerClient) -> KafkaClient:
-    """The engine's client of the test's broker."""
-    return KafkaClient({"bootstrap.servers": kafka.bootstrap})
-
-
 def test_bounds_are_those_for_readers_of_committed_records(kafka: BrokerClient, client: KafkaClient) -> None:
     topic = kafka.create_topic(partitions=2)
     kafka.produce(topic, "k", {"v": 1}, 1000, partition=0)

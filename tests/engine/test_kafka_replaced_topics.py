@@ -10,12 +10,6 @@ from support.kafka import BrokerClient
 KEYS = [b"k%d" % i for i in range(20)]
 
 
-@pytest.fixture
-def client(kafka: BrokerClient) -> KafkaClient:
-    """The engine's client of the test's broker."""
-    return KafkaClient({"bootstrap.servers": kafka.bootstrap})
-
-
 def placed(kafka: BrokerClient, partitions: int) -> Mapping[int, int]:
     """How many records of the keys each partition of a topic has that was never another one."""
     client, topic = KafkaClient({"bootstrap.servers": kafka.bootstrap}), kafka.create_topic(partitions=partitions)

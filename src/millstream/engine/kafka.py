@@ -179,11 +179,13 @@ class KafkaClient:
         self._settle(lambda: not set(existing) & set(self.topics()))
 
     @staticmethod
-    def _settle(done: Callable[[], bool]) -> None:
-        deadline, pause = time.monotonic() + SETTLE, FIRST_PAUSE
-        while not done() and time.monotonic() < deadline:
+    def _settle(done: Callable[[], Any], seconds: float = SETTLE) -> Any:
+        """What `done` returns once that is true, or after so many seconds."""
+        deadline, pause = time.monotonic() + seconds, FIRST_PAUSE
+        while not (answer := done()) and time.monotonic() < deadline:
             time.sleep(pause)
             pause = min(2 * pause, LAST_PAUSE)
+        return answer
 
     def ends(self, topic: str, max_age: float = 0.0) -> Offsets:
         """The offset after the last record of each partition. Raises KafkaException if the topic does not exist.
@@ -283,10 +285,12 @@ class KafkaClient:
         """The topic's id, which another topic of the same name does not have. Raises KafkaException."""
         return str(self._described(topic).topic_id)
 
+    def _description(self, topic: str) -> "Future[TopicDescription]":
+        return self._admin.describe_topics(TopicCollection([topic]), request_timeout=PATIENCE)[topic]
+
     def _described(self, topic: str) -> TopicDescription:
-        answers = self._admin.describe_topics(TopicCollection([topic]), request_timeout=PATIENCE)
         try:
-            description: TopicDescription = _answer(answers[topic])
+            description: TopicDescription = _answer(self._description(topic))
         except KafkaException as failure:
             if failure.args[0].code() == ERROR_UNKNOWN:
                 # Kafka's own message does not name it.
@@ -328,23 +332,14 @@ class KafkaClient:
         earlier_owner, earlier_id = self._written.get(topic, (None, ""))
         if earlier_owner is owner:
             return
-        id = self._settled_identity(topic)
+        # A topic that was just created may be unknown to a broker for a moment.
+        described = self._settle(lambda: _unless_gone(self._description(topic)), CREATED_WITHIN)
+        id = str(described.topic_id) if described else self.identity(topic)
         if earlier_id not in ("", id):
             self._replace_writer()
         if len(self._written) >= MOST_WRITTEN:
             self._written.clear()
         self._written[topic] = owner, id
-
-    def _settled_identity(self, topic: str) -> str:
-        """The topic's id; a topic that was just created may be unknown to a broker for a moment."""
-        deadline = time.monotonic() + CREATED_WITHIN
-        while True:
-            try:
-                return self.identity(topic)
-            except KafkaException as failure:
-                if failure.args[0].code() != ERROR_UNKNOWN or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
 
     def write(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None = None) -> int:
         """Write one record and wait until all in-sync replicas have it; returns its offset. Raises KafkaException.

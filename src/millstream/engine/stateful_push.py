@@ -59,7 +59,8 @@ class StatefulPush:
         first = {topic: at for topic, at in start.positions.items() if topic not in begins_late}
         eof_seconds = PULSE if begins_late else IDLE_FETCH
         # The end of a partition may be reported so late; records come at once. A consumer that waits asks that often.
-        self._reader = PushReader(first, False, access, lambda: access.backlog_reader(isolation, eof_seconds))
+        to_ends = lambda: access.backlog_reader(isolation, eof_seconds)  # noqa: E731
+        self._reader = PushReader(first, exact=False, kafka=access, open_consumer=to_ends)
         self._subscription, self._evaluation, self._access, self._fail = subscription, evaluation, access, fail
         self._leaves: dict[str, list[int]] = {topic: [] for topic in start.positions}
         for number, leaf in enumerate(leaves(evaluation.plan)):

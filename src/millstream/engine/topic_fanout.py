@@ -239,9 +239,8 @@ class TopicFanout:
         self.frontier: Positions = dict(positions)
         self._topic, self._lock, self._leave = topic, lock, leave
         self._gathered = 0.0
-        self._reader = PushReader(
-            {topic: positions}, False, access, lambda: access.reader(isolation, self._gather_seconds())
-        )
+        gathering = lambda: access.reader(isolation, self._gather_seconds())  # noqa: E731
+        self._reader = PushReader({topic: positions}, exact=False, kafka=access, open_consumer=gathering)
         self._delivered_at = 0.0
         self._was_full = False
         self._rows_taken = threading.Event()
