@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -42,6 +43,21 @@ def test_a_broker_and_a_registry_map_the_archives_of_their_classes(
     broker: BrokerProcess, registry: RegistryProcess
 ) -> None:
     assert [len(archives_of(service)) for service in (broker, registry)] == [1, 1]
+
+
+def test_users_are_told_what_takes_so_long_at_the_first_start(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def make(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        Path(command[-1]).write_text("classes")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", make)
+    for _ in range(2):
+        class_data.options("classes", [Path("a.jar")], lambda file: ["java", str(file)], title="archiving classes")
+    begun, done = capsys.readouterr().err.splitlines()
+    assert begun == "archiving classes, once …"
+    assert re.fullmatch(r"archiving classes: done in \d+\.\d s", done)
 
 
 def test_an_archive_that_cannot_be_created_is_tried_once(

@@ -10,10 +10,12 @@ import logging
 import os
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from millstream.services.jars import cache_folder, one_process, work_folder
 from millstream.services.java import java, version
+from millstream.services.progress import announced
 
 LOG = logging.getLogger(__name__)
 # Each checkout or release has its own class path; keep some, for users who switch between a few.
@@ -24,19 +26,26 @@ QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
 
 def options(
-    program: str, files: Iterable[Path], command: Callable[[Path], Sequence[str]], recipe: Iterable[Path] = ()
+    program: str,
+    files: Iterable[Path],
+    command: Callable[[Path], Sequence[str]],
+    recipe: Iterable[Path] = (),
+    *,
+    title: str = "",
 ) -> list[str]:
     """Java's options for a JVM of `program`, whose jars are `files`, to use its archive.
 
     If it does not exist, `command` is run, which must write it into the path that it gets. `recipe`: the files that
-    decide which classes it has; if one changes, another archive is made.
+    decide which classes it has; if one changes, another archive is made. `title`: what users are told that it is while
+    it is made; nothing if empty.
     """
     file = cache_folder() / "module" / f"{program}-{_fingerprint(files, recipe)}.jsa"
     if not file.exists():
         # Not the lock of the cache: the program that is run may have to fetch and compile, which takes that one.
         with one_process(file.parent):
             if not file.exists():
-                _make(file, program, command)
+                with announced(title) if title else nullcontext():
+                    _make(file, program, command)
     try:
         # Archives that were not used for the longest time are removed first.
         os.utime(file)

@@ -1,4 +1,4 @@
-"""Progress of downloads: a bar on a terminal, two lines elsewhere, or nothing."""
+"""Progress of downloads: a bar on a terminal, two lines elsewhere, or nothing. Other preparations: a line each."""
 
 import sys
 import threading
@@ -76,6 +76,15 @@ class Counter:
 def default_progress(title: str) -> Progress:
     """A bar if standard error is a terminal, else lines."""
     return Bar(title) if sys.stderr.isatty() else Lines(title)
+
+
+@contextmanager
+def announced(work: str) -> Iterator[None]:
+    """Print on standard error that `work`, which is done once on a machine, begins, and how long it took."""
+    start = time.monotonic()
+    print(f"{work}, once …", file=sys.stderr, flush=True)
+    yield
+    print(f"{work}: done in {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
 
 
 def _count(files: int) -> str:

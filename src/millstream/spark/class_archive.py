@@ -13,12 +13,14 @@ from millstream.spark.scala_module import spark_jars
 
 # What decides which classes an archive has.
 RECIPE = ("class_archive_run.py", "warm_up.py")
+TITLE = "archiving Java's classes, so that later starts are quicker"
 
 
 def options(class_path: Sequence[Path]) -> list[str]:
     """Java's options for a JVM with this class path to use its archive, which is created if it does not exist."""
     jars = [*class_path, *spark_jars()]
-    return class_data.options("classes", jars, _command, [Path(__file__).with_name(name) for name in RECIPE])
+    recipe = [Path(__file__).with_name(name) for name in RECIPE]
+    return class_data.options("classes", jars, _command, recipe, title=TITLE)
 
 
 def _command(archive: Path) -> list[str]:

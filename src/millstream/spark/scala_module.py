@@ -12,6 +12,7 @@ from millstream.services.cluster import spark_home
 from millstream.services.errors import SetupError
 from millstream.services.jars import cache_folder, fetch, one_process, work_folder
 from millstream.services.java import java
+from millstream.services.progress import announced
 
 PACKAGE = "org.apache.spark.sql.millstream"
 
@@ -45,7 +46,8 @@ def compiled(libraries: Iterable[Path]) -> Path:
         jar.parent.mkdir(parents=True, exist_ok=True)
         with one_process(cache_folder()):
             if not jar.exists():
-                _compile(sources, libraries, jar)
+                with announced("compiling the Scala module"):
+                    _compile(sources, libraries, jar)
     return jar
 
 
