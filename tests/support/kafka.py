@@ -50,10 +50,12 @@ class BrokerClient:
         """A topic name that no other test uses; the topic is not created."""
         return f"{stem}-{uuid.uuid4().hex[:8]}"
 
-    def create_topic(self, name: str = "", partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
+    def create_topic(
+        self, name: str = "", partitions: int = 1, config: Mapping[str, str] | None = None, replicas: int = 1
+    ) -> str:
         """Create a topic, by default with a unique name, and return its name."""
         topic = name or self.unique()
-        self.admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config or {}))])[topic].result()
+        self.admin.create_topics([NewTopic(topic, partitions, replicas, config=dict(config or {}))])[topic].result()
         return topic
 
     def delete_topic(self, name: str) -> None:
@@ -183,11 +185,12 @@ class CommittedCounts:
     def look(self) -> dict[str, int]:
         """The number of records of each topic."""
         reader = self._reader = self._reader or self._assigned()
+        # Of these the end is awaited once, as it was at some moment of this look: records may never stop coming.
+        unread = set(self._behind)
         while True:
             messages = reader.consume(READ_AT_ONCE, READ_PATIENCE)
-            for message in messages:
-                self._count(message)
-            if not self._behind and len(messages) < READ_AT_ONCE:
+            unread -= {ended for message in messages if (ended := self._count(message))}
+            if not unread and len(messages) < READ_AT_ONCE:
                 return dict(self._counts)
 
     def close(self) -> None:
@@ -203,13 +206,16 @@ class CommittedCounts:
         reader.assign(places)
         return reader
 
-    def _count(self, message: Message) -> None:
+    def _count(self, message: Message) -> tuple[str | None, int | None] | None:
+        """Count a record; a partition whose end was read is returned."""
         place, error = (message.topic(), message.partition()), message.error()
         if error is None:
             self._counts[str(message.topic())] += 1
             self._behind.add(place)
         elif error.code() == KafkaError._PARTITION_EOF:
             self._behind.discard(place)
+            return place
+        return None
 
 
 def wait_for(

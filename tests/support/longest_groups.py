@@ -12,4 +12,5 @@ LONGEST = (
     "crash test_live_guides",
     "begin test_live_stops",
     "crash test_live_outage",
+    "crash test_live_brokers",
 )

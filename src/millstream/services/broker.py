@@ -1,4 +1,4 @@
-"""A real Apache Kafka broker (KRaft, one node) as a child process."""
+"""A real Apache Kafka broker (KRaft, by default a cluster of its own) as a child process."""
 
 import base64
 import os
@@ -56,7 +56,10 @@ rootLogger.appenderRef.out.ref = OUT
 
 
 class BrokerProcess(Service):
-    """A broker; see Service for the arguments. `settings` are Kafka's own and override ours, `jvm_options` Java's."""
+    """A broker; see Service for the arguments. `settings` are Kafka's own and override ours, `jvm_options` Java's.
+
+    `cluster_id`: the id of its cluster, the same for all brokers of one; by default a new one.
+    """
 
     name = "broker"
     title = "the Kafka broker"
@@ -71,9 +74,11 @@ class BrokerProcess(Service):
         heap: str = "1g",
         archive: Path | None = None,
         jvm_options: Sequence[str] = (),
+        cluster_id: str = "",
     ) -> None:
         super().__init__(data, port, host, heap, archive)
         self._settings, self._jvm_options = dict(settings or {}), jvm_options
+        self._cluster_id = cluster_id or new_cluster_id()
 
     @property
     def bootstrap(self) -> str:
@@ -110,9 +115,8 @@ class BrokerProcess(Service):
     def _format(self, program: Sequence[str | Path]) -> None:
         if (self.home / "storage" / "meta.properties").exists():
             return
-        name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # As one argument, because an id may begin with a minus.
-        tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={name}", "-c", str(self._properties)]
+        tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={self._cluster_id}", "-c", str(self._properties)]
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         result = subprocess.run([*program, *quick, *tool], capture_output=True, text=True)
         if result.returncode:
@@ -126,3 +130,8 @@ class BrokerProcess(Service):
             return bool(client.list_topics(timeout=1).brokers)
         except KafkaException:
             return False
+
+
+def new_cluster_id() -> str:
+    """A random id for a Kafka cluster."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
