@@ -13,6 +13,7 @@ from support.engine import FakeEngine
 from support.patience import PATIENCE
 
 Run = Callable[..., Any]
+EARLIEST = ("auto.offset.reset", "earliest")
 ROWS = """\
          ID | NAME
 ------------+---------------------
@@ -132,9 +133,29 @@ def test_settings_and_variables_go_with_the_statements(run: Run, engine: FakeEng
 
 
 @pytest.mark.parametrize(
+    ("script", "properties"),
+    [
+        ("SET 'auto.offset.reset'='latest'; SET 'ksql.streams.auto.offset.reset'='earliest';", {EARLIEST}),
+        ("SET 'ksql.streams.auto.offset.reset'='latest'; SET 'auto.offset.reset'='earliest';", {EARLIEST}),
+        ("SET 'auto.offset.reset'='earliest'; UNSET 'ksql.streams.auto.offset.reset';", set()),
+    ],
+)
+def test_a_property_is_one_under_all_of_its_names(
+    run: Run, engine: FakeEngine, script: str, properties: set[tuple[str, str]]
+) -> None:
+    assert run("-e", f"{script} SHOW STREAMS;").code == 0
+    assert set(engine.requests[-1].properties.items()) == properties
+
+
+@pytest.mark.parametrize(
     ("script", "message"),
     [
         ("SET 'nonsense'='1';", "there is no property nonsense"),
+        ("SET 'a/nonsense?b=c'='1';", "there is no property a/nonsense?b=c"),
+        (
+            "SET 'auto.offset.reset'='sometimes'; SHOW STREAMS;",
+            "'sometimes' is not a valid value of property 'auto.offset.reset'",
+        ),
         ("SET a=1;", "it is written SET 'property' = 'value';"),
         ("UNSET 'a';", "a was not set in this session"),
         ("UNDEFINE x;", "there is no variable x"),

@@ -24,10 +24,10 @@ PAGE = re.compile(r"/|/page/.*")
 def operations() -> Iterator[tuple[str, str]]:
     """Path and method of each route."""
     for route in ROUTES:
-        if isinstance(route, Route) and not PAGE.fullmatch(route.path):
-            yield from ((route.path, method) for method in (route.methods or ()) if method != "HEAD")
+        if isinstance(route, Route) and not PAGE.fullmatch(route.path_format):
+            yield from ((route.path_format, method) for method in (route.methods or ()) if method != "HEAD")
         elif isinstance(route, WebSocketRoute):
-            yield route.path, "GET"
+            yield route.path_format, "GET"
 
 
 def validator(schema: dict[str, Any]) -> Draft202012Validator:

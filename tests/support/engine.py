@@ -249,8 +249,8 @@ class FakeEngine:
         return {"stream/`ORDERS`/create": "SUCCESS"}
 
     def is_valid_property(self, name: str) -> bool:
-        if name == "nonsense":
-            raise RequestFailed(40000, "there is no property nonsense")
+        if "nonsense" in name:
+            raise RequestFailed(40000, f"there is no property {name}")
         return True
 
     def cluster_status(self, missing_right: MissingRight) -> Entity:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -106,7 +107,7 @@ class RestClient:
 
     def is_valid_property(self, name: str) -> bool:
         """True if the property may be set. Raises ServerRefused with the reason if not."""
-        return bool(self._get(f"/is_valid_property/{name}"))
+        return bool(self._get(f"/is_valid_property/{quote(name, safe='')}"))
 
     def execute(self, text: str, context: SessionSettings, patience: float | None = None) -> list[Entity]:
         """Execute statements; returns the entities that they answer. Raises ServerRefused."""

@@ -14,6 +14,8 @@ from millstream.cli.error_report import trouble
 from millstream.cli.output import Output
 from millstream.cli.statements import ScriptStatement, split
 from millstream.client.exchange import SessionSettings
+from millstream.model.setting_table import SETTINGS
+from millstream.model.settings import SettingRefused, canonical, check
 from millstream.syntax.tokens import TokenKind
 
 READING = ("SHOW", "LIST", "DESCRIBE", "EXPLAIN", "SELECT", "WITH", "PRINT", "ASSERT")
@@ -132,16 +134,20 @@ class ShellSession:
                 self.output.line(line)
 
     def set(self, name: str, value: str) -> None:
-        """Set a property for the following statements. Raises ServerRefused if a session cannot set it."""
+        """Set a property, by any of its names, for the following statements.
+
+        Raises ServerRefused if a session cannot set it, ClientError if the value is not valid.
+        """
         self.client.is_valid_property(name)
-        self.properties[name] = value
+        _check_value(name, value)
+        self.properties[canonical(name)] = value
         self.output.note(f"{name} is now '{value}' for this session")
 
     def unset(self, name: str) -> None:
         """Remove a session property. Raises ClientError if it was not set."""
-        if name not in self.properties:
+        if canonical(name) not in self.properties:
             raise ClientError(f"{name} was not set in this session")
-        self.output.note(f"{name} is no longer '{self.properties.pop(name)}'")
+        self.output.note(f"{name} is no longer '{self.properties.pop(canonical(name))}'")
 
     def define(self, name: str, value: str) -> None:
         """Define a variable for the following statements."""
@@ -154,6 +160,16 @@ class ShellSession:
         if variable is None:
             raise ClientError(f"there is no variable {name}", "SHOW VARIABLES; lists them")
         del self.variables[variable]
+
+
+def _check_value(name: str, value: str) -> None:
+    """Raises ClientError if the value is not valid; a property that only the server knows is checked there."""
+    if canonical(name) not in SETTINGS:
+        return
+    try:
+        check(name, value)
+    except SettingRefused as refused:
+        raise ClientError(str(refused)) from refused
 
 
 Act = Callable[[ShellSession, ScriptStatement], None]

@@ -40,7 +40,7 @@ ROUTES = (
     Route("/healthcheck", server_info.health),
     Route("/status", server_info.statuses),
     Route("/status/{type}/{entity}/{action}", server_info.status),
-    Route("/is_valid_property/{name}", server_info.is_valid_property),
+    Route("/is_valid_property/{name:path}", server_info.is_valid_property),
     Route("/clusterStatus", cluster.cluster_status),
     Route("/heartbeat", cluster.heartbeat, methods=["POST"]),
     Route("/lag", cluster.lag, methods=["POST"]),
