@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from millstream.cli.main import main
+from millstream.server.run import Server
 from support.engine import FakeEngine
 from support.patience import PATIENCE
 
@@ -195,10 +197,79 @@ def test_a_script_that_is_no_text_is_an_error(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--query-row-limit", "--query-timeout"])
-def test_a_limit_is_a_whole_number(capsys: pytest.CaptureFixture[str], option: str) -> None:
+@pytest.mark.parametrize("value", ["-1", "0", "x"])
+def test_a_limit_is_a_whole_number(capsys: pytest.CaptureFixture[str], option: str, value: str) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["http://localhost:1", "-e", "SHOW STREAMS;", option, "-1"])
-    assert f"{option}: '-1' is no whole number of at least 0" in capsys.readouterr().err
+        main(["http://localhost:1", "-e", "SHOW STREAMS;", option, value])
+    assert f"{option}: '{value}' is no whole number of at least 1" in capsys.readouterr().err
+
+
+def test_a_config_file_sets_properties_of_the_session(run: Run, engine: FakeEngine, tmp_path: Path) -> None:
+    file = tmp_path / "cli.properties"
+    file.write_text("# ours\nksql.streams.auto.offset.reset = earliest\nssl.truststore.location=nowhere.jks\n")
+    assert run("--config-file", str(file), "-e", "SELECT * FROM orders;").code == 0
+    assert engine.requests[-1].properties == {"auto.offset.reset": "earliest"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("auto.offset.reset=sometimes", "'sometimes' is not a valid value of property 'auto.offset.reset'"),
+        ("auto.offset.rest=latest", "property: 'auto.offset.rest'\n  hint: did you mean `auto.offset.reset`?"),
+        ("ksql.service.id=x", "Cannot override property 'ksql.service.id'"),
+    ],
+)
+def test_a_config_file_is_checked_before_anything_is_sent(
+    run: Run, engine: FakeEngine, tmp_path: Path, content: str, message: str
+) -> None:
+    file = tmp_path / "cli.properties"
+    file.write_text(content)
+    done = run("--config-file", str(file), "-e", "SHOW STREAMS;")
+    assert (done.code, engine.requests) == (2, [])
+    assert done.err.startswith(f"error: {file}: ")
+    assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "header"),
+    [
+        (("-t", "abc"), "Bearer abc"),
+        (("--token", "abc"), "Bearer abc"),
+        (("-u", "ann", "-p", "secret"), "Basic YW5uOnNlY3JldA=="),
+    ],
+)
+def test_a_login_goes_with_each_request(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], header: str
+) -> None:
+    logins, send = [], httpx.HTTPTransport.handle_request
+
+    def recorded(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        logins.append(request.headers.get("Authorization"))
+        return send(transport, request)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", recorded)
+    assert run(*words, "-e", f"SHOW STREAMS; server {server.url}").code == 0
+    assert logins == [header] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-p", "secret"), "a password is given, and no user\n  hint: name the user with -u"),
+        (("-u", "ann"), "there is no terminal to ask for the password of ann\n  hint: give it with -p"),
+        (("-u", "ann", "-p", "secret", "-t", "abc"), "a user and a token are given: a server takes one of them"),
+        (("-d", "é=1"), "-d é=1 defines nothing"),
+        (("-d", "x"), "-d x defines nothing"),
+        (("--config-file", "/no/such/file"), "cannot read /no/such/file: No such file or directory"),
+    ],
+)
+def test_options_that_are_wrong(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    done = run(*words, "-e", "SHOW STREAMS;")
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
 
 
 def test_spooling_keeps_what_was_shown(run: Run, tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ def test_certificates_of_clients(authority: Authority, clients: str, without: bo
     with Server(FakeEngine(), port=0, options=options_of(settings)) as server:
         url = f"https://127.0.0.1:{server.port}"
         assert RestClient(url, tls=ClientTls(folder / "trust.pem", folder / "own.pem")).info()
+        for kind in ("pem", "jks", "p12"):
+            assert RestClient(url, tls=ClientTls(settings=authority.settings(kind))).info()
         if without:
             assert RestClient(url, tls=ClientTls(folder / "trust.pem")).info()
         else:

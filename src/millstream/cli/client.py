@@ -5,7 +5,7 @@ import re
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ import httpx
 from millstream.client.errors import MillstreamError
 from millstream.client.exchange import DELIMITED, KSQL, SessionSettings, address
 from millstream.client.rows import LineBuffer
+from millstream.formats.tls import context as tls_context
+from millstream.services.errors import SetupError
 
 CONNECT_SECONDS = 5.0
 Entity = dict[str, Any]
@@ -66,40 +68,55 @@ class RowStream:
 
 @dataclass(frozen=True, slots=True)
 class ClientTls:
-    """The authority that a client trusts (None = the system's), and its own certificate with key: PEM files."""
+    """The authority that a client trusts (None = the system's), and its own certificate with key: PEM files.
+
+    `settings` are ksqlDB's ssl.truststore.… and ssl.keystore.…, which are used for what no PEM file is given.
+    """
 
     authority: Path | None = None
     own: Path | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def context(self) -> ssl.SSLContext:
         """The TLS context of a connection. Raises ClientError if a file cannot be used."""
         try:
-            context = ssl.create_default_context(cafile=self.authority)
+            context = tls_context(self.settings, "the server")
+            if self.authority is not None:
+                context = ssl.create_default_context(cafile=self.authority)
             if self.own is not None:
                 context.load_cert_chain(self.own)
         except OSError as error:
             raise ClientError(f"no TLS with {self.authority or self.own}: {error.strerror or error}") from error
+        except SetupError as error:
+            raise ClientError(error.fact, error.hint) from error
         return context
 
 
 class RestClient:
-    """A server at a URL, with the user's name and password if it requires them."""
+    """A server at a URL, with the user's name and password, or token, if it requires them."""
 
-    def __init__(self, url: str, auth: tuple[str, str] | None = None, tls: ClientTls | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        auth: tuple[str, str] | None = None,
+        tls: ClientTls | None = None,
+        token: str | None = None,
+    ) -> None:
         """`url` may contain the name and password: http://ann:secret@host:8088; `auth` overrides them.
 
-        Raises ClientError if it is not a valid URL.
+        Raises ClientError if it is not a valid URL, or both a name and a token are given.
         """
+        user, password = auth or (None, None)
         try:
-            server = address(url, None, None, None)
+            server = address(url, user, password, token)
         except MillstreamError as error:
             raise ClientError(str(error)) from error
         self._tls = tls or ClientTls()
-        self.url, self._auth = server.url, auth or server.auth
+        self.url, self._auth, self._token, self._headers = server.url, server.auth, token, server.headers()
 
     def elsewhere(self, url: str) -> "RestClient":
-        """A client of another server, with the same name and password."""
-        return RestClient(url, self._auth, self._tls)
+        """A client of another server, with the same name and password, or token."""
+        return RestClient(url, self._auth, self._tls, self._token)
 
     def info(self) -> Entity:
         """The server's version, cluster and state."""
@@ -184,6 +201,7 @@ class RestClient:
         return httpx.Client(
             base_url=self.url,
             auth=self._auth,
+            headers=self._headers,
             timeout=httpx.Timeout(patience, connect=CONNECT_SECONDS),
             verify=self._tls.context() if self.url.startswith("https") else False,
         )

@@ -21,6 +21,8 @@ from millstream.cli.main import command_list, formatter
 from millstream.cli.output import Output, OutputFormat
 from millstream.cli.prompt import Prompt, history_file
 from millstream.cli.session import QueryLimits, ShellSession
+from millstream.cli.session_config import SessionConfig, session_config
+from millstream.syntax.variables import is_variable_name
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -58,19 +60,22 @@ def add(subparsers: "Subparsers") -> None:
     what.add_argument("-f", "--file", type=Path, metavar="FILE", help="the statements of a file, then exit")
     what.add_argument("-d", "--define", action="append", default=[], metavar="NAME=VALUE", help="define a variable")
     how = parser.add_argument_group("how")
+    help = "settings of the session, and ssl.… for the connection"
+    how.add_argument("--config-file", type=Path, metavar="FILE", help=help)
     how.add_argument("--output", choices=["TABULAR", "JSON"], default="TABULAR", type=str.upper, help="form of answers")
     how.add_argument("--query-row-limit", type=_count, metavar="N", help="end each query after N rows")
     how.add_argument("--query-timeout", type=_count, metavar="MS", help="end each query after so many milliseconds")
     who = parser.add_argument_group("who")
     who.add_argument("-u", "--user", help="user name, if the server requires one")
     who.add_argument("-p", "--password", help="password (it is prompted for if only the name is given)")
+    who.add_argument("-t", "--token", help="bearer token, if the server requires one")
     who.add_argument("--cacert", type=Path, metavar="FILE", help="the authority of an https server, as PEM")
     who.add_argument("--cert", type=Path, metavar="FILE", help="your own certificate and key, as PEM")
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least 0")
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least 1")
     return int(text)
 
 
@@ -149,18 +154,33 @@ def banner(session: ShellSession) -> None:
 
 
 def _session(args: argparse.Namespace) -> ShellSession:
-    auth = (args.user, args.password or getpass.getpass(f"password of {args.user}: ")) if args.user else None
+    config = session_config(args.config_file) if args.config_file else SessionConfig()
+    certificates = ClientTls(args.cacert, args.cert, config.tls)
+    client = RestClient(args.url, _login(args), certificates, args.token)
     output = Output(
         Console(highlight=False), Console(stderr=True, highlight=False), OutputFormat(args.output == "JSON")
     )
     limits = QueryLimits(args.query_row_limit, args.query_timeout / 1000 if args.query_timeout else None)
-    session = ShellSession(RestClient(args.url, auth, ClientTls(args.cacert, args.cert)), output, limits)
+    session = ShellSession(client, output, limits, properties=dict(config.properties))
     for text in args.define:
         name, equals, value = text.partition("=")
-        if not equals or not name.isidentifier():
+        if not equals or not is_variable_name(name):
             raise ClientError(f"-d {text} defines nothing", "it is written -d NAME=VALUE")
         session.define(name, value)
     return session
+
+
+def _login(args: argparse.Namespace) -> tuple[str, str] | None:
+    """The user's name and password; None if there is no name. Raises ClientError if one of them is missing."""
+    if not args.user:
+        if args.password is not None:
+            raise ClientError("a password is given, and no user", "name the user with -u")
+        return None
+    if args.password:
+        return args.user, args.password
+    if not sys.stdin.isatty():
+        raise ClientError(f"there is no terminal to ask for the password of {args.user}", "give it with -p")
+    return args.user, getpass.getpass(f"password of {args.user}: ")
 
 
 def _texts(args: argparse.Namespace) -> list[tuple[str, str]] | None:

@@ -56,8 +56,6 @@ class ServerAddress:
 
 def address(url: str, user: str | None, password: str | None, token: str | None) -> ServerAddress:
     """The address from `connect`'s arguments; a URL may contain name and password. Raises MillstreamError."""
-    if user is not None and token is not None:
-        raise MillstreamError("a user and a token are given: a server takes one of them")
     try:
         parsed = httpx.URL(url if "://" in url else f"http://{url}")
     except httpx.InvalidURL as error:
@@ -65,6 +63,8 @@ def address(url: str, user: str | None, password: str | None, token: str | None)
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise MillstreamError(f"{url} is not the address of a server: write http://HOST:8088 or https://HOST:8088")
     name = user if user is not None else parsed.username
+    if name and token is not None:
+        raise MillstreamError("a user and a token are given: a server takes one of them")
     auth = (name, password if password is not None else parsed.password) if name else None
     return ServerAddress(str(parsed.copy_with(userinfo=b"")).rstrip("/"), auth, token)
 

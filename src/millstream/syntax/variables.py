@@ -12,11 +12,17 @@ from millstream.model.names import RESERVED, literal, quoted
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.tokens import CONSTANTS, NUMBERS, SOFT, Token, TokenKind, tokens
 
-_IN_STRING = re.compile(r"\$?\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
+_VARIABLE = "[A-Za-z_][A-Za-z0-9_@]*"
+_IN_STRING = re.compile(rf"\$?\$\{{({_VARIABLE})\}}")
 # The most characters of the values used in one statement, and of all values of a session.
 LONGEST = 2**20
 _NAMES_AND_LITERALS = frozenset({TokenKind.WORD, TokenKind.NAME, TokenKind.STRING}) | NUMBERS
 _OPERANDS = frozenset({TokenKind.NAME, TokenKind.STRING}) | NUMBERS
+
+
+def is_variable_name(text: str) -> bool:
+    """True if `${text}` is a variable."""
+    return re.fullmatch(_VARIABLE, text) is not None
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:
