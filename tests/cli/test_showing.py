@@ -86,6 +86,13 @@ def test_comfortable_number_of_columns(natural: list[int], room: int, count: int
         ("f AS $$ x; y", [("f AS $$ x; y", 1)]),
         ("a;\nSELECT # ; b;", [("a;", 1), ("SELECT # ; b;", 2)]),
         ("a;\n'open ; b;", [("a;", 1), ("'open ; b;", 2)]),
+        ("a;\nserver http://h:1\n\nb;", [("a;", 1), ("server http://h:1", 2), ("b;", 4)]),
+        ("server http://h:1; a;\nb;", [("server http://h:1;", 1), ("a;", 1), ("b;", 2)]),
+        (
+            "spool 'a;b'; help -- c;\na; exit /* d */;b",
+            [("spool 'a;b';", 1), ("help", 1), ("a;", 2), ("exit", 2), ("b;", 2)],
+        ),
+        ("spool it's\n# ; b;", [("spool it's", 1), ("# ; b;", 2)]),
     ],
 )
 def test_split(text: str, statements: list[tuple[str, int]]) -> None:

@@ -1,8 +1,9 @@
 """Splits input into statements and commands: where each begins, if the last is complete, and how each is executed."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from millstream.cli.commands import find
 from millstream.syntax.errors import SqlSyntaxError
@@ -52,29 +53,43 @@ class ScriptStatement:
         return self.text if least is None else f"{self.text[:start]}LIMIT {least};"
 
 
+# A command: up to the end of its line, a semicolon or a comment. Its words, such as a URL, need be no tokens.
+_COMMAND = re.compile(r"(?:'(?:[^'\n]|'')*'|(?!\s(?:--|/\*))[^;\n])*;?")
+
+
 def split(text: str) -> list[ScriptStatement]:
     """The statements of a text; a missing semicolon is added to the last one. A command ends with its line.
 
     Text without valid tokens is sent to the server unchanged, because the server has the better error message.
     """
-    read, error = _read(text)
-    statements, piece, line_end = [], list[Token](), len(text)
-    for token, following in zip_longest(read, read[1:]):
-        if not piece:
-            line_end = _end_of_command(text, token.start)
-        piece.append(token)
-        if token.key == ";" or (following is not None and following.start > line_end):
-            statements.append(_statement(text, piece, token.end))
-            piece = []
-    if piece or error is not None:
-        statements.append(_rest(text, piece, error))
+    statements, lines = list[ScriptStatement](), 0
+    while text:
+        some, end = _until_command(text)
+        statements += (replace(statement, line=statement.line + lines) for statement in some)
+        lines, text = lines + text.count("\n", 0, end), text[end:]
     return [statement for statement in statements if statement.text != ";"]
 
 
-def _end_of_command(text: str, start: int) -> int:
-    """Where the line ends if a command of the shell begins at `start`; else the end of the text."""
-    end = text.find("\n", start)
-    return end if end >= 0 and find(text[start:end])[0] is not None else len(text)
+def _until_command(text: str) -> tuple[list[ScriptStatement], int]:
+    """The statements up to the first command, this included, and where it ends; all of them if there is none."""
+    statements, piece = list[ScriptStatement](), list[Token]()
+    try:
+        for token in takewhile(lambda token: token.kind is not TokenKind.END, tokens(text)):
+            if not piece and (end := _end_of_command(text, token.start)):
+                return [*statements, ScriptStatement(text[token.start : end], token.span.line, ())], end
+            piece.append(token)
+            if token.key == ";":
+                statements.append(_statement(text, piece, token.end))
+                piece = []
+    except SqlSyntaxError as error:
+        return [*statements, _rest(text, piece, error)], len(text)
+    return statements + ([_rest(text, piece, None)] if piece else []), len(text)
+
+
+def _end_of_command(text: str, start: int) -> int | None:
+    """Where the command of the shell that begins at `start` ends; None if none does."""
+    match = _COMMAND.match(text, start)
+    return match.end() if match and find(match[0])[0] is not None else None
 
 
 def is_whole(text: str) -> bool:
