@@ -163,6 +163,11 @@ def test_a_property_is_one_under_all_of_its_names(
         ("UNDEFINE x;", "there is no variable x"),
         ("run script '/no/such/file';", "cannot read /no/such/file: No such file or directory"),
         ("output XML;", "there is no output format XML"),
+        (
+            "output JSON SHOW STREAMS;",
+            "this command takes one word\n  hint: it is written output JSON, or output TABULAR",
+        ),
+        ("server localhost:1 SHOW STREAMS;", "this command takes one word\n  hint: it is written server URL"),
     ],
 )
 def test_what_cannot_be_done_is_an_error(run: Run, script: str, message: str) -> None:

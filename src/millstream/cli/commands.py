@@ -73,7 +73,8 @@ def _version(session: "ShellSession", _: Sequence[str]) -> None:
 
 
 def _output(session: "ShellSession", rest: Sequence[str]) -> None:
-    format = rest[0].upper() if rest else ("TABULAR" if session.output.format.json else "JSON")
+    other = "TABULAR" if session.output.format.json else "JSON"
+    format = (_one(rest, "output JSON, or output TABULAR") if rest else other).upper()
     if format not in ("JSON", "TABULAR"):
         raise ClientError(f"there is no output format {rest[0]}", "output JSON or output TABULAR")
     session.output.change(json=format == "JSON")
@@ -82,7 +83,7 @@ def _output(session: "ShellSession", rest: Sequence[str]) -> None:
 
 def _server(session: "ShellSession", rest: Sequence[str]) -> None:
     if rest:
-        session.client = session.client.elsewhere(rest[0])
+        session.client = session.client.elsewhere(_one(rest, "server URL"))
         session.on_change()
     session.output.line(session.client.url)
     session.client.info()
