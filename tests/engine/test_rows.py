@@ -131,3 +131,19 @@ def test_values_are_fitted(value: object, type: SqlType, fit: object) -> None:
 def test_what_does_not_fit_is_refused(value: object, type: SqlType) -> None:
     with pytest.raises(ValueMismatch):
         fitter(type)(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"),
+        (Number("1.50"), "1.50"),
+        ("it", "'it'"),
+        ([Number("1.5"), None, {"a": False}], '["1.5", null, {"a": false}]'),
+        ("x" * 1000, "'" + "x" * 98 + "…"),
+    ],
+)
+def test_a_value_in_a_message_is_short_and_as_in_json(value: object, text: str) -> None:
+    with pytest.raises(ValueMismatch) as refused:
+        fitter(DATE)(value)
+    assert str(refused.value) == f"{text} is not a value of type DATE"

@@ -22,7 +22,11 @@ def test_a_number_keeps_its_digits() -> None:
         ("[" * 100_000, "nested too deep"),
         ('{"A": 1e99999999999999999999}', "an exponent of too many digits"),
         ('{"A": }', "no valid JSON"),
-        ("[1]", "must be a JSON object, not list"),
+        ("[1]", "must be a JSON object, not an array"),
+        ("null", "must be a JSON object, not null"),
+        ('"x"', "must be a JSON object, not a text"),
+        ("1.5", "must be a JSON object, not a number"),
+        ("true", "must be a JSON object, not true or false"),
     ],
 )
 def test_what_is_no_object_is_refused(body: str, fact: str) -> None:
@@ -34,3 +38,21 @@ def test_what_is_no_object_is_refused(body: str, fact: str) -> None:
 def test_variables_and_properties_may_be_numbers() -> None:
     request = to_request({"ksql": "SHOW TOPICS;", "sessionVariables": {"a": Decimal("1.50"), "b": [Decimal("0.1")]}})
     assert request.variables == {"a": "1.50", "b": "[0.1]"}
+
+
+@pytest.mark.parametrize("value", [[], 0, "", False, [1], "x"])
+@pytest.mark.parametrize("member", ["streamsProperties", "properties", "sessionVariables", "requestProperties"])
+def test_a_member_of_another_kind_is_refused_though_it_is_empty(member: str, value: object) -> None:
+    with pytest.raises(RequestFailed, match=f'"{member}" must be a JSON object, not ') as refused:
+        to_request({"ksql": "SHOW TOPICS;", member: value})
+    assert refused.value.code == 40000
+
+
+def test_members_may_be_null() -> None:
+    request = to_request({"ksql": "SHOW TOPICS;", "streamsProperties": None, "sessionVariables": None})
+    assert (request.properties, request.variables) == ({}, {})
+
+
+def test_a_statement_is_a_text() -> None:
+    with pytest.raises(RequestFailed, match="the statement must be a text, not a number"):
+        to_request({"ksql": 5})

@@ -1,5 +1,6 @@
 """Conversion of rows between Spark's JSON, the REST API's JSON, and values for columns."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal as Number
@@ -8,6 +9,7 @@ from typing import Any
 from millstream.analysis import text_conversions
 from millstream.engine.api import Tombstone
 from millstream.model.decimals import exact
+from millstream.model.settings import shortened
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -184,8 +186,10 @@ def _decimal(value: Any, type: Decimal) -> Number:
 
 
 def _text_of(value: Any) -> str:
-    """A request's value, shortened for messages."""
-    return str(value) if isinstance(value, Number) else repr(value)
+    """A request's value as JSON, but for a text as in SQL, shortened for messages."""
+    if isinstance(value, str):
+        return shortened(repr(value))
+    return shortened(str(value) if isinstance(value, Number) else json.dumps(value, default=str, ensure_ascii=False))
 
 
 def _whole(bound: int) -> Callable[[Any], int]:

@@ -76,7 +76,7 @@ def parse_object(text: bytes | str) -> dict[str, Any]:
     except ValueError as error:
         raise RequestFailed(BAD_REQUEST, f"the request is no valid JSON: {error}") from error
     if not isinstance(value, dict):
-        raise RequestFailed(BAD_REQUEST, f"the request must be a JSON object, not {type(value).__name__}")
+        raise RequestFailed(BAD_REQUEST, f"the request must be a JSON object, not {kind_of(value)}")
     if "\\u" in decoded and (place := _half_a_pair(decoded)) is not None:
         half = decoded[place : place + 6]
         raise RequestFailed(BAD_REQUEST, f"{half} is half of a surrogate pair and no character (char {place})")
@@ -107,13 +107,15 @@ def to_request(body: Mapping[str, Any], longest: int = MIB) -> Request:
     `longest` bytes.
     """
     text = body.get("ksql", body.get("sql"))
-    if not isinstance(text, str) or not text.strip():
+    if text is not None and not isinstance(text, str):
+        raise RequestFailed(BAD_REQUEST, f"the statement must be a text, not {kind_of(text)}")
+    if text is None or not text.strip():
         raise RequestFailed(BAD_REQUEST, 'the request has no statement: put it in "ksql" (/query-stream: "sql")')
     if len(text) > longest or len(text.encode()) > longest:
         raise too_large("the text of the statements", longest, "millstream.statement.max.bytes")
-    properties = _object(body, "streamsProperties") or _object(body, "properties")
-    variables = {name: _text(value) for name, value in _object(body, "sessionVariables").items()}
-    continuation = _object(body, "requestProperties").get(TOKEN_PROPERTY) or ""
+    properties = object_in(body, "streamsProperties") or object_in(body, "properties")
+    variables = {name: _text(value) for name, value in object_in(body, "sessionVariables").items()}
+    continuation = object_in(body, "requestProperties").get(TOKEN_PROPERTY) or ""
     if not isinstance(continuation, str):
         raise RequestFailed(BAD_REQUEST, f'"{TOKEN_PROPERTY}" must be a text')
     return Request(text, properties, variables, _number(body, "commandSequenceNumber"), continuation=continuation)
@@ -127,11 +129,22 @@ def required(body: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _object(body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = body.get(name) or {}
+def object_in(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """An optional member that is an object; {} if it is absent or null. Raises RequestFailed 40000."""
+    value = body.get(name)
+    if value is None:
+        return {}
     if not isinstance(value, dict):
-        raise RequestFailed(BAD_REQUEST, f'"{name}" must be a JSON object')
+        raise RequestFailed(BAD_REQUEST, f'"{name}" must be a JSON object, not {kind_of(value)}')
     return value
+
+
+def kind_of(value: Any) -> str:
+    """What a JSON value is, for messages."""
+    return "null" if value is None else _KINDS.get(type(value), "a number")
+
+
+_KINDS = {dict: "an object", list: "an array", str: "a text", bool: "true or false"}
 
 
 def _text(value: Any) -> str:

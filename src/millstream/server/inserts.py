@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from millstream.engine.api import Inserter, MissingRight, RequestFailed
 from millstream.server.audit import note
 from millstream.server.authentication import principal_of
-from millstream.server.bodies import parse_object, required, too_large
+from millstream.server.bodies import object_in, parse_object, required, too_large
 from millstream.server.codes import TOO_SLOW
 from millstream.server.context import ServerContext, work_of
 from millstream.server.errors import RequestBoundary
@@ -43,7 +43,7 @@ async def inserts(request: HttpRequest) -> Response:
 
 async def _open(line: bytes, missing_right: MissingRight, work: ServerContext) -> Inserter:
     header = parse_object(line or b"{}")
-    target, properties = required(header, "target"), header.get("properties") or {}
+    target, properties = required(header, "target"), object_in(header, "properties")
     return await work.run(lambda: work.engine.inserter(target, properties, missing_right))
 
 

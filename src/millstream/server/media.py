@@ -34,7 +34,7 @@ def check_readable(request: Request) -> None:
     A body without a type is accepted, and so is curl's default type, unless a browser sent it: a form of a page of
     another origin can have that type.
     """
-    media_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    media_type = (request.headers.get("content-type") or JSON).partition(";")[0].strip().lower()
     if media_type in READABLE or (media_type == FORM and not _from_browser(request)):
         return
     raise RequestFailed(UNSUPPORTED_TYPE, f"a body of type {media_type} cannot be read: send {KSQL} or {JSON}")

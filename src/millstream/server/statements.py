@@ -26,7 +26,8 @@ async def terminate(request: HttpRequest) -> Response:
     """POST /ksql/terminate: end the cluster's queries and delete its command topic and the named sink topics."""
     media = accepted(request, (KSQL, JSON))
     require(request, Right.ADMIN)
-    patterns, work = (await read_object(request)).get("deleteTopicList") or [], work_of(request)
+    body, work = await read_object(request), work_of(request)
+    patterns = [] if body.get("deleteTopicList") is None else body["deleteTopicList"]
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         raise RequestFailed(BAD_REQUEST, '"deleteTopicList" must be an array of patterns')
     note(request.scope, statement=f"terminate {patterns}")
