@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from millstream.cli.main import main
-from millstream.migrations.apply import MigrationTarget, pending, statements
+from millstream.migrations.apply import MigrationTarget, in_file, pending, statements
 from millstream.migrations.errors import MigrationError
 from millstream.migrations.metadata import NONE
 from millstream.migrations.project import CONFIG_FILE, MigrationConfig, files, load_config
+from millstream.model.errors import Span
 
 URL = "http://127.0.0.1:1"
 
@@ -108,6 +109,59 @@ def test_a_configuration_without_a_server(tmp_path: Path, capsys: pytest.Capture
     assert "has no ksql.server.url\n  hint: did you mean `ksql.sever.url`?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("ksql.server.url=", "has no ksql.server.url\n  hint: write ksql.server.url=http://HOST:8088"),
+        (
+            "ksql.migrations.topic.replicas=x",
+            "topic.replicas cannot be 'x'\n  hint: it is a whole number of at least 1",
+        ),
+        (
+            "ksql.migrations.stream.name=a b",
+            "stream.name cannot be 'a b'\n  hint: it is a name of letters, digits and _",
+        ),
+        ("ksql.migrations.table.name=t;", "table.name cannot be 't;'\n  hint: it is a name of letters, digits and _"),
+        ("ssl.truststore.location=/no/file", f"no TLS to {URL}: [Errno 2] No such file"),
+        ("ksql.server.ur=x", "ksql.server.ur is not known, and not used"),
+    ],
+)
+def test_a_configuration_that_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
+) -> None:
+    path = tmp_path / CONFIG_FILE
+    path.write_text(f"ksql.server.url={URL}\n{line}\n", encoding="utf-8")
+    assert main(["migrations", "-c", str(path), "info"]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_another_folder_of_migrations(tmp_path: Path) -> None:
+    path, folder = tmp_path / CONFIG_FILE, tmp_path / "elsewhere"
+    folder.mkdir()
+    path.write_text(f"ksql.server.url={URL}\nksql.migrations.dir.override={folder}\n", encoding="utf-8")
+    assert main(["migrations", "-c", str(path), "create", "flights"]) == 0
+    assert [file.path for file in files(load_config(path))] == [folder / "V000001__flights.sql"]
+    assert load_config(path).unknown == []
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("line 1:8: there is no column X\n  hint: Y", "a.sql:10:11: there is no column X\n  hint: Y"),
+        ("line 2:5: there is no column X", "a.sql:11:5: there is no column X"),
+        ("Kafka: no leader", "a.sql:10:4: Kafka: no leader"),
+    ],
+)
+def test_an_error_of_the_server_has_its_place_in_the_file(message: str, shown: str) -> None:
+    assert in_file(message, Span(10, 4, "a.sql")) == shown
+
+
+def test_a_variable_has_a_name(config: MigrationConfig, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["migrations", "-c", str(config.folder / CONFIG_FILE), "apply", "--all", "-d", "a b=1"])
+    assert "a b=1 is no definition: NAME=VALUE" in capsys.readouterr().err
+
+
 def test_no_server(config: MigrationConfig, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["migrations", "-c", str(config.folder / CONFIG_FILE), "info"]) == 1
-    assert f"no server answers at {URL}" in capsys.readouterr().err
+    assert f"no server answers at {URL} (Connection refused)" in capsys.readouterr().err

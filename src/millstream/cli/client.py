@@ -1,7 +1,6 @@
 """A client of the REST API: statements, rows and printed topics, over HTTP/2, with HTTP/1.1 as a fallback."""
 
 import json
-import re
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
-from millstream.client.errors import MillstreamError
+from millstream.client.errors import MillstreamError, network_reason
 from millstream.client.exchange import DELIMITED, KSQL, SessionSettings, address
 from millstream.client.rows import LineBuffer
 from millstream.formats.tls import context as tls_context
@@ -210,14 +209,9 @@ class RestClient:
         if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
             return Unreachable(f"the server at {self.url} broke off: {error or type(error).__name__}")
         return Unreachable(
-            f"no server answers at {self.url} ({_reason(error)})",
+            f"no server answers at {self.url} ({network_reason(error)})",
             "start one with `millstream dev` or `millstream server`, or name another: `millstream http://HOST:8088`",
         )
-
-
-def _reason(error: Exception) -> str:
-    """The operating system's error message, without its number."""
-    return re.sub(r"\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
 
 
 def _checked(answer: httpx.Response) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from ssl import SSLContext
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from rich.table import Table
 
 from millstream.cli.main import formatter
 from millstream.client import Connection, MillstreamError, connect
+from millstream.formats.tls import context
 from millstream.migrations import apply as applying
 from millstream.migrations.errors import MigrationError
 from millstream.migrations.metadata import NO_REASON, MigrationMetadata, MigrationState
@@ -22,6 +24,7 @@ from millstream.migrations.project import (
     FOLDER,
     LAST_VERSION,
     PASSWORD,
+    STORES,
     URL,
     USER,
     MigrationConfig,
@@ -30,12 +33,16 @@ from millstream.migrations.project import (
     load_config,
     new_project,
 )
+from millstream.services.errors import SetupError
+from millstream.syntax.variables import is_variable_name
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 # The timeout of a statement in seconds; it is long because a query's start waits until the tables it joins are read.
 SECONDS = 300.0
+# A width that no line has.
+WHOLE = 10_000
 ABOUT = """\
 Keeps the statements that make a server's streams, tables and queries in numbered files, and applies those that are
 new. The server remembers which ones were applied (docs/migrations.md)."""
@@ -88,7 +95,7 @@ def _version(text: str) -> int:
 
 def _defined(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
-    if not equals or not name:
+    if not equals or not is_variable_name(name):
         raise argparse.ArgumentTypeError(f"{text} is no definition: NAME=VALUE")
     return name, value
 
@@ -143,13 +150,22 @@ def _connected(config: MigrationConfig) -> Iterator[Connection]:
             str(config.get(URL)),
             user=config.get(USER),
             password=config.get(PASSWORD),
-            verify=config.get(AUTHORITY) or True,
+            verify=config.get(AUTHORITY) or _stores(config) or True,
             timeout=SECONDS,
         )
     except MillstreamError as error:
         raise MigrationError(str(error)) from error
     with connection:
         yield connection
+
+
+def _stores(config: MigrationConfig) -> SSLContext | None:
+    """TLS by ksqlDB's properties; None if the configuration names no store. Raises MigrationError."""
+    settings = {name: value for name in STORES if (value := config.get(name))}
+    try:
+        return context(settings, str(config.get(URL))) if settings else None
+    except SetupError as error:
+        raise MigrationError(error.fact, error.hint) from error
 
 
 def _apply(
@@ -183,7 +199,9 @@ def _info(config: MigrationConfig, metadata: MigrationMetadata) -> None:
         times = (_time(record.started_on), _time(record.completed_on))
         error = "N/A" if record.error_reason == NO_REASON else record.error_reason
         table.add_row(str(file.version), file.name, record.state.value, record.previous, *times, error)
-    Console(highlight=False, markup=False).print(table)
+    # A pipe gets whole lines, however long they are.
+    width = None if sys.stdout.isatty() else WHOLE
+    Console(highlight=False, markup=False, width=width).print(table)
 
 
 def _time(text: str) -> str:

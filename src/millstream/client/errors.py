@@ -1,5 +1,6 @@
 """The client's errors: MillstreamError and its subclasses, one for each kind of failure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -71,9 +72,14 @@ def statement_refused(body: Mapping[str, Any]) -> StatementRefused:
     )
 
 
+def network_reason(error: Exception) -> str:
+    """The operating system's message of a network's failure, without its number."""
+    return re.sub(r"\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
+
+
 def transport_error(error: httpx.TransportError, url: str) -> MillstreamError:
     """The error for a failure of the network."""
-    reason = str(error) or type(error).__name__
+    reason = network_reason(error)
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         return ConnectionFailed(f"no server answers at {url} ({reason})")
     if isinstance(error, httpx.TimeoutException):

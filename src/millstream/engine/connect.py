@@ -10,6 +10,7 @@ from urllib.parse import quote
 import httpx
 import javaproperties
 
+from millstream.client.errors import network_reason
 from millstream.formats import tls
 from millstream.model.secrets import without_user
 from millstream.model.settings import is_on
@@ -174,8 +175,7 @@ class ConnectClient:
         try:
             return self._client.request(verb, path, json=body, auth=auth)
         except httpx.TransportError as error:
-            reason = str(error) or type(error).__name__
-            fact = f"Kafka Connect at {self._access.shown} does not answer: {reason}"
+            fact = f"Kafka Connect at {self._access.shown} does not answer: {network_reason(error)}"
             raise ConnectFailed(fact, 0, HOW_TO_GET_ONE) from error
 
 

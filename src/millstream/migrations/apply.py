@@ -4,6 +4,7 @@ SET, UNSET, DEFINE and UNDEFINE apply to the rest of their file. The files of ap
 version that ended in an error is applied again by the next run, beginning with its first statement.
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from millstream.client import Connection, MillstreamError
 from millstream.migrations.errors import MigrationError
 from millstream.migrations.metadata import NONE, MigrationMetadata, MigrationState, VersionRecord
 from millstream.migrations.project import MigrationConfig, MigrationFile, files
-from millstream.model.errors import StatementError
+from millstream.model.errors import Span, StatementError
 from millstream.syntax import tree
 from millstream.syntax.parser import Parsed, split
 
@@ -159,8 +160,25 @@ def _carry_out(parsed: Sequence[Parsed], connection: Connection, report: Callabl
                 try:
                     connection.execute(each.text, properties=settings)
                 except MillstreamError as error:
-                    place = f"{statement.span.file}:{statement.span.line}"
-                    raise MigrationError(f"{place}: {error}\n  in: {each.text}") from error
+                    raise MigrationError(f"{in_file(str(error), statement.span)}\n  in: {each.text}") from error
+
+
+def in_file(message: str, statement: Span) -> str:
+    """An error of the server with its place in the file of the statement, which is at `statement`.
+
+    a place in the statement      line 2:5: there is no column X
+    the statement's place         V000001__a.sql:10:1
+    the error's                   V000001__a.sql:11:5: there is no column X
+    """
+    match = _PLACE.match(message)
+    line, column = (int(match[1]), int(match[2])) if match else (1, 1)
+    before = statement.column - 1 if line == 1 else 0
+    return (
+        f"{Span(statement.line + line - 1, before + column, statement.file)}: {message[match.end() if match else 0 :]}"
+    )
+
+
+_PLACE = re.compile(r"line (\d+):(\d+): ")
 
 
 def _now() -> str:

@@ -60,6 +60,10 @@ class MigrationMetadata:
 
     def initialize(self) -> None:
         """Create the stream and the table. Raises MigrationError if the server refuses, or they exist already."""
+        for name in (self._config.stream, self._config.table):
+            if self._described(name) is not None:
+                hint = "destroy-metadata removes it, with what is known of applied versions"
+                raise MigrationError(f"the server has {name} already: the metadata is initialized", hint)
         service = self._service()
         topics = {
             name: self._config.get(name) or f"{service}ksql_{default}"

@@ -25,8 +25,22 @@ STREAM_TOPIC, TABLE_TOPIC = "ksql.migrations.stream.topic.name", "ksql.migration
 REPLICAS = "ksql.migrations.topic.replicas"
 USER, PASSWORD = "ksql.auth.basic.username", "ksql.auth.basic.password"
 AUTHORITY = "ssl.ca.location"
+# ksqlDB's properties of TLS.
+STORES = (
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.key.password",
+)
+DIRECTORY = "ksql.migrations.dir.override"
 DEFAULTS = {STREAM: "MIGRATION_EVENTS", TABLE: "MIGRATION_SCHEMA_VERSIONS", REPLICAS: "1"}
-PROPERTIES = (URL, *DEFAULTS, STREAM_TOPIC, TABLE_TOPIC, USER, PASSWORD, AUTHORITY)
+PROPERTIES = (URL, *DEFAULTS, STREAM_TOPIC, TABLE_TOPIC, USER, PASSWORD, AUTHORITY, *STORES, DIRECTORY)
+_VALID = {
+    STREAM: (re.compile(r"[A-Za-z_]\w*", re.ASCII), "a name of letters, digits and _"),
+    TABLE: (re.compile(r"[A-Za-z_]\w*", re.ASCII), "a name of letters, digits and _"),
+    REPLICAS: (re.compile(r"[1-9][0-9]*"), "a whole number of at least 1"),
+}
 _NEW = """\
 {url}={server}
 # ksql.auth.basic.username=
@@ -37,6 +51,7 @@ _NEW = """\
 # ksql.migrations.stream.topic.name=<the server's ksql.service.id>ksql_MIGRATION_EVENTS
 # ksql.migrations.table.topic.name=<the server's ksql.service.id>ksql_MIGRATION_SCHEMA_VERSIONS
 # ksql.migrations.topic.replicas=1
+# ksql.migrations.dir.override=
 """
 
 
@@ -50,6 +65,11 @@ class MigrationConfig:
     def get(self, name: str) -> str | None:
         """The value of a property, else its default; None if it has neither."""
         return self.properties.get(name) or DEFAULTS.get(name)
+
+    @property
+    def directory(self) -> Path:
+        """The folder of the files; a relative one that the configuration names begins at the working directory."""
+        return Path(self.get(DIRECTORY) or self.folder / FOLDER)
 
     @property
     def stream(self) -> str:
@@ -80,7 +100,7 @@ class MigrationFile:
         try:
             return self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise MigrationError(f"{self.path} cannot be read: {error}") from error
+            raise MigrationError(f"{self.path} cannot be read: {_reason(error)}") from error
 
     def checksum(self) -> str:
         """The MD5 of the file in hexadecimal, as ksql-migrations records it. Raises MigrationError as `text` does."""
@@ -103,16 +123,22 @@ def new_project(folder: Path, server: str) -> None:
 
 
 def load_config(path: Path) -> MigrationConfig:
-    """The configuration in a file. Raises MigrationError if it cannot be read, or has no server URL."""
+    """The configuration in a file.
+
+    Raises MigrationError if it cannot be read, has no server URL, or a value that is not valid.
+    """
     try:
         with path.open(encoding="utf-8") as file:
             properties = dict(javaproperties.load(file))
     except (OSError, ValueError) as error:
         hint = "give it with -c, or make a project: millstream migrations new-project FOLDER URL"
-        raise MigrationError(f"{path} cannot be read: {error}", hint) from error
+        raise MigrationError(f"{path} cannot be read: {_reason(error)}", hint) from error
     if not properties.get(URL):
-        hint = did_you_mean(URL, properties) or f"write {URL}=http://HOST:8088"
+        hint = did_you_mean(URL, properties.keys() - {URL}) or f"write {URL}=http://HOST:8088"
         raise MigrationError(f"{path} has no {URL}", hint)
+    for name, (pattern, words) in _VALID.items():
+        if properties.get(name) and not pattern.fullmatch(properties[name]):
+            raise MigrationError(f"{path}: {name} cannot be {properties[name]!r}", f"it is {words}")
     return MigrationConfig(path.parent, properties)
 
 
@@ -121,7 +147,7 @@ def files(config: MigrationConfig) -> list[MigrationFile]:
 
     Raises MigrationError if the folder does not exist, two files have one version, or one has version 0.
     """
-    folder = config.folder / FOLDER
+    folder = config.directory
     if not folder.is_dir():
         raise MigrationError(f"there is no folder {folder}", "migrations are files such as V000001__name.sql in it")
     by_version: dict[int, MigrationFile] = {}
@@ -154,9 +180,14 @@ def create_file(config: MigrationConfig, name: str, version: int | None) -> Path
     word = re.sub(r"\s+", "_", name.strip())
     if not re.fullmatch(r"[\w.-]+", word):
         raise MigrationError(f"a file cannot be named by {name!r}", "use letters, digits, blanks, '_', '-' and '.'")
-    path = config.folder / FOLDER / f"V{number:06}__{word}.sql"
+    path = config.directory / f"V{number:06}__{word}.sql"
     try:
         path.touch(exist_ok=False)
     except OSError as error:
         raise MigrationError(f"{path} cannot be created: {error.strerror}") from error
     return path
+
+
+def _reason(error: Exception) -> str:
+    """The operating system's message, else the error's own."""
+    return str(getattr(error, "strerror", None) or error)
