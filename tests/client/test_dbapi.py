@@ -164,7 +164,7 @@ NUMBERS: list[Any] = [0, -5, 2**63 - 1, -(2**63), 1.5, -1e-7, 1e300, Decimal("1.
 @pytest.mark.parametrize("value", [None, *TEXTS, *NUMBERS])
 def test_the_servers_parser_reads_the_same_value_back(value: Any) -> None:
     text = bound("INSERT INTO a VALUES (?);", [value])
-    ((statement),) = [parsed.statement for parsed in split(text, variables={"city": "Oslo"})]
+    ((statement),) = [parsed.statement for parsed in split(text, variables=lambda: {"city": "Oslo"})]
     assert isinstance(statement, tree.InsertValues)
     (read,) = statement.values
     assert isinstance(read, tree.Literal)

@@ -62,7 +62,7 @@ def test_a_link_leads_somewhere(page: Path, link: str) -> None:
 
 @pytest.mark.parametrize(("page", "sql"), blocks(), ids=named)
 def test_sql_parses(page: Path, sql: str) -> None:
-    assert list(split(sql, page.name, variables=VARIABLES))
+    assert list(split(sql, page.name, variables=lambda: VARIABLES))
 
 
 @pytest.mark.parametrize("page", doc_tables.PAGES)

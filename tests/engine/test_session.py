@@ -116,3 +116,15 @@ def test_a_statement_waits_for_the_one_before_it_to_be_executed() -> None:
     with pytest.raises(RequestFailed) as refused:
         next(parsed)
     assert refused.value.code == 50301
+
+
+def test_substitution_is_switched_by_the_statement_before() -> None:
+    switch = "SET 'ksql.variable.substitution.enable'="
+    text = f"PRINT '${{t}}'; {switch}'false'; PRINT '${{t}}'; {switch}'true'; PRINT '${{t}}';"
+    engine: Any = SimpleNamespace(state=SimpleNamespace(catalog=SimpleNamespace(types={})))
+    request_session = RequestSession(Request("", {}, {"t": "orders"}), SERVER)
+    printed = []
+    for context in statements(text, request_session, engine):
+        if not request_session.apply(context.statement):
+            printed.append(context.text)
+    assert printed == ["PRINT 'orders';", "PRINT '${t}';", "PRINT 'orders';"]

@@ -27,7 +27,7 @@ class ParsingEngine(FakeEngine):
     catalog = Catalog({s.name: s for s in (source("ORDERS", "orders"), source("SECRETS", "secret_topic"))})
 
     def execute(self, request: Request) -> list[Entity]:
-        for parsed in split(request.text, variables=request.variables):
+        for parsed in split(request.text, variables=lambda: request.variables):
             self._check(parsed.statement, request.missing_right)
             self.requests.append(request)
         return []

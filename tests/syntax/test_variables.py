@@ -45,8 +45,8 @@ VARIABLES = {
 )
 def test_values_replace_names_and_literals(text: str, expected: str) -> None:
     assert substitute(text, VARIABLES) == expected
-    assert [p.text for p in parser.split(text, variables=VARIABLES)] == [expected[expected.index("S") :]]
-    assert [p.statement for p in parser.split(text, variables=VARIABLES)] == parser.parse(expected)
+    assert [p.text for p in parser.split(text, variables=lambda: VARIABLES)] == [expected[expected.index("S") :]]
+    assert [p.statement for p in parser.split(text, variables=lambda: VARIABLES)] == parser.parse(expected)
 
 
 @pytest.mark.parametrize("name", ["two", "end", "from", "open", "blank", "empty", "comment", "nested"])
@@ -75,7 +75,7 @@ def test_an_unknown_variable_is_named_with_its_place() -> None:
 def test_a_definition_holds_for_the_next_statement() -> None:
     variables: dict[str, str] = {}
     texts = []
-    for parsed in parser.split("DEFINE a = 'x'; DROP STREAM ${a};", variables=variables):
+    for parsed in parser.split("DEFINE a = 'x'; DROP STREAM ${a};", variables=lambda: variables):
         texts.append(parsed.text)
         variables["a"] = "x"
     assert texts == ["DEFINE a = 'x';", "DROP STREAM x;"]
@@ -83,7 +83,7 @@ def test_a_definition_holds_for_the_next_statement() -> None:
 
 def test_places_are_those_before_the_substitution() -> None:
     with pytest.raises(SqlSyntaxError, match="line 1:21: unexpected b"):
-        list(parser.split("SELECT ${name}, a c b FROM x;", variables={"name": "a_very_long_name"}))
+        list(parser.split("SELECT ${name}, a c b FROM x;", variables=lambda: {"name": "a_very_long_name"}))
 
 
 @pytest.mark.parametrize(

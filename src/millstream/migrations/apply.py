@@ -96,7 +96,7 @@ def statements(file: MigrationFile, variables: Mapping[str, str]) -> list[Parsed
     """
     defined, parsed = {name.upper(): value for name, value in variables.items()}, list[Parsed]()
     try:
-        for each in split(file.text(), str(file.path), defined):
+        for each in split(file.text(), str(file.path), lambda: defined):
             match each.statement:
                 case tree.Define(name, value):
                     defined[name.upper()] = value

@@ -17,7 +17,6 @@ from millstream.syntax.types import sql_type
 from millstream.syntax.variables import substituted
 
 T = TypeVar("T")
-NO_VARIABLES: Mapping[str, str] = {}
 # The most levels of a statement's tree: later stages traverse it by recursion.
 DEPTH = 200
 
@@ -30,14 +29,14 @@ class Parsed:
     text: str
 
 
-def split(text: str, file: str = "", variables: Mapping[str, str] = NO_VARIABLES) -> Iterator[Parsed]:
+def split(text: str, file: str = "", variables: Callable[[], Mapping[str, str]] = dict) -> Iterator[Parsed]:
     """The statements of `text`, each parsed only when the iterator reaches it.
 
-    `variables` is read for each statement, so that an executed DEFINE applies to the next statement. Raises
+    `variables` returns those to replace in the next statement, so that an executed DEFINE applies to it. Raises
     SqlSyntaxError at the first statement that the grammar does not accept.
     """
     for piece in _pieces(tokens(text, file)):
-        yield _parsed(text, list(substituted(piece, variables)))
+        yield _parsed(text, list(substituted(piece, variables())))
 
 
 def count(text: str) -> int:
