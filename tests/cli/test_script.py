@@ -193,6 +193,13 @@ def test_a_script_cannot_run_itself(run: Run, tmp_path: Path) -> None:
     assert "first.sql runs itself" in done.err
 
 
+def test_a_script_may_begin_with_a_byte_order_mark(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "script.sql"
+    file.write_bytes(b"\xef\xbb\xbfSHOW STREAMS;\r\noutput JSON\r\nSHOW STREAMS;\r\n")
+    done = run("-f", str(file))
+    assert (done.code, done.out.count("ORDERS")) == (0, 2)
+
+
 def test_a_script_that_is_no_text_is_an_error(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "script.sql"
     file.write_bytes(b"\xff")
@@ -287,6 +294,22 @@ def test_no_server_is_reported_in_one_line(capsys: pytest.CaptureFixture[str]) -
     assert main(["http://localhost:1", "-e", "SHOW STREAMS;"]) == 1
     error = capsys.readouterr().err
     assert error.startswith("error: no server answers at http://localhost:1 (Connection refused)\n  hint: start one")
+
+
+def test_a_path_that_the_server_does_not_have(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([f"{server.url}/foo", "-e", "SHOW STREAMS;"]) == 1
+    hint = "the URL names the server alone: http://HOST:8088"
+    assert capsys.readouterr().err == f"error: {server.url}/foo/ksql: Not Found\n  hint: {hint}\n"
+
+
+def test_another_server_than_a_millstream(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def answered(_: httpx.HTTPTransport, __: httpx.Request) -> httpx.Response:
+        return httpx.Response(404, json={"error_code": 404, "detail": "no such resource"})
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", answered)
+    assert main(["http://registry:8081", "-e", "SHOW STREAMS;"]) == 1
+    fact = "http://registry:8081/ksql answered 404 and no error of a server: is it a millstream?"
+    assert capsys.readouterr().err == f"error: {fact}\n"
 
 
 def test_a_file_that_is_not_there_is_a_usage_error(run: Run) -> None:

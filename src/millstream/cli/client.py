@@ -220,9 +220,13 @@ def _checked(answer: httpx.Response) -> Any:
         body = answer.json()
     except ValueError as error:
         raise ClientError(f"{answer.url} answered {answer.status_code} and no JSON: is it a millstream?") from error
-    if answer.is_error:
-        raise ServerRefused(body if isinstance(body, dict) else {"message": answer.text})
-    return body
+    if not answer.is_error:
+        return body
+    if not isinstance(body, dict) or "@type" not in body:
+        raise ClientError(f"{answer.url} answered {answer.status_code} and no error of a server: is it a millstream?")
+    if answer.status_code == httpx.codes.NOT_FOUND and "statementText" not in body:
+        raise ClientError(f"{answer.url}: {body.get('message')}", "the URL names the server alone: http://HOST:8088")
+    raise ServerRefused(body)
 
 
 def _object(line: str) -> dict[str, Any]:

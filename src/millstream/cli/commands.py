@@ -100,7 +100,8 @@ def _run_script(session: "ShellSession", rest: Sequence[str]) -> None:
 def text_of(path: Path) -> str:
     """The text of a file of statements. Raises ClientError if it cannot be read."""
     try:
-        return path.read_text()
+        # Some editors begin a file with a byte order mark.
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ClientError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from error
 
