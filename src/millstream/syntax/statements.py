@@ -293,6 +293,10 @@ def _describe(c: Cursor) -> tree.Statement:
     if c.at("FUNCTION") and c.ahead(1).is_name:
         c.take()
         return tree.DescribeFunction(c.name(), span=at)
+    if c.at("EXTENDED") and c.ahead(1).is_name:
+        raise SqlSyntaxError(
+            f"unexpected {c.token}", c.span, f"it follows the name: DESCRIBE {c.ahead(1).text} EXTENDED"
+        )
     word, named = c.token, c.name("the name of a stream or table")
     extended = c.accept("EXTENDED")
     keyword = misspelled_keyword(word.value, ("FUNCTION", "CONNECTOR")) if word.kind is TokenKind.WORD else ""

@@ -338,6 +338,10 @@ DESCRIBE CONECTOR c;
 -- → line 1:10: unexpected c behind DESCRIBE CONECTOR
 -- →   hint: did you mean CONNECTOR?
 
+DESCRIBE EXTENDED readings;
+-- → line 1:10: unexpected EXTENDED
+-- →   hint: it follows the name: DESCRIBE readings EXTENDED
+
 DESCRIBE functions_of_mine extra;
 -- → line 1:28: unexpected extra; expected EXTENDED or the end of the statement
 
