@@ -461,4 +461,5 @@ def test_a_query_gives_its_rows_in_batches_up_to_its_limit(pushed: MemoryPushes,
     assert batched.ended == (limit is not None)
     for query in (one, batched):
         query.close()
+        assert query.ending == ("Query Completed" if limit is None else "Limit Reached")
     assert engine.push == {}

@@ -139,7 +139,7 @@ class SparkPushQuery(ClientQuery, ClosableQuery):
     def __init__(self, query: TransientQuery, context: StatementContext, engine: EngineContext, slots: int) -> None:
         named_shared = _named_shared(query, context, engine.state.catalog)
         super().__init__(answer_columns(query), new_id(query.sources[0], named_shared))
-        self.statement, self.slots, self.ending = context.text, slots, LIMIT_REACHED
+        self.statement, self.slots = context.text, slots
         self.topics, self._reason = _topics(query), ""
         self._limit, self._context = query.plan.limit, engine
         self._closed = threading.Event()
@@ -170,6 +170,7 @@ class SparkPushQuery(ClientQuery, ClosableQuery):
         with ExitStack() as stack:
             stack.callback(self.close)
             if left == 0:
+                self.ending = LIMIT_REACHED
                 return
             consumer = stack.enter_context(self._context.kafka.reader())
             consumer.assign([TopicPartition(self._topic, 0, 0)])
@@ -182,6 +183,7 @@ class SparkPushQuery(ClientQuery, ClosableQuery):
                     yield read(record.value() or b"{}", record.key() is not None)
                     left = None if left is None else left - 1
                     if left == 0:
+                        self.ending = LIMIT_REACHED
                         return
                 if not records:
                     self._check()
@@ -228,7 +230,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
     ) -> None:
         named_shared = _named_shared(query, context, engine.state.catalog)
         super().__init__(answer_columns(query), new_id(query.sources[0], named_shared))
-        self.statement, self.slots, self.ending = context.text, 0, LIMIT_REACHED
+        self.statement, self.slots = context.text, 0
         self.topics = _topics(query)
         self._left = query.plan.limit
         self._plan, self._isolation, self._context = query.plan, context.settings["isolation.level"], engine
@@ -248,6 +250,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         Raises RequestFailed if it cannot go on after its token, CannotRun, KafkaException.
         """
         if self._plan.limit == 0:
+            self.ending = LIMIT_REACHED
             return
         progress = TOKEN_SECONDS if self._has_tokens else None
         subscription = PushSubscription(int(self._context.server[BUFFER]), self._forget, progress, self._interval)
@@ -301,6 +304,8 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
                 return
             yield rows if len(rows) < self._left else rows[: self._left]
             self._left = max(0, self._left - len(rows))
+            if not self._left:
+                self.ending = LIMIT_REACHED
 
     def listen(self, on_arrival: Callable[[], object]) -> None:
         """Call a function after rows have arrived and after the end, and now, since some may have arrived already."""
