@@ -149,6 +149,17 @@ def test_a_user_that_is_not_valid(
     assert fact in capsys.readouterr().err
 
 
+def test_a_password_that_nobody_can_be_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unanswered(_: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr(users_command.getpass, "getpass", unanswered)
+    assert main(["users", "--users-file", str(tmp_path / "users"), "add", "ann", "--role", "read"]) == 1
+    assert "no terminal to ask for the password\n  hint: give it with --password-stdin" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("settings", "fact"),
     [

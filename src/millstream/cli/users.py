@@ -69,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
 def _password(args: argparse.Namespace) -> str:
     if args.password_stdin:
         return sys.stdin.readline().rstrip("\n")
-    password = getpass.getpass(f"password of {args.name}: ")
-    if getpass.getpass("again: ") != password:
+    try:
+        password, again = getpass.getpass(f"password of {args.name}: "), getpass.getpass("again: ")
+    except EOFError as error:
+        raise SetupError("there is no terminal to ask for the password", "give it with --password-stdin") from error
+    if password != again:
         raise SetupError("the two passwords are not the same")
     return password
