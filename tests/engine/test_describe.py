@@ -4,12 +4,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from engine.test_state import after
 from millstream.engine.answers import answer
 from millstream.engine.api import Request
 from millstream.engine.context import StatementContext
 from millstream.engine.entities.describe import places, source_body, statistics, tasks_text
+from millstream.engine.kafka import ERROR_UNKNOWN
 from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
@@ -73,6 +75,23 @@ def test_explain_of_a_statement_without_a_query(statement: str) -> None:
     engine: Any = SimpleNamespace(state=after())
     with pytest.raises(StatementError, match="The provided statement does not run a query"):
         answer(context.statement, context, engine)
+
+
+@pytest.mark.parametrize("text", ["DESCRIBE s EXTENDED;", "SHOW STREAMS EXTENDED;", "DESCRIBE STREAMS EXTENDED;"])
+def test_a_topic_that_is_gone_is_a_warning(text: str) -> None:
+    """As in ksqlDB: the source is described, and those beside it are."""
+
+    def bounds(topic: str) -> None:
+        raise KafkaException(KafkaError(ERROR_UNKNOWN, f"topic {topic} does not exist"))
+
+    stream = "CREATE STREAM s (id INT KEY) WITH (kafka_topic='s', value_format='JSON');"
+    kafka = SimpleNamespace(facts=lambda topics: {}, bounds=bounds)
+    engine: Any = SimpleNamespace(state=after(stream), kafka=kafka, host="h:1")
+    context = StatementContext(parse_one(text), text, RequestSession(Request(""), effective({})))
+    described = answer(context.statement, context, engine)
+    assert described["warnings"] == [{"message": "Error from Kafka: topic s does not exist"}]
+    body = described.get("sourceDescription") or described["sourceDescriptions"][0]
+    assert (body["name"], body["partitions"], body["queryOffsetSummaries"]) == ("S", 0, [])
 
 
 @pytest.mark.parametrize(

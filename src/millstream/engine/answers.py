@@ -4,8 +4,11 @@ import time
 from functools import singledispatch
 from typing import Any
 
+from confluent_kafka import KafkaException
+
 from millstream.analysis.reserved_topics import is_hidden
 from millstream.catalog.catalog import PersistentQuery, RelationKind, Source
+from millstream.catalog.facts import TopicFacts
 from millstream.engine import rebuilds
 from millstream.engine.api import Entity
 from millstream.engine.context import EngineContext, StatementContext
@@ -13,6 +16,7 @@ from millstream.engine.entities import describe, listings
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.describe import Observed
 from millstream.engine.facts import look_up
+from millstream.engine.kafka import reason
 from millstream.engine.replacements import explained_statement
 from millstream.functions.python import library
 from millstream.model.errors import StatementError
@@ -71,8 +75,8 @@ def _sources(kind: RelationKind, extended: bool, context: StatementContext, engi
 def _described(kind: RelationKind, extended: bool, context: StatementContext, engine: EngineContext) -> Entity:
     catalog = engine.state.catalog
     sources = [catalog.sources[name] for name in sorted(catalog.sources) if catalog.sources[name].kind is kind]
-    bodies = [describe.source_body(s, catalog, extended, _observed(s, extended, engine)) for s in sources]
-    return entity("source_descriptions", context.text, sourceDescriptions=bodies)
+    observed = [(source, _observed(source, extended, engine)) for source in sources]
+    return describe.sources_entity(context.text, observed, catalog, extended)
 
 
 def _topics(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
@@ -131,7 +135,7 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
     states = {id: engine.query_state(id) for id in ids}
     if not extended:
         return Observed(states=states)
-    topic = engine.kafka.facts([source.topic]).get(source.topic)
+    topic, offsets, trouble = _of_topic(source, engine)
     statistics = {id: describe.statistics(engine.supervisor.progress(id), _tasks(id, engine)) for id in sorted(ids)}
     lines = [
         _rebuild_text(source, engine),
@@ -145,7 +149,15 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
     healths = {id: engine.supervisor.health(id) for id in sorted(ids)}
     failures = [describe.failure_text(id, h.failures[-1]) for id, h in healths.items() if h and h.failures]
     text, errors = ("\n".join(filter(None, some)) for some in (lines, failures))
-    return Observed(topic, text, tuple(cluster), errors, _places(source, engine), states)
+    return Observed(topic, text, tuple(cluster), errors, offsets, states, trouble)
+
+
+def _of_topic(source: Source, engine: EngineContext) -> tuple[TopicFacts | None, tuple[dict[str, Any], ...], str]:
+    """The facts of a source's topic, how far it is read, and why Kafka says neither: the topic may be gone."""
+    try:
+        return engine.kafka.facts([source.topic]).get(source.topic), _places(source, engine), ""
+    except KafkaException as failure:
+        return None, (), f"Error from Kafka: {reason(failure)}"
 
 
 def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]:

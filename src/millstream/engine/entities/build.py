@@ -1,5 +1,6 @@
 """What every entity has in common, and the small entities."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from millstream.engine.api import Entity
@@ -9,6 +10,11 @@ from millstream.engine.state import CommandStatus
 def entity(type: str, text: str, /, **body: Any) -> Entity:
     """An entity of `type` for the statement `text`."""
     return {"@type": type, "statementText": text, **body, "warnings": []}
+
+
+def warned(answer: Entity, messages: Iterable[str]) -> Entity:
+    """An entity with warnings."""
+    return {**answer, "warnings": [{"message": message} for message in messages]}
 
 
 def current_status(text: str, path: str, status: CommandStatus, sequence: int) -> Entity:

@@ -1,7 +1,7 @@
 """The answers of DESCRIBE and EXPLAIN."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, Sour
 from millstream.catalog.facts import TopicFacts
 from millstream.catalog.functions import UserFunction
 from millstream.engine.api import Entity
-from millstream.engine.entities.build import entity
+from millstream.engine.entities.build import entity, warned
 from millstream.engine.entities.listings import index_body, listed_query
 from millstream.engine.entities.types import columns
 from millstream.engine.supervisor import QueryFailure, QueryHealth
@@ -27,7 +27,10 @@ STATEMENT = "(CREATE FUNCTION)"
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Runtime data of a source or query, beyond its definition; empty if it was not collected."""
+    """Runtime data of a source or query, beyond its definition; empty if it was not collected.
+
+    `trouble` is why Kafka gave none about the topic.
+    """
 
     topic: TopicFacts | None = None
     statistics: str = ""
@@ -35,6 +38,7 @@ class Observed:
     errors: str = ""
     offsets: tuple[dict[str, Any], ...] = ()
     states: Mapping[str, str] = field(default_factory=dict)
+    trouble: str = ""
 
 
 UNSEEN = Observed()
@@ -42,9 +46,15 @@ UNSEEN = Observed()
 
 def source_entity(text: str, name: str, catalog: Catalog, extended: bool, observed: Observed = UNSEEN) -> Entity:
     """DESCRIBE name [EXTENDED]."""
-    return entity(
-        "sourceDescription", text, sourceDescription=source_body(catalog.sources[name], catalog, extended, observed)
-    )
+    body = source_body(catalog.sources[name], catalog, extended, observed)
+    return warned(entity("sourceDescription", text, sourceDescription=body), filter(None, [observed.trouble]))
+
+
+def sources_entity(text: str, sources: Sequence[tuple[Source, Observed]], catalog: Catalog, extended: bool) -> Entity:
+    """DESCRIBE STREAMS|TABLES [EXTENDED], SHOW STREAMS|TABLES EXTENDED."""
+    bodies = [source_body(source, catalog, extended, observed) for source, observed in sources]
+    troubles = filter(None, (observed.trouble for _, observed in sources))
+    return warned(entity("source_descriptions", text, sourceDescriptions=bodies), troubles)
 
 
 def source_body(source: Source, catalog: Catalog, extended: bool, observed: Observed = UNSEEN) -> dict[str, Any]:
