@@ -1,12 +1,13 @@
 package org.apache.spark.sql.millstream
 
+import java.lang.Character.{DECIMAL_DIGIT_NUMBER, LOWERCASE_LETTER, UPPERCASE_LETTER}
 import java.util.regex.{Matcher, Pattern}
 
 import scala.language.implicitConversions
 
 import org.apache.commons.lang3.StringUtils
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, Mask}
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
 import org.apache.spark.sql.types._
@@ -254,9 +255,30 @@ object TextFunctions extends Family {
 
   /** The character that replaces each class of characters; empty text keeps the original character. */
   private case class Classes(upper: UTF8String, lower: UTF8String, digit: UTF8String, other: UTF8String) {
-    private def present(text: UTF8String) = if (text.numBytes == 0) null else text
-    def mask(text: String): String =
-      Mask.transformInput(asSpark(text), present(upper), present(lower), present(digit), present(other))
+    private val Seq(forUpper, forLower, forDigit, forOther) = Seq(upper, lower, digit, other).map(_.toString)
+
+    /**
+     * As in ksqlDB the first half of a surrogate pair is the whole character, and its second half is one of the class
+     * of others. Where others are kept, the second half is kept with the first one.
+     */
+    def mask(text: String): String = {
+      val out = new java.lang.StringBuilder(text.length)
+      for (i <- 0 until text.length) {
+        val by = replacement(text.codePointAt(i))
+        if (by.nonEmpty) out.append(by) else if (!isSecondHalf(text, i)) out.appendCodePoint(text.codePointAt(i))
+      }
+      out.toString
+    }
+
+    private def isSecondHalf(text: String, i: Int): Boolean =
+      i > 0 && Character.isSurrogatePair(text.charAt(i - 1), text.charAt(i))
+
+    private def replacement(character: Int): String = Character.getType(character) match {
+      case UPPERCASE_LETTER => forUpper
+      case LOWERCASE_LETTER => forLower
+      case DECIMAL_DIGIT_NUMBER => forDigit
+      case _ => forOther
+    }
   }
 
   /** The character that is to replace a class; anything but one character is refused. */
