@@ -23,7 +23,8 @@ def _shift(sign: str, template: str) -> Lowering:
 
 
 _SHIFTED = {
-    "DATE": f"date_from_unix_date(cast(floor((unix_date({{at}}) * {DAY}L {{by}}) / {DAY}) as int))",
+    # As in ksqlDB a part of a day is cut off, towards 1970.
+    "DATE": f"date_from_unix_date(cast((unix_date({{at}}) * {DAY}L {{by}}) div {DAY}L as int))",
     "TIME": f"pmod({{at}} {{by}}, {DAY}L)",
     "TIMESTAMP": "timestamp_millis(unix_millis({at}) {by})",
 }
