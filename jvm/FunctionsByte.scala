@@ -4,6 +4,8 @@ import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.charset.StandardCharsets.{US_ASCII, UTF_8}
 import java.util.{Base64, HexFormat}
 
+import org.apache.commons.codec.binary.{Base64 => CommonsBase64}
+
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
@@ -33,7 +35,13 @@ object ByteFunctions extends Family {
   /** ENCODE: the text's bytes, read in one encoding, written in another. Throws a Fault if both are the same. */
   def encode(value: UTF8String, from: UTF8String, to: UTF8String): UTF8String = {
     insist(!from.equalsIgnoreCase(to), s"ENCODE from $from to $to changes nothing")
-    val written = write(read(if (from.equalsIgnoreCase("hex")) bare(value) else value, from), to)
+    val bytes = (from: String).toLowerCase match {
+      case "hex" => read(bare(value), from)
+      // As in ksqlDB: line breaks and other characters that base64 does not have are left out, - and _ are + and /.
+      case "base64" => CommonsBase64.decodeBase64(value: String)
+      case _ => read(value, from)
+    }
+    val written = write(bytes, to)
     if (to.equalsIgnoreCase("hex")) written.toLowerCase else written
   }
   /** TO_BYTES: the bytes that the text stands for: hex, utf8, ascii or base64. */

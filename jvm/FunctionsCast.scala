@@ -58,9 +58,9 @@ object CastFunctions extends Family {
     case _ => number(text, "DOUBLE")(java.lang.Double.parseDouble)
   }
 
-  /** The bytes of base64 text. */
+  /** The bytes of base64 text; blanks around it are ignored. */
   def base64(text: UTF8String): Array[Byte] =
-    try Base64.getDecoder.decode(text.getBytes) catch { case _: IllegalArgumentException => no(text, "BYTES") }
+    try Base64.getDecoder.decode(text.toString.trim) catch { case _: IllegalArgumentException => no(text, "BYTES") }
 
   private val Day = """(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"""
   private val Clock = """(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?"""

@@ -42,7 +42,7 @@ TEXTS = {
         "2024-02-30T00:00",
         "yesterday",
     ],
-    "BYTES": ["AQI=", "AQI", "!", ""],
+    "BYTES": ["AQI=", "AQI", " AQI= ", "AQ I=", "!", ""],
 }
 CASES = [(parse_type(name), text) for name, texts in TEXTS.items() for text in texts]
 

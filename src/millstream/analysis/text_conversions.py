@@ -170,8 +170,9 @@ def _boolean(text: str) -> bool:
 
 
 def _bytes(text: str) -> bytes:
+    digits = text.strip()
     try:
-        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+        return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
     except binascii.Error as error:
         raise ValueError(text) from error
 

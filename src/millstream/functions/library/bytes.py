@@ -23,7 +23,7 @@ BYTES_FUNCTIONS = (
     scalar(
         "ENCODE",
         "bytes",
-        "Converts text from one encoding to another: hex, utf8, ascii or base64.",
+        "Converts text from one encoding to another: hex, utf8, ascii or base64 (other characters are ignored).",
         (parse_signature("(text STRING, from STRING, to STRING) -> STRING", "ms_encode({*})"),),
         "ENCODE('Example!', 'ascii', 'hex')",
         "4578616d706c6521",
