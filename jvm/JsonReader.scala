@@ -4,7 +4,7 @@ import java.io.IOException
 import java.math.{BigDecimal => JavaDecimal}
 import java.util.{ArrayList, HashMap => JavaMap, Locale}
 
-import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException, JsonToken}
+import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException, JsonStreamContext, JsonToken}
 import com.fasterxml.jackson.core.JsonToken._
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -120,6 +120,7 @@ object JsonText {
       while (in.nextToken() != END_ARRAY) parts.add(text(in))
       parts.toString
     case VALUE_NUMBER_FLOAT => in.getDecimalValue.toString
+    case VALUE_NUMBER_INT => val digits = in.getText; if (digits == "-0") "0" else digits
     case _ => in.getText
   }
 
@@ -185,7 +186,12 @@ private class JsonMapReader(key: SqlType, element: JsonFieldReader, parsers: Jso
   }
 }
 
-/** Reads an object into a row: a member is assigned to the field of exactly its name, else of its upper-cased name. */
+/**
+ * Reads an object into a row: a member is assigned to the field of exactly its name, else of its upper-cased name.
+ *
+ *   {"V":1,"v":2}       1: a member with another spelling does not overwrite the one with the exact name
+ *   {"v":"x","V":1}     1 for an INTEGER: a member that is overwritten need not be of the field's type
+ */
 private class JsonObjectReader(shape: SqlType.Struct, parsers: JsonParsers) extends JsonFieldReader {
   private val size = shape.shapes.size
   private val names = shape.names.toArray
@@ -195,8 +201,8 @@ private class JsonObjectReader(shape: SqlType.Struct, parsers: JsonParsers) exte
 
   override protected def value(in: JsonParser): Any = {
     if (in.currentToken != START_OBJECT) throw JsonFieldReader.mismatch(in, "STRUCT")
-    val row = new Array[Any](size)
-    // The fields that were matched by exact name: a member with another spelling must not overwrite them.
+    val (row, inside) = (new Array[Any](size), in.getParsingContext)
+    // The fields that were matched by exact name.
     val settled = new Array[Boolean](size)
     var next = 0
     var name = in.nextFieldName()
@@ -206,14 +212,33 @@ private class JsonObjectReader(shape: SqlType.Struct, parsers: JsonParsers) exte
       if (at < 0) parsers.skip(in)
       else {
         val exactly = names(at).equals(name)
-        if (!exactly && settled(at)) parsers.skip(in) else row(at) = member(at, in)
+        if (!exactly && settled(at)) parsers.skip(in) else row(at) = member(at, in, inside)
         settled(at) |= exactly
         next = at + 1
       }
       name = in.nextFieldName()
     }
+    if (failed) throwFirst(row)
     new GenericInternalRow(row)
   }
+
+  /** Whether the row that is being read may hold a BadRecord in place of a value. */
+  private var failed = false
+
+  private def throwFirst(row: Array[Any]): Unit = {
+    failed = false
+    row.foreach { case bad: BadRecord => throw bad; case _ => }
+  }
+
+  /** The member at the parser's current token; a BadRecord is its value until another member takes its place. */
+  private def member(i: Int, in: JsonParser, inside: JsonStreamContext): Any =
+    try readers(i).read(in)
+    catch {
+      case bad: BadRecord =>
+        while (in.getParsingContext ne inside) if (in.nextToken() == null) throw bad
+        failed = true
+        bad.inside("." + names(i))
+    }
 
   private def position(name: String): Int = {
     val known = spellings.get(name)
@@ -227,10 +252,6 @@ private class JsonObjectReader(shape: SqlType.Struct, parsers: JsonParsers) exte
     if (spellings.size < 1000 + size) spellings.put(name, at)
     at
   }
-
-  private def member(i: Int, in: JsonParser): Any =
-    try readers(i).read(in)
-    catch { case bad: BadRecord => throw bad.inside("." + names(i)) }
 }
 
 /** Reads a record: one object of all columns where wrapped, else the bare value of the only column. */
