@@ -36,8 +36,7 @@ def values(context: StatementContext, engine: EngineContext) -> None:
         record = engine.spark.constant(row)
     except ValueError as failure:
         raise StatementError(f"the row cannot be written: {failure}", context.statement.span) from failure
-    if record.rowtime is not None and record.rowtime < 0:
-        raise StatementError(f"ROWTIME is negative: {record.rowtime}", context.statement.span)
+    inserts.check_time(record.rowtime, context.statement.span)
     if record.key is None and row.sink.kind is RelationKind.TABLE:
         raise inserts.without_key(row.sink, row.sink.schema.key, context.statement.span)
     if record.rowtime == 0:

@@ -178,6 +178,12 @@ def _check_key(sink: Source, expressions: Mapping[Column, TypedExpression], at: 
         raise without_key(sink, missing, at)
 
 
+def check_time(rowtime: int | None, at: Span) -> None:
+    """Raises StatementError for a row's time that Kafka does not take."""
+    if rowtime is not None and rowtime < 0:
+        raise StatementError(f"ROWTIME is negative: {rowtime}", at)
+
+
 def without_key(sink: Source, missing: Sequence[Column], at: Span) -> StatementError:
     """The error for a row of a table without these key columns."""
     names = ", ".join(identifier(c.name) for c in missing)

@@ -6,7 +6,7 @@ on) restores the order in which a stream would have seen it.
 """
 
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from millstream.catalog.catalog import Catalog, Serde
@@ -16,6 +16,8 @@ from millstream.formats.registered import FULL_NAME
 from millstream.formats.registry import FORMATS
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.schema import Column
+from millstream.model.settings import is_on
+from millstream.plan.inserts import check_time
 from millstream.plan.inserts import row as insert_row
 from millstream.plan.nodes import leaves, reads
 from millstream.plan.statements import outcome
@@ -23,7 +25,7 @@ from millstream.plan.steps import CreateTopic, RegisterSchema, StartQuery, StopQ
 from millstream.spark.bounded import Bounded, Record
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
-from millstream.syntax.parser import split
+from millstream.syntax.parser import Parsed, split
 from millstream.tester import registered_schemas, registry
 from millstream.tester.cases import CaseRecord, ConformanceCase, Json
 from millstream.tester.functions import OF_TESTS
@@ -46,7 +48,8 @@ class PlacedRecord:
 class PlayResult:
     """The results of a case: the catalog, the topics' facts, and the records of each topic in order.
 
-    `partitions`: the number of partitions of topics that exist without having been created.
+    `partitions`: the number of partitions of topics that exist without having been created. `variables`: those that the
+    statements have defined, by their names in upper case.
     """
 
     catalog: Catalog = field(default_factory=lambda: Catalog(functions=OF_TESTS))
@@ -56,11 +59,18 @@ class PlayResult:
     settings: dict[str, str] = field(default_factory=dict)
     schemas: CaseSchemas = field(default_factory=registry.schemas)
     partitions: int = 4
+    variables: dict[str, str] = field(default_factory=dict)
 
     @property
     def facts(self) -> Facts:
         """The facts that planning may use."""
         return Facts(self.topics, self.schemas.subjects, self.schemas.ids, self.schemas.url)
+
+
+def parsed_statements(text: str, result: PlayResult, file: str = "") -> Iterator[Parsed]:
+    """The statements of a text, each with the variables that the ones before it have defined."""
+    replaced = result.variables if is_on(result.settings, "ksql.variable.substitution.enable") else {}
+    return split(text, file, replaced)
 
 
 def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
@@ -70,7 +80,7 @@ def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -
     result.topics = {t.name: TopicFacts(partitions.get(t.name, t.partitions), t.replicas) for t in case.topics}
     registered_schemas.register(case, result.schemas)
     for text in case.statements:
-        for parsed in split(text):
+        for parsed in parsed_statements(text, result):
             _apply(parsed.statement, parsed.text, result, bounded)
     for record in case.inputs:
         result.topics.setdefault(record.topic, TopicFacts(4))
@@ -91,6 +101,11 @@ def apply(statement: tree.Statement, text: str, result: PlayResult) -> None:
             result.settings[name] = value
         case tree.UnsetProperty(name):
             result.settings.pop(name, None)
+        case tree.Define(name, value):
+            result.variables[name.upper()] = value
+        case tree.Undefine(name):
+            if result.variables.pop(name.upper(), None) is None:
+                raise StatementError(f"Cannot find variable '{name}'", statement.span)
         case _:
             _outcome(statement, text, result)
 
@@ -124,8 +139,10 @@ def _assume_topic(statement: tree.CreateSource, result: PlayResult) -> None:
 def _insert(statement: tree.InsertValues, result: PlayResult, bounded: Bounded) -> None:
     row = insert_row(statement, result.catalog, result.settings)
     topic = row.sink.topic
+    record = bounded.constant(row, now=0)
+    check_time(record.rowtime, statement.span)
     # Ordered before the inputs of the case.
-    _append(result, topic, bounded.constant(row, now=0), (len(result.records.get(topic, ())) - 1_000_000,))
+    _append(result, topic, record, (len(result.records.get(topic, ())) - 1_000_000,))
 
 
 def _append(result: PlayResult, topic: str, record: Record, order: Order) -> None:
@@ -141,7 +158,10 @@ def run(case: ConformanceCase, result: PlayResult, bounded: Bounded) -> None:
 
 
 def record_of(row: CaseRecord, case: ConformanceCase, result: PlayResult) -> Record:
-    """An input as a record of its topic, in the formats of the first source over that topic."""
+    """An input as a record of its topic, in the formats of the first source over that topic. Raises StatementError."""
+    if row.timestamp is not None and row.timestamp < 0:
+        hint = "Kafka takes no record of a negative time"
+        raise StatementError(f"an input for topic {row.topic} has the time {row.timestamp}", None, hint)
     key, value, keys, values = _written_as(row.topic, case, result)
     headers = tuple((name, _from_base64(data)) for name, data in row.headers)
     bytes_of_key = windowed(_side(row, "KEY", key, keys, result), row.window)

@@ -7,19 +7,20 @@ another keeps that query's state (plan/replacing.py); if it has joins, its state
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from millstream.model.errors import StatementError
+from millstream.plan.inserts import check_time
 from millstream.plan.inserts import row as insert_row
 from millstream.plan.nodes import joins, leaves
 from millstream.plan.steps import StartQuery
 from millstream.spark.bounded import Bounded, BoundedQuery, Record
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
-from millstream.syntax.parser import Parsed, split
-from millstream.tester.play import PlayResult, apply, is_about
+from millstream.syntax.parser import Parsed
+from millstream.tester.play import PlayResult, apply, is_about, parsed_statements
 from millstream.tester.sql_assertions import AssertionMismatch, check_next, check_source
 from millstream.tester.sql_cases import SqlTestCase
 
@@ -79,6 +80,7 @@ class SqlPlay:
             record = self.bounded.constant(row, now=int(time.time() * 1000))
         except ValueError as failure:
             raise StatementError(f"the row cannot be written: {failure}", statement.span) from failure
+        check_time(record.rowtime, statement.span)
         self._append(row.sink.topic, record, (row.sink.topic,))
 
     def _append(self, topic: str, record: Record, path: tuple[str, ...]) -> None:
@@ -110,7 +112,7 @@ class SqlPlay:
         if path is None:
             hint = f"paths start at the folder of the test file, {self.folder}"
             raise StatementError(f"there is no file {statement.path}", statement.span, hint)
-        for parsed in split(path.read_text(encoding="utf-8"), str(path)):
+        for parsed in parsed_statements(path.read_text(encoding="utf-8"), self.result, str(path)):
             self.carry_out(parsed)
 
     def _start_queries(self) -> None:
@@ -150,7 +152,7 @@ def play(case: SqlTestCase, defaults: Mapping[str, str], bounded: Bounded, exact
     run = SqlPlay(result, bounded, case.path.parent)
     text = ""
     try:
-        for parsed in _statements(case):
+        for parsed in parsed_statements(case.text, result, str(case.path)):
             text = parsed.text
             run.carry_out(parsed)
     except StatementError as error:
@@ -160,10 +162,6 @@ def play(case: SqlTestCase, defaults: Mapping[str, str], bounded: Bounded, exact
     if case.must_fail:
         return f"{case.path}:{case.line}: no statement failed\n  expected  {_expected(case)}", ""
     return "", ""
-
-
-def _statements(case: SqlTestCase) -> Iterator[Parsed]:
-    return split(case.text, str(case.path))
 
 
 def _judged(case: SqlTestCase, error: StatementError, text: str, exact: bool) -> tuple[str, str]:

@@ -126,3 +126,26 @@ CREATE STREAM a (id INT KEY, v INT) WITH (kafka_topic='a', value_format='JSON');
 CREATE STREAM b AS SELECT * FROM a;
 INSERT INTO a SELECT * FROM b;
 INSERT INTO a (id, v) VALUES (1, 1);
+
+--@test: variables
+DEFINE source = 'flights';
+DEFINE format = 'JSON';
+CREATE STREAM ${source} (id STRING KEY, delay INT) WITH (kafka_topic='${source}', value_format='${FORMAT}');
+UNDEFINE format;
+INSERT INTO flights (id, delay) VALUES ('${source}', 1);
+ASSERT VALUES ${source} (id, delay) VALUES ('flights', 1);
+
+--@test: variables end with their test
+--@expected.error: io.confluent.ksql.util.KsqlException
+CREATE STREAM ${source} (id STRING KEY, delay INT) WITH (kafka_topic='flights', value_format='JSON');
+
+--@test: a variable that is not defined
+--@expected.error: io.confluent.ksql.util.KsqlException
+--@expected.message: Cannot find variable 'source'
+UNDEFINE source;
+
+--@test: a row of a negative time
+--@expected.error: io.confluent.ksql.util.KsqlException
+--@expected.message: ROWTIME is negative: -1
+CREATE STREAM flights (id STRING KEY, delay INT) WITH (kafka_topic='flights', value_format='JSON');
+INSERT INTO flights (rowtime, id, delay) VALUES (-1, 'a', 1);

@@ -1,0 +1,47 @@
+"""Case files: inputs that Kafka would not take, and variables."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from millstream.model.settings import effective
+from millstream.spark.bounded import Bounded
+from millstream.tester.cases import case
+from millstream.tester.runner import verdict
+
+FOO = "CREATE STREAM foo (id STRING KEY, v INT) WITH (kafka_topic='foo', value_format='JSON');"
+BAR = "CREATE STREAM bar AS SELECT * FROM foo;"
+
+
+@pytest.mark.parametrize(
+    ("test", "reason"),
+    [
+        (
+            {"statements": [FOO, BAR], "inputs": [{"topic": "foo", "key": "a", "value": {"V": 1}, "timestamp": -1}]},
+            "StatementError: an input for topic foo has the time -1\n  hint: Kafka takes no record of a negative time",
+        ),
+        (
+            {"statements": [FOO, "INSERT INTO foo (rowtime, id) VALUES (-1, 'a');"]},
+            "StatementError: line 1:1: ROWTIME is negative: -1",
+        ),
+        (
+            {
+                "statements": ["DEFINE name = 'foo';", "CREATE STREAM bar AS SELECT * FROM ${name};"],
+                "rejected": {"because": "FOO does not exist"},
+            },
+            "",
+        ),
+        (
+            {
+                "statements": [FOO, "DEFINE name = 'foo'; CREATE STREAM bar AS SELECT * FROM ${NAME};"],
+                "inputs": [{"topic": "foo", "key": "a", "value": {"V": 1}}],
+                "outputs": [{"topic": "BAR", "key": "a", "value": {"V": 1}}],
+            },
+            "",
+        ),
+    ],
+    ids=["input of a negative time", "row of a negative time", "refused with a variable", "variable"],
+)
+def test_the_verdict_on_a_case(test: dict[str, Any], reason: str, spark: SparkSession) -> None:
+    assert verdict(case(test, "x.json", 0), Bounded(spark, compiled=False), effective({}, {})).reason == reason
