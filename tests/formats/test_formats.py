@@ -18,7 +18,7 @@ REFUSED = [
     ("DELIMITED", [INTEGER, Struct((Field("F", INTEGER),))], "does not support type 'STRUCT', column: `C1`"),
     ("DELIMITED", [Map(STRING, STRING)], "does not support type 'MAP'"),
     ("JSON", [Array(Map(BIGINT, STRING))], "JSON only supports MAP types with STRING keys"),
-    ("JSON", [Decimal(39, 0)], "DECIMAL(39, 0) has more than the 38 digits"),
+    ("JSON", [Decimal(39, 0)], "DECIMAL(39, 0) has more than the 38 digits that can be processed, column: `C0`"),
     ("NONE", [STRING], "can only be used when no columns are defined. Got: [C0 STRING]"),
     ("PROTOBUF", [Map(BIGINT, STRING)], "PROTOBUF only supports MAP types with STRING keys"),
     ("PROTOBUF", [Array(Array(BIGINT))], "PROTOBUF has no ARRAY or MAP directly inside another, column: `C0`"),

@@ -24,14 +24,23 @@ RECORD = {
 }
 ORDER = RegisteredSchema(7, SchemaText("AVRO", json.dumps(RECORD)))
 INT = RegisteredSchema(8, SchemaText("AVRO", '"int"'))
+WIDE = {
+    "type": "record",
+    "name": "W",
+    "fields": [
+        {"name": "x", "type": "long"},
+        {"name": "y", "type": {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 2}},
+    ],
+}
 TIMED = {"type": "record", "name": "T", "fields": [{"name": n, "type": "long"} for n in ("x", "rowTime")]}
 FACTS = Facts(
-    {"t": TopicFacts(1), "bare": TopicFacts(1), "other": TopicFacts(1), "timed": TopicFacts(1)},
+    {name: TopicFacts(1) for name in ("t", "bare", "other", "timed", "wide")},
     {
         "t-value": ORDER,
         "t-key": INT,
         "bare-value": INT,
         "timed-value": RegisteredSchema(9, SchemaText("AVRO", json.dumps(TIMED))),
+        "wide-value": RegisteredSchema(10, SchemaText("AVRO", json.dumps(WIDE))),
     },
     {7: ORDER, 8: INT},
 )
@@ -193,3 +202,12 @@ def test_names_of_records() -> None:
     ).key.schema
     assert key is not None
     assert json.loads(key.schema.text)["connect.name"] == "io.confluent.ksql.avro_schemas.MyOrdersKey"
+
+
+def test_a_field_with_too_many_digits_is_named_and_can_be_left_out() -> None:
+    properties = "WITH (kafka_topic='wide', value_format='AVRO')"
+    with pytest.raises(StatementError) as refusal:
+        planned(f"CREATE STREAM S {properties};")
+    assert "DECIMAL(64, 2) has more than the 38 digits that can be processed, column: `Y`" in refusal.value.fact
+    assert refusal.value.hint.endswith("; a CREATE that lists its columns reads no others")
+    assert str(source(f"CREATE STREAM S (x BIGINT) {properties};").schema) == "X BIGINT"

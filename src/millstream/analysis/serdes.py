@@ -10,11 +10,13 @@ from millstream.analysis import wrapping
 from millstream.analysis.properties import Properties
 from millstream.analysis.wrapping import Wrapping
 from millstream.catalog.catalog import Serde
+from millstream.formats.base import is_too_wide
 from millstream.formats.registered import FULL_NAME, NULLABLE
 from millstream.formats.registry import FORMATS, Format, find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
 from millstream.model.schema import Column
+from millstream.model.types import MOST_DIGITS
 
 DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
 # A form of the names of records and messages that both Avro and Protobuf accept.
@@ -152,6 +154,8 @@ def check_columns(side: str, serde: Serde, columns: Sequence[Column], at: Span) 
 
 def _able(side: str, columns: Sequence[Column]) -> str:
     """A hint with the formats that could hold the columns."""
+    if any(is_too_wide(t) for c in columns for t in c.type.walk()):
+        return f"CAST it to at most {MOST_DIGITS} digits in a query; a CREATE that lists its columns reads no others"
     names = [f.name for f in FORMATS.values() if f.name != "NONE" and f.refusal(side, columns) is None]
     return f"{side}_FORMAT may be {', '.join(names)}" if names else ""
 

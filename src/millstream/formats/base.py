@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from millstream.model.names import identifier
 from millstream.model.schema import Column
-from millstream.model.types import STRING, Array, Decimal, Map, SqlType, Struct
+from millstream.model.types import MOST_DIGITS, STRING, Array, Decimal, Map, SqlType, Struct
 
 # From the format's name and the columns of one side to the reason why it cannot hold them, or None.
 Check = Callable[[str, Sequence[Column]], str | None]
@@ -84,8 +84,15 @@ def string_map_keys(name: str, columns: Sequence[Column]) -> str | None:
 
 def fits_spark(name: str, columns: Sequence[Column]) -> str | None:
     """Refuses a DECIMAL with more digits than Spark supports."""
-    wide = next((t for c in columns for t in c.type.walk() if isinstance(t, Decimal) and t.precision > 38), None)
-    return f"{wide} has more than the 38 digits that can be processed" if wide else None
+    wide = next(((t, c) for c in columns for t in c.type.walk() if is_too_wide(t)), None)
+    if wide is None:
+        return None
+    return f"{wide[0]} has more than the {MOST_DIGITS} digits that can be processed, column: `{wide[1].name}`"
+
+
+def is_too_wide(type: SqlType) -> bool:
+    """True for a DECIMAL with more digits than Spark supports."""
+    return isinstance(type, Decimal) and type.precision > MOST_DIGITS
 
 
 NESTED = tuple(kind(t) for t in (Array(STRING), Map(STRING, STRING), Struct(())))
