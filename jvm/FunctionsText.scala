@@ -87,14 +87,15 @@ object TextFunctions extends Family {
   /** LCASE: the text in lower case. */
   def lcase(text: UTF8String): UTF8String = text.toLowerCase
 
-  /** The first letter of each word in upper case, the rest in lower; words are separated by white space. */
+  /** The first letter of each word in upper case, the rest in lower; words are separated by Java's white space (\s). */
   def initcap(text: UTF8String): UTF8String = {
+    val out = new java.lang.StringBuilder
     var inWord = false
-    text.toString.map { letter =>
-      val out = if (inWord) letter.toLower else letter.toUpper
-      inWord = !letter.isWhitespace
-      out
+    (text: String).toLowerCase.foreach { letter =>
+      out.append(if (inWord) letter.toString else letter.toString.toUpperCase)
+      inWord = !" \t\n\u000b\f\r".contains(letter)
     }
+    out.toString
   }
 
   /**
