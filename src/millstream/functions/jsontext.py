@@ -36,7 +36,8 @@ def _json(value: str, t: SqlType, depth: int) -> str:
                 f" {_or_null(f'{e}.F{i}', f.type, depth + 1)})"
                 for i, f in enumerate(fields)
             ]
-            body = f"concat('{{', concat_ws(',', {', '.join(parts)}), '}}')"
+            texts = ", ".join(["','", *parts])
+            body = f"concat('{{', concat_ws({texts}), '}}')"
             return f"element_at(transform(array({value}), {e} -> if({e} is null, null, {body})), 1)"
     return _plain(value, t)
 

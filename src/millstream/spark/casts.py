@@ -140,7 +140,8 @@ def _struct_text(text: str, source: Struct, depth: int) -> str:
             f"concat({quoted(f.name + '=')}, {cast(f'{item}.F{i}', f.type, STRING, depth)})"
             for i, f in enumerate(source.fields)
         )
-        return f"concat('Struct{{', concat_ws(',', {', '.join(fields)}), '}}')"
+        texts = ", ".join(["','", *fields])
+        return f"concat('Struct{{', concat_ws({texts}), '}}')"
 
     return _once(text, shown, depth)
 
