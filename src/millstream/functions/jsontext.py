@@ -46,7 +46,7 @@ def _plain(value: str, t: SqlType) -> str:
     if t == STRING:
         return f"ms_json_quote({value})"
     if t == BYTES:
-        return f"ms_json_quote(base64({value}))"
+        return f"ms_json_quote(ms_from_bytes({value}, 'base64'))"
     if t == DATE:
         return f"ms_json_quote(cast({value} as string))"
     if t == TIME:

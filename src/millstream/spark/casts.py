@@ -36,7 +36,7 @@ _FROM_TEXT: dict[SqlType, str] = {
 _TO_TEXT: dict[SqlType, str] = {
     TIME: "ms_time_text({})",
     TIMESTAMP: "date_format({}, \"yyyy-MM-dd'T'HH:mm:ss.SSS\")",
-    BYTES: "base64({})",
+    BYTES: "ms_from_bytes({}, 'base64')",
 }
 _WHOLE_DIGITS: dict[SqlType, int] = {INTEGER: 10, BIGINT: 19}
 
