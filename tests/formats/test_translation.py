@@ -45,6 +45,25 @@ def test_the_avro_schema_of_a_value() -> None:
     assert m["type"][1]["items"]["connect.internal.type"] == "MapEntry"
 
 
+@pytest.mark.parametrize(
+    ("type", "read"),
+    [
+        ({"type": "bytes", "logicalType": "decimal"}, "BYTES"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 0}, "BYTES"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 3}, "BYTES"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": "4"}, "BYTES"),
+        ({"type": "string", "logicalType": "decimal", "precision": 4}, "STRING"),
+        ({"type": "string", "logicalType": "timestamp-millis"}, "STRING"),
+        ({"type": "string", "logicalType": "uuid"}, "STRING"),
+        ({"type": "long", "logicalType": "date"}, "BIGINT"),
+        ({"type": "int", "logicalType": "timestamp-millis"}, "INTEGER"),
+    ],
+)
+def test_a_logical_type_of_avro_that_is_not_valid_is_ignored(type: dict[str, object], read: str) -> None:
+    record = {"type": "record", "name": "R", "fields": [{"name": "v", "type": type}]}
+    assert shown("AVRO", SchemaText("AVRO", json.dumps(record))) == f"V {read}"
+
+
 def test_a_bare_column_is_a_bare_type() -> None:
     assert json.loads(TRANSLATORS["AVRO"].text(declared("a INT"), False, "n.R", None)) == "int"
     assert json.loads(TRANSLATORS["JSON_SR"].text(declared("a INT"), False, "", None))["oneOf"][0] == {"type": "null"}

@@ -43,7 +43,7 @@ _LOGICAL: dict[SqlType, tuple[str, str, str]] = {
     TIME: ("int", "time-millis", "Time"),
     TIMESTAMP: ("long", "timestamp-millis", "Timestamp"),
 }
-_READ_LOGICAL = {logical: type for type, (_, logical, _) in _LOGICAL.items()}
+_READ_LOGICAL = {(avro_type, logical): type for type, (avro_type, logical, _) in _LOGICAL.items()}
 # The types of keys that have a text (as Kafka Connect's values have them in ksqlDB).
 _KEYS = frozenset({BOOLEAN, INTEGER, BIGINT, STRING})
 _READ: dict[str, SqlType] = {
@@ -232,14 +232,20 @@ def _complex(node: Mapping[str, Any], names: dict[str, Any], outer: str, inside:
 
 
 def _scalar(node: Mapping[str, Any], names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
-    logical = node.get("logicalType")
-    if logical == "decimal":
-        return Decimal(node["precision"], node.get("scale", 0))
-    if logical in _READ_LOGICAL:
-        return _READ_LOGICAL[logical]
-    if node["type"] in _READ:
-        return _READ[node["type"]]
-    return _named(node["type"], names, namespace, inside)
+    """The type of a primitive; a logical type that is not valid is ignored, as Avro's specification requires."""
+    kind, logical = str(node["type"]), str(node.get("logicalType"))
+    if logical == "decimal" and (decimal := _valid_decimal(node)):
+        return decimal
+    if (kind, logical) in _READ_LOGICAL:
+        return _READ_LOGICAL[kind, logical]
+    return _READ[kind] if kind in _READ else _named(kind, names, namespace, inside)
+
+
+def _valid_decimal(node: Mapping[str, Any]) -> Decimal | None:
+    precision, scale = node.get("precision"), node.get("scale", 0)
+    if node["type"] not in ("bytes", "fixed") or not isinstance(precision, int) or not isinstance(scale, int):
+        return None
+    return Decimal(precision, scale) if 0 <= scale <= precision and precision > 0 else None
 
 
 def _struct(node: Mapping[str, Any], names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> Struct:
