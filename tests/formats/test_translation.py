@@ -240,3 +240,30 @@ def test_an_edition_is_refused() -> None:
 def test_what_is_no_protobuf_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         shown("PROTOBUF", SchemaText("PROTOBUF", text))
+
+
+@pytest.mark.parametrize(
+    ("members", "read"),
+    [
+        ({"n": {"type": "integer"}, "left": {"$ref": "#"}, "right": {"$ref": "#"}}, "N BIGINT"),
+        ({"n": {"type": "integer"}, "all": {"type": "array", "items": {"$ref": "#"}}}, "N BIGINT"),
+        (
+            {"a": {"$ref": "#/definitions/t"}, "b": {"$ref": "#/definitions/t"}},
+            "A STRUCT<`X` STRING>, B STRUCT<`X` STRING>",
+        ),
+        (
+            {"a": {"type": "string", "connect.index": "1"}, "b": {"type": "string", "connect.index": 0}},
+            "A STRING, B STRING",
+        ),
+    ],
+    ids=["two of itself", "an array of itself", "two of a definition", "an index that is none"],
+)
+def test_parts_of_a_json_schema_that_contain_themselves_are_left_out(members: dict[str, object], read: str) -> None:
+    part = {"type": "object", "properties": {"x": {"type": "string"}, "t": {"$ref": "#/definitions/t"}}}
+    schema = {"type": "object", "properties": members, "definitions": {"t": part}}
+    assert shown("JSON_SR", SchemaText("JSON", json.dumps(schema))) == read
+
+
+@pytest.mark.parametrize("text", ["true", "[]", "null", '{"anyOf": [true, {"type": "null"}]}', '{"type": "object"}'])
+def test_a_json_schema_without_members_requires_none(text: str) -> None:
+    assert TRANSLATORS["JSON_SR"].required(SchemaText("JSON", text)) == ()

@@ -42,6 +42,9 @@ _TITLES: dict[str, SqlType] = {
 }
 _WIDTHS: dict[str, SqlType] = {"int8": INTEGER, "int16": INTEGER, "int32": INTEGER}
 _NULL = {"type": "null"}
+# Parts of a JSON document by their identity.
+Path = tuple[int, ...]
+_DEEPEST = 60
 
 
 def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
@@ -83,21 +86,22 @@ def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
     """
     root = json.loads(schema.text)
     others = {r.name: json.loads(r.schema.text) for r in schema.references}
-    return _read(root, root, others, 0)
+    return _read(root, root, others, ())
 
 
-def _read(node: Any, root: Any, others: Mapping[str, Any], depth: int) -> SqlType | None:
-    # A schema may contain itself; the recursion ends at a depth of sixty levels.
-    if not isinstance(node, dict) or depth > 60:
+def _read(node: Any, root: Any, others: Mapping[str, Any], outer: Path) -> SqlType | None:
+    """The type of a part of the document `root`; `outer` are the parts around it. A part inside itself has none."""
+    if not isinstance(node, dict) or id(node) in outer or len(outer) > _DEEPEST:
         return None
+    inner = (*outer, id(node))
     if "$ref" in node:
         target, base = _target(str(node["$ref"]), root, others)
-        return _read(target, base, others, depth + 1)
+        return _read(target, base, others, inner)
     for choice in ("oneOf", "anyOf"):
         if choice in node:
             branches = [n for n in node[choice] if n != _NULL]
-            return _read(branches[0], root, others, depth + 1) if len(branches) == 1 else None
-    return _typed(node, root, others, depth)
+            return _read(branches[0], root, others, inner) if len(branches) == 1 else None
+    return _typed(node, root, others, inner)
 
 
 def _target(reference: str, root: Any, others: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -110,7 +114,7 @@ def _target(reference: str, root: Any, others: Mapping[str, Any]) -> tuple[Any, 
     return target, base
 
 
-def _typed(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], depth: int) -> SqlType | None:
+def _typed(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner: Path) -> SqlType | None:
     kind = node.get("type")
     if isinstance(kind, list):
         kinds = [k for k in kind if k != "null"]
@@ -123,10 +127,10 @@ def _typed(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], depth:
         case "integer" | "number":
             return _number(node, kind)
         case "array":
-            element = _read(node.get("items"), root, others, depth + 1)
+            element = _read(node.get("items"), root, others, inner)
             return Array(element) if element else None
         case "object":
-            return _members(node, root, others, depth)
+            return _members(node, root, others, inner)
     return STRING if "enum" in node else None
 
 
@@ -140,22 +144,34 @@ def _number(node: Mapping[str, Any], kind: str) -> SqlType:
     return _WIDTHS.get(str(node.get("connect.type")), BIGINT) if kind == "integer" else DOUBLE
 
 
-def _members(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], depth: int) -> SqlType | None:
+def _members(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner: Path) -> SqlType | None:
     if node.get("connect.type") == "map" or ("properties" not in node and "additionalProperties" in node):
-        value = _read(node.get("additionalProperties"), root, others, depth + 1)
+        value = _read(node.get("additionalProperties"), root, others, inner)
         return Map(STRING, value) if value else None
-    members = node.get("properties", {}).items()
-    ordered = sorted(members, key=lambda m: m[1].get("connect.index", 0) if isinstance(m[1], dict) else 0)
-    read = [(name, _read(member, root, others, depth + 1)) for name, member in ordered]
+    ordered = sorted(_properties(node).items(), key=lambda member: _index(member[1]))
+    read = [(name, _read(member, root, others, inner)) for name, member in ordered]
     return Struct(tuple(Field(name, type) for name, type in read if type is not None))
+
+
+def _properties(node: Any) -> dict[str, Any]:
+    """The members of an object's schema, {} where it has none."""
+    properties = node.get("properties") if isinstance(node, dict) else None
+    return properties if isinstance(properties, dict) else {}
+
+
+def _index(member: Any) -> int:
+    """The place of a member in a schema that Kafka Connect wrote; else they stay in the order of the schema."""
+    index = member.get("connect.index") if isinstance(member, dict) else None
+    return index if isinstance(index, int) else 0
 
 
 def required(schema: SchemaText) -> tuple[str, ...]:
     """The fields that an object schema requires and that may not be null."""
     node = json.loads(schema.text)
-    branches = [node, *(b for word in ("oneOf", "anyOf", "allOf") for b in node.get(word, ()))]
-    record: dict[str, Any] = next((b for b in branches if "properties" in b), {"properties": {}})
-    fields = record["properties"]
+    parts = [node.get(word, ()) for word in ("oneOf", "anyOf", "allOf")] if isinstance(node, dict) else []
+    branches = [node, *(branch for part in parts for branch in part)]
+    record: dict[str, Any] = next((b for b in branches if _properties(b)), {})
+    fields = _properties(record)
     return tuple(n for n in record.get("required", ()) if n in fields and not _takes_null(fields[n]))
 
 
