@@ -126,7 +126,8 @@ def _check_delimiter(name: str, delimiter: str, at: Span) -> None:
     hint = "a delimiter is a single character, or TAB or SPACE by name"
     if delimiter.strip() == "":
         raise StatementError(f"{name} is invalid: a delimiter cannot be empty or blank", at, hint)
-    if len(delimiter) != 1 and delimiter.upper() not in ("TAB", "SPACE"):
+    # A character is one of Java's: those outside of the Basic Multilingual Plane are two.
+    if len(delimiter.encode("utf-16-le")) != 2 and delimiter.upper() not in ("TAB", "SPACE"):
         raise StatementError(f"{name} is invalid: '{delimiter}'", at, hint)
 
 

@@ -17,6 +17,14 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='
 -- → line 1:67: Unknown format: XML
 -- →   hint: formats are AVRO, DELIMITED, JSON, JSON_SR, KAFKA, NONE, PROTOBUF, PROTOBUF_NOSR
 
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='DELIMITED', value_delimiter='||');
+-- → line 1:93: VALUE_DELIMITER is invalid: '||'
+-- →   hint: a delimiter is a single character, or TAB or SPACE by name
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='DELIMITED', value_delimiter='😀');
+-- → line 1:93: VALUE_DELIMITER is invalid: '😀'
+-- →   hint: a delimiter is a single character, or TAB or SPACE by name
+
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders');
 -- → line 1:1: Statement is missing the 'VALUE_FORMAT' property from the WITH clause.
 -- →   hint: set VALUE_FORMAT, FORMAT, or the default ksql.persistence.default.format.value
