@@ -66,11 +66,15 @@ class PlayResult:
         """The facts that planning may use."""
         return Facts(self.topics, self.schemas.subjects, self.schemas.ids, self.schemas.url)
 
+    @property
+    def replaced_variables(self) -> dict[str, str]:
+        """The variables that the next statement may use: none if substitution is off."""
+        return self.variables if is_on(self.settings, "ksql.variable.substitution.enable") else {}
+
 
 def parsed_statements(text: str, result: PlayResult, file: str = "") -> Iterator[Parsed]:
     """The statements of a text, each with the variables that the ones before it have defined."""
-    replaced = result.variables if is_on(result.settings, "ksql.variable.substitution.enable") else {}
-    return split(text, file, replaced)
+    return split(text, file, lambda: result.replaced_variables)
 
 
 def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
