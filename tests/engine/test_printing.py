@@ -30,6 +30,11 @@ def test_the_formats_that_bytes_may_be_in(data: bytes, formats: dict[str, str | 
     assert all(text is None or texts[name] == text for name, text in formats.items())
 
 
+def test_json_that_nests_too_deeply_to_be_read_is_text() -> None:
+    """Python's reader of JSON fails for it with another error than for text that is no JSON."""
+    assert candidates(b"[" * 100_000) == {"KAFKA_STRING": "[" * 100_000}
+
+
 def test_the_likeliest_format_comes_first() -> None:
     assert next(iter(candidates(b"[1]"))) == "JSON"
     assert next(iter(candidates(struct.pack(">q", 3)))) == "KAFKA_BIGINT"
