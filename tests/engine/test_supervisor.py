@@ -1,6 +1,7 @@
 """The supervisor over a runner of a few lines and a clock that is turned by hand."""
 
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -146,6 +147,42 @@ def test_a_query_that_cannot_start_is_tried_later(supervisor: Supervisor, runner
     runner.refuse = ""
     runner.now += 1.5
     wait_for(lambda: state(supervisor) == "RUNNING", "the second try")
+
+
+def test_a_query_that_has_run_and_cannot_start_any_more_is_tried_less_and_less(
+    supervisor: Supervisor, runner: FakeRunner
+) -> None:
+    def tries() -> int:
+        health = supervisor.health(ID)
+        return health.restarts if health else 0
+
+    supervisor.set_desired(desired())
+    wait_for(lambda: runner.started and state(supervisor) == "RUNNING", "the start")
+    runner.now += 3600
+    runner.refuse, runner.started[0].why = "waiting for topic x", "topic x was deleted"
+    for n, wait in enumerate([1, 2, 4, 8], start=1):
+        wait_for(lambda n=n: tries() == n, "a failure")  # type: ignore[misc]
+        runner.now += wait - 0.5
+        time.sleep(0.05)
+        assert tries() == n
+        runner.now += 0.5
+
+
+def test_a_clock_that_is_set_back_delays_no_start(runner: FakeRunner) -> None:
+    """The time of a failure is the clock's; how long the query waits is not."""
+    clock = [1000.0]
+    supervisor = Supervisor(runner, clock=lambda: runner.now, now=lambda: clock[0])
+    supervisor.begin()
+    runner.refuse = "waiting for topic x"
+    supervisor.set_desired(desired())
+    wait_for(lambda: state(supervisor) == "ERROR", "the refusal")
+    clock[0], runner.refuse = clock[0] - 3600, ""
+    runner.now += 1.5
+    wait_for(lambda: state(supervisor) == "RUNNING", "the second try")
+    health = supervisor.health(ID)
+    assert health is not None
+    assert health.failures[0].at == 1000.0
+    supervisor.end()
 
 
 def test_abandoning_aborts_all_queries_and_keeps_their_checkpoints(supervisor: Supervisor, runner: FakeRunner) -> None:

@@ -99,7 +99,7 @@ class _SupervisedQuery:
     """A desired query and its state; `starting` while a thread of a pool starts it, or uses its checkpoint.
 
     `cancellable`: it is to be started, and nothing else, so that the start may be cancelled while it waits for a
-    thread. Times are in seconds.
+    thread. `since` is when it started to run, `next_try` when it may start again, on the supervisor's clock.
     """
 
     desired: DesiredQuery
@@ -119,10 +119,15 @@ class Supervisor:
         self,
         runner: QueryRunner,
         may_start: Callable[[], bool] = lambda: True,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
-        """While `may_start()` is False no query is started: another server may be running them."""
-        self._runner, self._may_start, self._clock = runner, may_start, clock
+        """While `may_start()` is False no query is started: another server may be running them.
+
+        `clock` measures how long a query runs and waits, which a machine's clock that is set must not change; `now` is
+        the time of a failure. Both are in seconds.
+        """
+        self._runner, self._may_start, self._clock, self._now = runner, may_start, clock, now
         self._queries: dict[str, _SupervisedQuery] = {}
         self._requests: queue.SimpleQueue[tuple[Callable[[], None], Future[None]]] = queue.SimpleQueue()
         self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="query-start")
@@ -287,19 +292,19 @@ class Supervisor:
         reason = running.failure()
         if reason is None:
             return
+        if self._clock() - query.since > HEALTHY_AFTER:
+            query.tries = 0
         _stop(query)
         self._failed(query, reason or "the query ended without a reason")
 
     def _failed(self, query: _SupervisedQuery, reason: str) -> None:
-        now, settings = self._clock(), query.desired.settings
-        if query.since and now - query.since > HEALTHY_AFTER:
-            query.tries = 0
+        settings = query.desired.settings
         wait = min(int(settings[BACKOFF]) * 2 ** min(query.tries, 30), int(settings[BACKOFF_MAX])) / 1000
         query.tries += 1
-        query.next_try = now + wait
+        query.next_try = self._clock() + wait
         id = query.desired.query.id
         LOG.warning("query %s failed, next try in %.0f s: %s", id, wait, reason, extra={"query": id})
-        failures = _limited((*query.health.failures, QueryFailure(now, reason)), int(settings[ERRORS_KEPT]))
+        failures = _limited((*query.health.failures, QueryFailure(self._now(), reason)), int(settings[ERRORS_KEPT]))
         query.health = QueryHealth("ERROR", failures, query.health.restarts + 1)
 
 
