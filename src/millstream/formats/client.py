@@ -1,8 +1,8 @@
 """A schema registry with Confluent's API: register, look up, delete."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -11,11 +11,14 @@ from millstream.catalog.schemas import Reference, RegisteredSchema, SchemaText
 from millstream.formats import tls
 from millstream.model.secrets import without_user
 
+T = TypeVar("T")
 MEDIA = "application/vnd.schemaregistry.v1+json"
 PREFIX = "ksql.schema.registry."
 
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"
+# What reading JSON of another form than expected raises, and JSON that nests too deeply.
+_OTHER_FORM = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 class RegistryFailed(Exception):
@@ -33,8 +36,8 @@ class Access:
     url: str
     settings: Mapping[str, str]
 
-    def client(self) -> httpx.Client:
-        """An HTTP client for it."""
+    def client(self, transport: httpx.BaseTransport | None = None) -> httpx.Client:
+        """An HTTP client for it. `transport`: see httpx."""
         user = self.settings.get("basic.auth.user.info") or ""
         name, _, password = user.partition(":")
         auth = httpx.BasicAuth(name, password) if user else None
@@ -43,6 +46,7 @@ class Access:
             auth=auth,
             verify=tls.context(self.settings),
             timeout=20,
+            transport=transport,
             headers={"Content-Type": MEDIA},
         )
 
@@ -57,9 +61,10 @@ def access(settings: Mapping[str, str]) -> Access | None:
 class Registry:
     """A client of one registry; thread-safe."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, transport: httpx.BaseTransport | None = None) -> None:
+        """`transport`: see httpx."""
         self._access = access
-        self._client = access.client()
+        self._client = access.client(transport)
 
     def latest(self, subject: str) -> RegisteredSchema | None:
         """The newest schema of a subject; None if it has none. Raises RegistryFailed."""
@@ -67,12 +72,12 @@ class Registry:
 
     def by_id(self, id: int) -> RegisteredSchema | None:
         """The schema of an id; None if there is none. Raises RegistryFailed."""
-        answer = self._request("GET", f"/schemas/ids/{id}")
-        return None if answer is None else RegisteredSchema(id, self._schema(answer))
+        return self._request("GET", f"/schemas/ids/{id}", lambda answer: RegisteredSchema(id, self._schema(answer)))
 
     def subjects(self, id: int) -> frozenset[str]:
         """The subjects that have the schema of an id. Raises RegistryFailed."""
-        return frozenset(v["subject"] for v in self._request("GET", f"/schemas/ids/{id}/versions") or ())
+        path = f"/schemas/ids/{id}/versions"
+        return self._request("GET", path, lambda answer: frozenset(v["subject"] for v in answer)) or frozenset()
 
     def register(self, subject: str, schema: SchemaText) -> int:
         """The id of the schema under the subject; the schema is registered if it is not yet. Raises RegistryFailed."""
@@ -83,23 +88,23 @@ class Registry:
             body["references"] = [
                 {"name": r.name, "subject": r.subject, "version": r.version} for r in schema.references
             ]
-        answer = self._registered(f"/subjects/{quote(subject, safe='')}/versions", body)
-        if answer is None:
+        id = self._registered(f"/subjects/{quote(subject, safe='')}/versions", body)
+        if id is None:
             raise RegistryFailed(f"{without_user(self._access.url)} has no subjects: is it a schema registry?")
-        return int(answer["id"])
+        return id
 
-    def _registered(self, path: str, body: dict[str, Any]) -> Any:
+    def _registered(self, path: str, body: dict[str, Any]) -> int | None:
         """Registers a JSON schema with `$schema`, by which alone Apicurio recognizes one that is not an object."""
         text = body["schema"].lstrip()
         marked = f'{{"$schema": "{_DRAFT}", {text[1:]}'
         if body.get("schemaType") != "JSON" or '"$schema"' in text or not text.startswith("{"):
-            return self._request("POST", path, body)
+            return self._request("POST", path, _id, body)
         try:
-            return self._request("POST", path, body)
+            return self._request("POST", path, _id, body)
         except RegistryFailed as failure:
             if failure.status != httpx.codes.UNPROCESSABLE_ENTITY:
                 raise
-            return self._request("POST", path, {**body, "schema": marked})
+            return self._request("POST", path, _id, {**body, "schema": marked})
 
     def freeze(self, subject: str) -> bool:
         """Refuse other schemas under the subject from now on; False if the registry does not support that."""
@@ -109,30 +114,30 @@ class Registry:
         """Delete all schemas of a subject, if there are any, frozen or not. Raises RegistryFailed."""
         path = f"/subjects/{quote(subject, safe='')}"
         try:
-            self._request("DELETE", path)
+            self._request("DELETE", path, _nothing)
         except RegistryFailed as failure:
             if failure.status != httpx.codes.UNPROCESSABLE_ENTITY or not self._mode(subject, "READWRITE"):
                 raise
-            self._request("DELETE", path)
+            self._request("DELETE", path, _nothing)
 
     def _mode(self, subject: str, mode: str) -> bool:
         try:
-            answer = self._request("PUT", f"/mode/{quote(subject, safe='')}", {"mode": mode})
+            path = f"/mode/{quote(subject, safe='')}"
+            return self._request("PUT", path, lambda answer: str(answer["mode"]), {"mode": mode}) == mode
         except RegistryFailed:
             return False
-        return bool(answer) and answer.get("mode") == mode
 
     def close(self) -> None:
         """Close the connections to the registry."""
         self._client.close()
 
     def _version(self, subject: str, version: str | int) -> RegisteredSchema | None:
-        answer = self._request("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
-        return None if answer is None else RegisteredSchema(int(answer["id"]), self._schema(answer))
+        path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
+        return self._request("GET", path, lambda answer: RegisteredSchema(_id(answer), self._schema(answer)))
 
     def _schema(self, answer: Mapping[str, Any]) -> SchemaText:
         references = tuple(self._reference(r) for r in answer.get("references") or ())
-        return SchemaText(answer.get("schemaType") or "AVRO", answer["schema"], references)
+        return SchemaText(_text(answer.get("schemaType") or "AVRO"), _text(answer["schema"]), references)
 
     def _reference(self, reference: Mapping[str, Any]) -> Reference:
         registered = self._version(reference["subject"], reference["version"])
@@ -140,13 +145,16 @@ class Registry:
             raise RegistryFailed(f"the registry has no version {reference['version']} of {reference['subject']}")
         return Reference(reference["name"], reference["subject"], int(reference["version"]), registered.schema)
 
-    def _request(self, verb: str, path: str, body: object = None) -> Any:
-        """The response; None for 404 and for an empty one."""
+    def _request(self, verb: str, path: str, read: Callable[[Any], T], body: object = None) -> T | None:
+        """What `read` makes of the response's JSON; None for 404 and for an empty response.
+
+        Raises RegistryFailed, also if the response is something that `read` cannot read.
+        """
+        place = without_user(self._access.url)
         try:
             answer = self._client.request(verb, path, json=body)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             reason = str(error) or type(error).__name__
-            place = without_user(self._access.url)
             raise RegistryFailed(f"the schema registry {place} does not answer: {reason}") from error
         if answer.status_code in (httpx.codes.NOT_FOUND, httpx.codes.NO_CONTENT):
             return None
@@ -154,11 +162,29 @@ class Registry:
             raise RegistryFailed(
                 f"the schema registry answered {answer.status_code}: {_message(answer)}", answer.status_code
             )
-        return answer.json()
+        try:
+            return read(answer.json())
+        except _OTHER_FORM as error:
+            fact = f"{place} answered {verb} {path} with something else: is it a schema registry?"
+            raise RegistryFailed(fact) from error
+
+
+def _id(answer: Any) -> int:
+    return int(answer["id"])
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} in place of a text")
+    return value
+
+
+def _nothing(answer: Any) -> None:
+    """The result of a request whose response says no more than its status."""
 
 
 def _message(answer: httpx.Response) -> str:
     try:
-        return str(answer.json().get("message") or answer.text)
-    except (ValueError, AttributeError):
+        return str(answer.json().get("message") or answer.text[:300])
+    except _OTHER_FORM:
         return answer.text[:300]

@@ -1,0 +1,64 @@
+"""The client of the schema registry, whose address answers with what no registry answers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from millstream.catalog.schemas import SchemaText
+from millstream.formats.client import Access, Registry, RegistryFailed
+
+# Arguments of httpx.Response, by what they are.
+ANSWERS: dict[str, dict[str, Any]] = {
+    "a page": {"status_code": 200, "html": "<html>Welcome to nginx!</html>"},
+    "no JSON": {"status_code": 200, "content": b'{"id": 1, "sch'},
+    "deep JSON": {"status_code": 200, "content": b"[" * 100_000},
+    "a text": {"status_code": 200, "json": "ok"},
+    "a list": {"status_code": 200, "json": [1]},
+    "other fields": {"status_code": 200, "json": {"status": "up"}},
+    "another id": {"status_code": 200, "json": {"id": "one", "schema": 7}},
+    "other references": {"status_code": 200, "json": {"id": 1, "schema": '"int"', "references": [{"name": "a"}]}},
+    "another encoding": {
+        "status_code": 200,
+        "headers": {"Content-Encoding": "gzip"},
+        "stream": httpx.ByteStream(b"no"),
+    },
+    "a page with 500": {"status_code": 500, "html": "<html>sorry</html>"},
+    "a list with 500": {"status_code": 500, "json": [1]},
+}
+REQUESTS: dict[str, Callable[[Registry], object]] = {
+    "latest": lambda registry: registry.latest("s-value"),
+    "by id": lambda registry: registry.by_id(1),
+    "register": lambda registry: registry.register("s-value", SchemaText("JSON", '{"type": "object"}')),
+}
+
+
+def registry(status_code: int, **answer: Any) -> Registry:
+    """A client of a registry that answers each request so."""
+    transport = httpx.MockTransport(lambda request: httpx.Response(status_code, **answer))
+    return Registry(Access("http://registry:8081", {}), transport)
+
+
+@pytest.mark.parametrize("answer", sorted(ANSWERS.keys() - {"other references"}))
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_an_answer_that_is_none_of_a_registry_is_its_failure(request_name: str, answer: str) -> None:
+    with pytest.raises(RegistryFailed, match="registry"):
+        REQUESTS[request_name](registry(**ANSWERS[answer]))
+
+
+def test_references_of_another_form_are_its_failure() -> None:
+    with pytest.raises(RegistryFailed, match="http://registry:8081 answered GET /schemas/ids/1 with something else"):
+        registry(**ANSWERS["other references"]).by_id(1)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_subject_is_not_frozen_by_such_an_answer(answer: str) -> None:
+    assert not registry(**ANSWERS[answer]).freeze("s-key")
+
+
+def test_the_subjects_of_a_schema_are_a_list() -> None:
+    with pytest.raises(RegistryFailed, match="something else"):
+        registry(**ANSWERS["a list"]).subjects(1)
+    assert registry(200, json=[{"subject": "s-value", "version": 1}]).subjects(1) == {"s-value"}
+    assert registry(404).subjects(1) == set()
