@@ -128,6 +128,26 @@ def test_what_is_not_connect(body: str) -> None:
         answers.version()
 
 
+REQUESTS: dict[str, Callable[[ConnectClient], object]] = {
+    "names": lambda client: client.names(),
+    "connectors": lambda client: client.connectors(),
+    "status": lambda client: client.status("c"),
+    "info": lambda client: client.info("c"),
+    "topics": lambda client: client.topics("c"),
+    "plugins": lambda client: client.plugins(),
+    "validate": lambda client: client.validate("p", {}),
+    "create": lambda client: client.create("c", {}),
+}
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+@pytest.mark.parametrize("body", ["", "null", "[1]", "5", '{"c": {"topics": 1, "info": 1}}', "[" * 100_000])
+def test_json_of_another_form_is_not_connects(body: str, request_name: str) -> None:
+    answers = client(lambda request: httpx.Response(200, text=body))
+    with pytest.raises(ConnectFailed, match=r"answered 200 OK, but not as Kafka Connect does"):
+        REQUESTS[request_name](answers)
+
+
 def test_a_worker_that_starts_answers_without_json() -> None:
     failed = failure(lambda request: httpx.Response(404, text="<html>"))
     assert failed.code == 50000

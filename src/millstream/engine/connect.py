@@ -1,10 +1,11 @@
 """A client of Kafka Connect's REST API: create, list, describe and delete connectors."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -16,6 +17,7 @@ from millstream.model.secrets import without_user
 from millstream.model.settings import is_on
 from millstream.services.errors import SetupError
 
+T = TypeVar("T")
 PREFIX = "ksql.connect."
 URL = f"{PREFIX}url"
 TIMEOUT = "ksql.connect.request.timeout.ms"
@@ -29,6 +31,8 @@ REBALANCE_PAUSE = 0.25
 EXISTS = "already exists"
 # The statuses by which Connect, or a proxy before it, refuses the server's login.
 LOGIN_REFUSED = frozenset({401, 403, 407})
+# What reading JSON of another form than Connect's raises, and JSON that nests too deeply.
+OTHER_FORM = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 class ConnectFailed(Exception):
@@ -114,58 +118,56 @@ class ConnectClient:
 
     def version(self) -> str:
         """The worker's version."""
-        answer = self._request("GET", "/")
-        if not isinstance(answer, dict) or "version" not in answer:
-            raise ConnectFailed(f"{self._access.shown} answered, {NOT_CONNECT}", 0, NOT_YET)
-        return str(answer["version"])
+        return self._request("GET", "/", lambda answer: str(answer["version"]))
 
     def names(self) -> list[str]:
         """The names of all connectors."""
-        return list(self._request("GET", "/connectors"))
+        return self._request("GET", "/connectors", _texts)
 
     def connectors(self) -> dict[str, dict[str, Any]]:
         """The `info` and the `status` of each connector, by name."""
-        return dict(self._request("GET", "/connectors?expand=info&expand=status"))
+        return self._request("GET", "/connectors?expand=info&expand=status", _connectors)
 
     def status(self, name: str) -> dict[str, Any]:
         """The states of a connector and its tasks."""
-        return dict(self._request("GET", f"{_path(name)}/status"))
+        return self._request("GET", f"{_path(name)}/status", _status)
 
     def info(self, name: str) -> dict[str, Any]:
         """A connector's configuration, tasks and type."""
-        return dict(self._request("GET", _path(name)))
+        return self._request("GET", _path(name), _info)
 
     def topics(self, name: str) -> list[str]:
         """The topics that a connector has used."""
-        return list(self._request("GET", f"{_path(name)}/topics").get(name, {}).get("topics", ()))
+        return self._request(
+            "GET", f"{_path(name)}/topics", lambda answer: _texts(answer.get(name, {}).get("topics", ()))
+        )
 
     def plugins(self) -> list[dict[str, Any]]:
         """The connector plugins: class, type, version."""
-        return list(self._request("GET", "/connector-plugins"))
+        return self._request("GET", "/connector-plugins", lambda answer: [_with(plugin, "class") for plugin in answer])
 
     def validate(self, plugin: str, config: Mapping[str, str]) -> list[tuple[str, list[str]]]:
         """The properties of a configuration that are not valid, each with its errors."""
-        answer = self._request("PUT", f"/connector-plugins/{quote(plugin, safe='')}/config/validate", dict(config))
-        values = (checked["value"] for checked in answer["configs"])
-        return [(value["name"], value["errors"]) for value in values if value["errors"]]
+        path = f"/connector-plugins/{quote(plugin, safe='')}/config/validate"
+        return self._request("PUT", path, _errors, dict(config))
 
     def create(self, name: str, config: Mapping[str, str]) -> dict[str, Any]:
         """Create a connector; returns its info."""
-        return dict(self._request("POST", "/connectors", {"name": name, "config": dict(config)}))
+        return self._request("POST", "/connectors", _info, {"name": name, "config": dict(config)})
 
     def delete(self, name: str) -> None:
         """Delete a connector. Raises ConnectFailed with status 404 if it does not exist."""
-        self._request("DELETE", _path(name))
+        self._request("DELETE", _path(name), lambda answer: None)
 
-    def _request(self, verb: str, path: str, body: object = None) -> Any:
-        """The answer to a request; while the workers share out their connectors anew, which is answered 409, it is
-        repeated."""
+    def _request(self, verb: str, path: str, read: Callable[[Any], T], body: object = None) -> T:
+        """What `read` makes of the answer to a request; while the workers share out their connectors anew, which is
+        answered 409, it is repeated."""
         deadline = time.monotonic() + self._access.seconds
         while True:
             answer = self._answer(verb, path, body)
             rebalances = answer.status_code == httpx.codes.CONFLICT and EXISTS not in answer.text
             if not rebalances or time.monotonic() > deadline:
-                return _content(answer)
+                return _read(answer, read)
             time.sleep(REBALANCE_PAUSE)
 
     def _answer(self, verb: str, path: str, body: object) -> httpx.Response:
@@ -174,7 +176,7 @@ class ConnectClient:
         auth = self._login or httpx.USE_CLIENT_DEFAULT
         try:
             return self._client.request(verb, path, json=body, auth=auth)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             fact = f"Kafka Connect at {self._access.shown} does not answer: {network_reason(error)}"
             raise ConnectFailed(fact, 0, HOW_TO_GET_ONE) from error
 
@@ -183,14 +185,58 @@ def _path(name: str) -> str:
     return f"/connectors/{quote(name, safe='')}"
 
 
-def _content(answer: httpx.Response) -> Any:
-    """The JSON of an answer; None if it is empty. Raises ConnectFailed if it is an error, or no JSON."""
+def _with(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    """An object of Connect's that has these fields. Raises KeyError, TypeError."""
+    for name in names:
+        value[name]
+    return dict(value)
+
+
+def _texts(values: Any) -> list[str]:
+    if not isinstance(values, list | tuple):
+        raise TypeError(f"{type(values).__name__} in place of a list")
+    return [_text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} in place of a text")
+    return value
+
+
+def _info(value: Any) -> dict[str, Any]:
+    return {**_with(value, "name"), "config": dict(value["config"])}
+
+
+def _status(value: Any) -> dict[str, Any]:
+    """A connector's status: its own state, and that of each task."""
+    connector, tasks = _with(value["connector"], "state"), [_with(task, "state") for task in value.get("tasks") or ()]
+    return {**value, "connector": connector, "tasks": tasks}
+
+
+def _connectors(answer: Any) -> dict[str, dict[str, Any]]:
+    """The answer with both parts of each connector; Connect leaves out what it does not know yet."""
+    parts = {"info": _info, "status": _status}
+    return {
+        n: {part: parts[part](value) for part, value in c.items() if value and part in parts} for n, c in answer.items()
+    }
+
+
+def _errors(answer: Any) -> list[tuple[str, list[str]]]:
+    values = (checked["value"] for checked in answer["configs"])
+    return [(_text(value["name"]), _texts(value["errors"])) for value in values if value["errors"]]
+
+
+def _read(answer: httpx.Response, read: Callable[[Any], T]) -> T:
+    """What `read` makes of an answer's JSON, None if it is empty. Raises ConnectFailed if it is an error, or if `read`
+    cannot read it."""
     try:
         content = answer.json() if answer.content else None
-    except ValueError:
+    except OTHER_FORM:
         content = answer.text
     if answer.is_success and not isinstance(content, str):
-        return content
+        with suppress(*OTHER_FORM):
+            return read(content)
     if isinstance(content, dict) and "message" in content:
         raise ConnectFailed(f"Kafka Connect answered {answer.status_code}: {content['message']}", answer.status_code)
     fact = f"{without_user(str(answer.url))} answered {answer.status_code} {answer.reason_phrase}, {NOT_CONNECT}"
