@@ -37,7 +37,7 @@ class OneTable:
         self.moment = threading.Lock()
         self.table = MaterializedTable(source)
         self.store = Store(folder / "t.sqlite", {})
-        self.topic = FollowedTopic(self.table, self.store, prepare)
+        self.topic = FollowedTopic(self.table, self.store, "", prepare)
         self.topic.indexing.keep(tables.catalog.indexes_of("T"))
         keys = keys_of(source)
         rows = [Change(keys.stored(struct.pack(">i", i)), 0, 0, b'{"V":%d}' % (i % 5000), i) for i in range(ROWS)]

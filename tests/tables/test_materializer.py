@@ -39,7 +39,9 @@ def skipped() -> Skipped:
 def opened(kafka: BrokerClient, tmp_path: Path, skipped: Skipped) -> Iterator[Open]:
     """Opens materializers over one folder, as one server after the other would; the last is closed at the end."""
     client, running = KafkaClient({"bootstrap.servers": kafka.bootstrap}), list[Materializer]()
-    topics = TopicReader(lambda: client.reader(enable_partition_eof=True), client.ends, client.identity)
+    topics = TopicReader(
+        lambda: client.reader(enable_partition_eof=True), client.ends, client.identity, client.identity
+    )
 
     def start() -> Materializer:
         if running:
@@ -103,6 +105,30 @@ def test_the_table_of_a_recreated_topic_is_read_anew(opened: Open, kafka: Broker
         kafka.produce(topic, "new", str(n))
     materializer.set_desired([table])
     assert values(materializer.store(table)) == {b"new": b"3"}
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_the_table_of_a_topic_that_is_replaced_while_it_is_read_is_read_anew(
+    opened: Open, kafka: BrokerClient, partitions: int
+) -> None:
+    topic = kafka.create_topic()
+    table, other = kept(topic), kept(kafka.create_topic())
+    materializer = opened()
+    materializer.set_desired([table, other])
+    kafka.produce(other.source.topic, "other", "1")
+    for n in range(3):
+        kafka.produce(topic, str(n), "old")
+    assert len(values(materializer.store(table))) == 3
+    assert len(values(materializer.store(other))) == 1
+    kafka.recreate_topic(topic, partitions)
+    wait_for(lambda: kafka.topics().get(topic) == partitions, "the new topic is known")
+    assert values(materializer.store(table)) == {}
+    replaced = BrokerClient(kafka.bootstrap)
+    for n in range(partitions):
+        replaced.produce(topic, f"new {n}", "1")
+    assert len(values(materializer.store(table))) == partitions
+    kafka.produce(other.source.topic, "other", "2")
+    assert values(materializer.store(other)) == {b"other": b"2"}
 
 
 def test_a_table_that_is_dropped_and_created_again_at_once_is_another_table(opened: Open, kafka: BrokerClient) -> None:

@@ -42,8 +42,8 @@ from millstream.udf.probe import in_force
 
 PROCESSING_LOG = "ksql.logging.processing."
 PYTHON = "millstream.python.functions.enabled"
-# How long, in seconds, pull queries use the cached number of a topic's partitions.
-PARTITIONS_KNOWN = 1.0
+# How long, in seconds, pull queries use the cached id and number of partitions of a topic.
+TOPIC_KNOWN = 1.0
 # The most kilobytes that a fan-out's consumer fetches ahead while its clients' buffers are full.
 READ_AHEAD_KB = 16 * 1024
 # The broker answers a fetch as soon as it has this many bytes, although it may wait longer for more records.
@@ -201,10 +201,15 @@ def close_engine(context: EngineContext) -> None:
 
 def _topics(kafka: KafkaClient) -> TopicReader:
     def recent_ends(topic: str) -> Mapping[int, int]:
-        return kafka.ends(topic, PARTITIONS_KNOWN)
+        return kafka.ends(topic, TOPIC_KNOWN)
 
     ends = SharedCalls(recent_ends, KafkaException)
-    return TopicReader(lambda: kafka.reader(enable_partition_eof=True), ends, kafka.identity)
+    return TopicReader(
+        reader=lambda: kafka.reader(enable_partition_eof=True),
+        ends=ends,
+        identity=kafka.identity,
+        recent_identity=lambda topic: kafka.identity(topic, TOPIC_KNOWN),
+    )
 
 
 def _push_access(kafka: KafkaClient, spark: SparkRuntime) -> PushAccess:

@@ -99,8 +99,8 @@ class KafkaClient:
         self._admin = AdminClient(dict(self.client), logger=LOG)
         self._producer: Producer | None = None
         self._lock = threading.Lock()
-        # The partitions of topics, each with the monotonic time in seconds at which they were read.
-        self._partitions: dict[str, tuple[float, tuple[int, ...]]] = {}
+        # The ids and partitions of topics, each with the monotonic time in seconds at which they were read.
+        self._known: dict[str, tuple[float, str, tuple[int, ...]]] = {}
         # For whom each topic was last written, and the topic's id.
         self._written: dict[str, tuple[object, str]] = {}
 
@@ -210,11 +210,11 @@ class KafkaClient:
         deadline = time.monotonic() + SETTLE
         while True:
             try:
-                partitions = self._partitions_of(topic, max_age)
+                _, partitions = self._recent(topic, max_age)
                 return self._offsets_now([TopicPartition(topic, p) for p in partitions], specs)
             except KafkaException as failure:
                 # The cached list of partitions may be outdated: try once more without it.
-                was_cached = self._partitions.pop(topic, None) is not None and max_age > 0
+                was_cached = self._known.pop(topic, None) is not None and max_age > 0
                 if not was_cached:
                     passing = failure.args[0].code() in (*LEADERLESS, BROKEN_CONNECTION)
                     if not passing or time.monotonic() > deadline:
@@ -226,12 +226,14 @@ class KafkaClient:
         asked = [self._asked(dict.fromkeys(places, spec), committed) for spec in specs]
         return {place.partition: [_offset(_answer(answers[place])) for answers in asked] for place in places}
 
-    def _partitions_of(self, topic: str, max_age: float) -> tuple[int, ...]:
-        now, (read_at, partitions) = time.monotonic(), self._partitions.get(topic, (0.0, ()))
+    def _recent(self, topic: str, max_age: float) -> tuple[str, tuple[int, ...]]:
+        """The topic's id and partitions, as they were at most `max_age` seconds ago. Raises KafkaException."""
+        now, (read_at, id, partitions) = time.monotonic(), self._known.get(topic, (0.0, "", ()))
         if not partitions or now - read_at >= max_age:
-            partitions = tuple(p.id for p in self._described(topic).partitions)
-            self._partitions[topic] = now, partitions
-        return partitions
+            described = self._described(topic)
+            id, partitions = str(described.topic_id), tuple(p.id for p in described.partitions)
+            self._known[topic] = now, id, partitions
+        return id, partitions
 
     def ends_of(self, topics: Iterable[str], seconds: float) -> dict[str, Offsets]:
         """The end offsets by partition of several topics, in two requests; topics that do not exist are left out.
@@ -281,9 +283,12 @@ class KafkaClient:
             return {}
         return self._admin.list_offsets(dict(specs), isolation_level=isolation, request_timeout=seconds)
 
-    def identity(self, topic: str) -> str:
-        """The topic's id, which another topic of the same name does not have. Raises KafkaException."""
-        return str(self._described(topic).topic_id)
+    def identity(self, topic: str, max_age: float = 0.0) -> str:
+        """The topic's id, which another topic of the same name does not have, as it was at most `max_age` seconds ago.
+
+        Raises KafkaException.
+        """
+        return self._recent(topic, max_age)[0]
 
     def _description(self, topic: str) -> "Future[TopicDescription]":
         return self._admin.describe_topics(TopicCollection([topic]), request_timeout=PATIENCE)[topic]

@@ -18,7 +18,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from millstream.catalog.catalog import Source, TableIndex
-from millstream.services.loop import Loop
+from millstream.services.loop import Loop, ReopenResource
 from millstream.tables.indexing import Prepare, TableIndexing
 from millstream.tables.keys import StoreKeys, keys_of
 from millstream.tables.store import Change, Entries, Headers, Store, StoreRemoved, remove
@@ -50,11 +50,15 @@ class MaterializedTable:
 
 @dataclass(frozen=True, slots=True)
 class TopicReader:
-    """The materializer's access to Kafka: a consumer, a topic's ends by partition, a topic's id; see engine.kafka."""
+    """The materializer's access to Kafka: a consumer, a topic's ends by partition, a topic's id; see engine.kafka.
+
+    `recent_identity` is the id as of about a second ago: it is cached, for each query asks for it.
+    """
 
     reader: Callable[[], AbstractContextManager[Consumer]]
     ends: Callable[[str], Mapping[int, int]]
     identity: Callable[[str], str]
+    recent_identity: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +72,13 @@ class _Failure:
 class FollowedTopic:
     """A table that is being read: its store and indexes, the position in each partition, the listener to its changes.
 
-    `listener` is called with each batch of changes, and with the time in epoch ms before which windows were removed
-    (None: none were). It is set and called while the materializer's lock `moment` is held.
+    `topic_id` is the id of the topic that it is read from. `listener` is called with each batch of changes, and with
+    the time in epoch ms before which windows were removed (None: none were). It is set and called while the
+    materializer's lock `moment` is held.
     """
 
-    def __init__(self, table: MaterializedTable, store: Store, prepare: Prepare) -> None:
-        self.table, self.store = table, store
+    def __init__(self, table: MaterializedTable, store: Store, topic_id: str, prepare: Prepare) -> None:
+        self.table, self.store, self.topic_id = table, store, topic_id
         self.indexing = TableIndexing(table.source, store, prepare)
         self.keys: StoreKeys = keys_of(table.source)
         self.places: dict[int, int] = store.places()
@@ -98,7 +103,7 @@ class Materializer:
         self._folder, self._topics, self._skipped, self._prepare = folder, topics, skipped, prepare
         self._desired: dict[str, MaterializedTable] | None = None
         self._requested: dict[str, MaterializedTable] = {}
-        # Dropped since the thread's last step, even if a table of that name was created again since.
+        # Dropped since the thread's last step, even if a table of that name was created again since; or its topic was.
         self._dropped: set[str] = set()
         self._partitions: dict[str, int] = {}
         self._followed: dict[str, FollowedTopic] = {}
@@ -138,14 +143,24 @@ class Materializer:
 
         Raises TableNotReady if that takes too long, KafkaException if Kafka does not answer.
         """
-        ends, deadline = self._topics.ends(table.source.topic), time.monotonic() + PATIENCE
+        deadline, topic = time.monotonic() + PATIENCE, table.source.topic
+        ends, topic_id = self._topics.ends(topic), self._topics.recent_identity(topic)
         with self._changed:
+            replaced = self._of_replaced_topic(table, topic_id)
             self._requested[table.source.name] = table
-            self._partitions[table.source.topic] = max(ends, default=-1) + 1
+            self._partitions[topic] = max(ends, default=-1) + 1
             self._wake.set()
-            if self._changed.wait_for(lambda: self._caught_up(table, ends), deadline - time.monotonic()):
+            if self._changed.wait_for(lambda: self._caught_up(table, ends, replaced), deadline - time.monotonic()):
                 return self._followed[table.source.name]
         raise TableNotReady(self._why(table, ends))
+
+    def _of_replaced_topic(self, table: MaterializedTable, topic_id: str) -> FollowedTopic | None:
+        """What is read of another topic than the table's present one, which was deleted; the thread will read anew."""
+        followed = self._followed.get(table.source.name)
+        if followed is None or followed.topic_id == topic_id:
+            return None
+        self._dropped.add(table.source.name)
+        return followed
 
     def has_index(self, index: TableIndex) -> bool:
         """True if an index has all rows of its table here, so that queries use it."""
@@ -155,9 +170,9 @@ class Materializer:
         except StoreRemoved:
             return False
 
-    def _caught_up(self, table: MaterializedTable, ends: Mapping[int, int]) -> bool:
+    def _caught_up(self, table: MaterializedTable, ends: Mapping[int, int], replaced: FollowedTopic | None) -> bool:
         followed = self._followed.get(table.source.name)
-        if followed is None or followed.table != table:
+        if followed is None or followed is replaced or followed.table != table:
             return False
         return all(followed.places.get(p, 0) >= end for p, end in ends.items())
 
@@ -212,6 +227,9 @@ class Materializer:
         for name, followed in list(self._followed.items()):
             if targets.get(name) != followed.table or name in dropped:
                 self._forget(name, followed, consumer)
+        if dropped & targets.keys():
+            # Its topic may be another one, of whose partitions this consumer does not know.
+            raise ReopenResource
         for name, table in targets.items():
             failure = self._failures.get(name)
             if failure is None or time.monotonic() > failure.retry_at:
@@ -248,7 +266,7 @@ class Materializer:
         followed.store.close()
 
     def _path(self, source: Source) -> Path:
-        """The file for a table over a topic; `_identity` checks its contents."""
+        """The file for a table over a topic; `_identity` tells whether its contents are still valid."""
         # A rebuild keeps its store when it takes the name of the table that it has rebuilt.
         digest = hashlib.sha256(f"{source.created_by or source.name}\0{source.topic}".encode()).hexdigest()[:20]
         return self._folder / f"{digest}.sqlite"
@@ -263,8 +281,9 @@ class Materializer:
         if count is None:
             count = self._partitions[source.topic] = max(self._topics.ends(source.topic), default=-1) + 1
         if followed is None:
-            followed = FollowedTopic(table, Store(self._path(source), self._identity(source)), self._prepare)
-            self._followed[source.name] = followed
+            topic_id = self._topics.identity(source.topic)
+            store = Store(self._path(source), _identity(source, topic_id))
+            followed = self._followed[source.name] = FollowedTopic(table, store, topic_id, self._prepare)
         for partition in range(count):
             followed.places.setdefault(partition, 0)
         self._assign(source.topic, consumer)
@@ -283,10 +302,6 @@ class Materializer:
         for at in places:
             if at.partition in assigned:
                 consumer.seek(at)
-
-    def _identity(self, source: Source) -> dict[str, str]:
-        """What a store depends on: after a change of the topic's id or of the keys' form it must be rebuilt."""
-        return {"topic": self._topics.identity(source.topic), "keys": repr(keys_of(source)), "headers": _named(source)}
 
     def _take(self, messages: Sequence[Message]) -> None:
         by_topic: dict[str, list[Message]] = {}
@@ -375,6 +390,11 @@ def _bytes(data: str | bytes) -> bytes:
 def _headers(message: Message) -> Headers:
     headers: Iterable[Any] = message.headers() or ()
     return tuple((str(name), data) for name, data in headers)
+
+
+def _identity(source: Source, topic_id: str) -> dict[str, str]:
+    """What a store depends on: after a change of the topic's id or of the keys' form it must be rebuilt."""
+    return {"topic": topic_id, "keys": repr(keys_of(source)), "headers": _named(source)}
 
 
 def _named(source: Source) -> str:
