@@ -119,7 +119,7 @@ class Follower:
     def _step(self, reader: LogReader) -> None:
         if self._ready.is_set():
             self._follow_lease()
-        elif self._state.position >= self._end_at_start():
+        elif reader.position >= self._end_at_start():
             self._ready.set()
             self._on_state(self._state)
         entry = reader.next(PULSE)

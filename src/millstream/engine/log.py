@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from millstream.engine import commands
 from millstream.engine.commands import Command, CommandUnreadable
@@ -42,26 +42,33 @@ class CommandLog:
     @contextmanager
     def reading(self, position: int = 0) -> Iterator["LogReader"]:
         """A reader of the log that begins at the command at `position`."""
-        with self._kafka.reader(fetch_wait_max_ms=500) as consumer:
+        with self._kafka.reader(fetch_wait_max_ms=500, enable_partition_eof=True) as consumer:
             consumer.assign([TopicPartition(self.topic, 0, position)])
-            yield LogReader(consumer)
+            yield LogReader(consumer, position)
 
 
 class LogReader:
-    """A position in the log that moves with each record read."""
+    """A position in the log that moves with each record read.
 
-    def __init__(self, consumer: Consumer) -> None:
-        self._consumer = consumer
+    At the end of the log it is the log's end, although the last offsets may have no records: those of transaction
+    markers, if a copy of the topic was written in transactions, or of records that were deleted.
+    """
+
+    def __init__(self, consumer: Consumer, position: int) -> None:
+        self._consumer, self.position = consumer, position
 
     def next(self, patience: float = PATIENCE) -> LogEntry | None:
         """The next record; None if there was none within `patience` seconds. Raises KafkaException if Kafka is away."""
         message = self._consumer.poll(patience)
         if message is None:
             return None
-        error = message.error()
+        error, offset = message.error(), message.offset() or 0
+        if error is not None and error.code() == KafkaError._PARTITION_EOF:
+            self.position = max(self.position, offset)
+            return None
         if error is not None:
             raise KafkaException(error)
-        offset = message.offset() or 0
+        self.position = offset + 1
         try:
             return LogEntry(offset, commands.load(message.value() or b""))
         except CommandUnreadable as failure:
