@@ -1,7 +1,7 @@
 """The command topic of a server: what is there before its first command is appended."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from unittest.mock import Mock, call
 
 import pytest
@@ -12,26 +12,38 @@ from millstream.catalog.facts import Facts
 from millstream.engine.commands import Command
 from millstream.engine.follower import Follower
 from millstream.engine.kafka import KafkaClient
-from millstream.engine.log import RETENTION, CommandLog
-from support.kafka import BrokerClient
+from millstream.engine.log import RETENTION, CommandLog, CommandTopicGone
+from millstream.services.errors import SetupError
+from support.kafka import BrokerClient, wait_for
 from support.patience import PATIENCE
 
 
 def test_the_producer_connects_before_the_first_command() -> None:
     """Its id takes half a second, for which the first statement of each server waited."""
     kafka = Mock(spec=KafkaClient)
+    kafka.bounds.return_value = {0: (0, 0)}
     log = CommandLog(kafka, "one_", 3)
-    assert kafka.mock_calls == [call.create(log.topic, 1, 3, RETENTION), call.open_writer()]
+    assert kafka.mock_calls[0] == call.create(log.topic, 1, 3, RETENTION)
+    assert kafka.mock_calls[-1] == call.open_writer()
 
 
 def test_an_append_returns_the_commands_place() -> None:
     kafka = Mock(spec=KafkaClient)
+    kafka.bounds.return_value = {0: (0, 0)}
     kafka.write.return_value = 7
     log = CommandLog(kafka, "one_", 1)
     assert log.append(Command("1", "server", "stream/S/create", "CREATE STREAM s (k INT KEY);", {}, Facts())) == 7
     topic, key, value = kafka.write.call_args.args
     assert (topic, key) == ("_millstream-one__command_topic", None)
     assert b"CREATE STREAM s" in value
+
+
+def test_a_topic_of_several_partitions_is_no_log(client: KafkaClient, kafka: BrokerClient) -> None:
+    """Kafka creates one with its default number of partitions for whoever writes to a topic that does not exist."""
+    service = kafka.unique()
+    kafka.create_topic(f"_millstream-{service}_command_topic", partitions=3)
+    with pytest.raises(SetupError, match="has 3 partitions, and must have one"):
+        CommandLog(client, service, 1)
 
 
 def copied_in_transactions(log: CommandLog, kafka: BrokerClient) -> None:
@@ -62,3 +74,34 @@ def test_a_server_starts_though_the_last_offsets_of_the_log_have_no_records(
     starting.join(PATIENCE)
     assert not starting.is_alive()
     follower.close()
+
+
+@pytest.fixture
+def followed(client: KafkaClient, kafka: BrokerClient) -> Iterator[tuple[CommandLog, Follower]]:
+    """A log with a command, and what reads it."""
+    log = CommandLog(client, kafka.unique(), 1)
+    log.append(Command("1", "server", "type/T/create", "CREATE TYPE t AS INT;", {}, Facts()))
+    follower = Follower(log, Mock(term=0), client, Mock(), "server", Catalog(), Mock())
+    follower.start()
+    yield log, follower
+    follower.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "how"),
+    [
+        (lambda kafka, topic: kafka.delete_topic(topic), "deleted"),
+        (lambda kafka, topic: kafka.recreate_topic(topic), "deleted and created again"),
+    ],
+)
+def test_no_command_is_appended_to_another_topic_than_was_read(
+    followed: tuple[CommandLog, Follower], kafka: BrokerClient, change: Callable[[BrokerClient, str], None], how: str
+) -> None:
+    """A command's place in another topic is the place of another command, whose result would be the answer."""
+    log, follower = followed
+    assert "T" in follower.state.catalog.types
+    change(kafka, log.topic)
+    with pytest.raises(CommandTopicGone, match=f"{log.topic} was {how}: statements that change something are refused"):
+        log.append(Command("2", "server", "type/U/create", "CREATE TYPE u AS INT;", {}, Facts()))
+    wait_for(lambda: f"was {how}" in follower.loop.health().error, "the health check says so")
+    assert not follower.loop.health().fatal

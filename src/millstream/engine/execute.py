@@ -11,6 +11,7 @@ from millstream.engine import answers, assertions, changes, connectors, insert, 
 from millstream.engine.api import Entity, Request, RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.kafka import reason
+from millstream.engine.log import CommandTopicGone
 from millstream.engine.schemas import NoRegistry
 from millstream.engine.session import RequestSession
 from millstream.engine.supervisor import CannotRun
@@ -172,5 +173,7 @@ def refusals(text: Callable[[], str], entities: list[Entity] | None = None) -> I
         raise RequestFailed(BAD_STATEMENT, str(refused), text(), entities or ()) from refused
     except CannotRun as failure:
         raise RequestFailed(SERVER_ERROR, f"the query cannot run: {failure}", text(), entities or ()) from failure
+    except CommandTopicGone as gone:
+        raise RequestFailed(SERVER_ERROR, str(gone), text(), entities or ()) from gone
     except KafkaException as failure:
         raise RequestFailed(SERVER_ERROR, f"Kafka: {reason(failure)}", text(), entities or ()) from failure

@@ -22,7 +22,7 @@ from millstream.engine import topics
 from millstream.engine.commands import Command
 from millstream.engine.kafka import KafkaClient, reason
 from millstream.engine.lease import Lease
-from millstream.engine.log import CommandLog, LogEntry, LogReader
+from millstream.engine.log import OUTAGES, CommandLog, LogEntry, LogReader
 from millstream.engine.state import AppliedCommand, CommandStatus, EngineState, applied, with_status
 from millstream.engine.supervisor import Supervisor
 from millstream.model.errors import StatementError
@@ -78,7 +78,7 @@ class Follower:
         self._term = 0
         self._end: int | None = None
         self._ready = threading.Event()
-        self.loop = Loop("command log", self._step, self._reader, outages=(KafkaException,))
+        self.loop = Loop("command log", self._step, self._reader, outages=OUTAGES)
 
     @property
     def state(self) -> EngineState:

@@ -1,15 +1,19 @@
 """The command topic: one partition of commands, appended by any server, read by all of them in one order."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from millstream.engine import commands
 from millstream.engine.commands import Command, CommandUnreadable
-from millstream.engine.kafka import PATIENCE, KafkaClient
+from millstream.engine.kafka import ERROR_UNKNOWN, PATIENCE, KafkaClient
+from millstream.services.errors import SetupError
 
+# How often, in seconds, a reader checks that the topic is still the one that it has read.
+CHECK_EVERY = 5.0
 RETENTION = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
@@ -22,29 +26,71 @@ class LogEntry:
     reason: str = ""
 
 
+class CommandTopicGone(Exception):
+    """The command topic was deleted, or deleted and created again, since the server has started."""
+
+
+# What may keep commands from being read or appended for a while, and pass.
+OUTAGES = (KafkaException, CommandTopicGone)
+
+
 class CommandLog:
-    """The command topic of one service id; it is created if it does not exist."""
+    """The command topic of one service id; it is created if it does not exist.
+
+    It is known by its id: offsets of another topic of that name say nothing about the commands that were read.
+    """
 
     def __init__(self, kafka: KafkaClient, service: str, replicas: int) -> None:
+        """Raises SetupError if the topic has several partitions: its commands have no order; KafkaException."""
         self.topic = f"_millstream-{service}_command_topic"
         self._kafka = kafka
         kafka.create(self.topic, 1, replicas, RETENTION)
+        self._id = kafka.identity(self.topic)
+        if (partitions := len(kafka.bounds(self.topic))) > 1:
+            hint = "delete it if it has no commands, or restore it with one partition"
+            raise SetupError(f"the command topic {self.topic} has {partitions} partitions, and must have one", hint)
         kafka.open_writer()
 
     def append(self, command: Command) -> int:
-        """Append a command and wait until it is replicated; returns its offset. Raises KafkaException."""
+        """Append a command and wait until it is replicated; returns its offset.
+
+        Raises KafkaException, CommandTopicGone.
+        """
+        self.check()
         return self._kafka.write(self.topic, None, commands.dump(command))
 
     def end(self) -> int:
         """The offset of the next command."""
         return self._kafka.ends(self.topic)[0]
 
+    def check(self) -> None:
+        """Raises CommandTopicGone if the topic is not the one that there was at the start any more, KafkaException if
+        Kafka does not answer."""
+        try:
+            if self._kafka.identity(self.topic) != self._id:
+                raise CommandTopicGone(_gone(self.topic, "deleted and created again"))
+        except KafkaException as failure:
+            if failure.args[0].code() == ERROR_UNKNOWN:
+                raise CommandTopicGone(_gone(self.topic, "deleted")) from failure
+            raise
+
     @contextmanager
     def reading(self, position: int = 0) -> Iterator["LogReader"]:
         """A reader of the log that begins at the command at `position`."""
         with self._kafka.reader(fetch_wait_max_ms=500, enable_partition_eof=True) as consumer:
             consumer.assign([TopicPartition(self.topic, 0, position)])
-            yield LogReader(consumer, position)
+            yield LogReader(consumer, position, self._check_if_kafka_answers)
+
+    def _check_if_kafka_answers(self) -> None:
+        with suppress(KafkaException):
+            self.check()
+
+
+def _gone(topic: str, how: str) -> str:
+    return (
+        f"the command topic {topic} was {how}: statements that change something are refused\n"
+        "  hint: restore it from a copy if there is one, and restart the server"
+    )
 
 
 class LogReader:
@@ -54,11 +100,19 @@ class LogReader:
     markers, if a copy of the topic was written in transactions, or of records that were deleted.
     """
 
-    def __init__(self, consumer: Consumer, position: int) -> None:
-        self._consumer, self.position = consumer, position
+    def __init__(self, consumer: Consumer, position: int, check: Callable[[], None]) -> None:
+        """`check` raises CommandTopicGone; it is called now and then."""
+        self._consumer, self.position, self._check = consumer, position, check
+        self._checked_at = 0.0
 
     def next(self, patience: float = PATIENCE) -> LogEntry | None:
-        """The next record; None if there was none within `patience` seconds. Raises KafkaException if Kafka is away."""
+        """The next record; None if there was none within `patience` seconds.
+
+        Raises KafkaException if Kafka is away, CommandTopicGone.
+        """
+        if time.monotonic() - self._checked_at > CHECK_EVERY:
+            self._check()
+            self._checked_at = time.monotonic()
         message = self._consumer.poll(patience)
         if message is None:
             return None

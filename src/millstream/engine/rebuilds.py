@@ -20,6 +20,7 @@ from millstream.catalog.catalog import Source
 from millstream.engine.context import ClosableQuery
 from millstream.engine.kafka import KafkaClient, Offsets
 from millstream.engine.lease import Lease
+from millstream.engine.log import OUTAGES
 from millstream.engine.state import EngineState
 from millstream.engine.supervisor import Supervisor
 from millstream.model.names import identifier
@@ -82,11 +83,11 @@ class RebuildWatch:
         # The ends of a rebuild's sources at the last look, and the offsets of commands that are in the log.
         self._ends: dict[str, Mapping[str, Offsets]] = {}
         self._appended: dict[str, int] = {}
-        self.loop = Loop("rebuilds", lambda _: self.step(), no_resource, outages=(KafkaException,), pause=PULSE)
+        self.loop = Loop("rebuilds", lambda _: self.step(), no_resource, outages=OUTAGES, pause=PULSE)
 
     def start(self, append: Callable[[str, str], int]) -> None:
         """Start the thread. `append` appends a statement, with its path, to the command log and returns its offset, or
-        raises KafkaException."""
+        raises one of OUTAGES."""
         self._append = append
         self.loop.start()
 
