@@ -38,6 +38,9 @@ LOG = logging.getLogger(__name__)
 PATIENCE = 30.0
 FIRST_PATIENCE = 10.0
 SETTLE = 10.0
+# After so many seconds, less than PATIENCE, the producer gives a record up: what a client was told to have failed must
+# not be written once the broker is back.
+GIVEN_UP_AFTER = 25.0
 # How long, in seconds, a topic that is to be written may be unknown.
 CREATED_WITHIN = 5.0
 # How many topics it is remembered for which source they were last written.
@@ -392,7 +395,8 @@ class KafkaClient:
     def _writer(self) -> Producer:
         with self._lock:
             if self._producer is None:
-                self._producer = Producer({**self.client, **WRITER}, logger=LOG)
+                limits = {"message.timeout.ms": round(GIVEN_UP_AFTER * 1000)}
+                self._producer = Producer({**self.client, **WRITER, **limits}, logger=LOG)
             return self._producer
 
     def _replace_writer(self) -> None:
