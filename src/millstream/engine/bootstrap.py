@@ -32,7 +32,7 @@ from millstream.engine.supervisor import Supervisor
 from millstream.engine.trimming import Trimmer
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
-from millstream.services.loop import Loops
+from millstream.services.loop import Loops, attempt
 from millstream.spark.session import Session
 from millstream.spark.session_settings import confinement, python_executable
 from millstream.tables.images import MB
@@ -193,9 +193,12 @@ def _watch_rebuilds(
 
 
 def close_engine(context: EngineContext) -> None:
-    """Close the components in reverse order of their dependencies."""
-    for query in list(context.push.values()):
-        query.close()
+    """Close the components in reverse order of their dependencies.
+
+    A push query that cannot be closed, as when Kafka does not delete its topic, is logged; the next start deletes it.
+    """
+    for id, query in list(context.push.items()):
+        attempt(f"closing {id}", query.close, id)
     context.close()
 
 
