@@ -23,8 +23,8 @@ class FakeCoordinator:
         self.error: KafkaError | None = None
         self.members = 0
 
-    def member(self, *_: Any, **__: Any) -> "FakeConsumer":
-        """A replacement of confluent_kafka.Consumer."""
+    def consumer(self, *_: Any) -> "FakeConsumer":
+        """Replaces KafkaClient.consumer."""
         self.members += 1
         self.last = FakeConsumer(self)
         return self.last
@@ -64,14 +64,9 @@ class FakeMessage:
         self.error = lambda: error
 
 
-class FakeClient:
-    client: dict[str, str] = {}
-
-
 @pytest.fixture
 def coordinator(monkeypatch: pytest.MonkeyPatch) -> FakeCoordinator:
     coordinator = FakeCoordinator()
-    monkeypatch.setattr(module, "Consumer", coordinator.member)
     monkeypatch.setattr(module, "RENEW_AFTER", 0.01)
     return coordinator
 
@@ -83,7 +78,7 @@ def extended() -> threading.Event:
 
 @pytest.fixture
 def lease(coordinator: FakeCoordinator, extended: threading.Event) -> Iterator[Lease]:
-    lease = Lease(FakeClient(), "log", "s", "one", 60_000, lambda _: extended.set())  # type: ignore[arg-type]
+    lease = Lease(coordinator, "log", "s", "one", 60_000, lambda _: extended.set())  # type: ignore[arg-type]
     lease.start()
     wait_for(lambda: lease.held, "the lease")
     yield lease
@@ -138,7 +133,7 @@ def test_a_server_that_was_replaced_leads_no_more(lease: Lease, coordinator: Fak
 
 def test_a_timeout_that_the_broker_does_not_allow_is_reported(coordinator: FakeCoordinator) -> None:
     coordinator.error = KafkaError(KafkaError.INVALID_SESSION_TIMEOUT)
-    lease = Lease(FakeClient(), "log", "s", "one", 1_000)  # type: ignore[arg-type]
+    lease = Lease(coordinator, "log", "s", "one", 1_000)  # type: ignore[arg-type]
     lease.start()
     wait_for(lambda: "millstream.lease.timeout.ms is 1000" in lease.loop.health().error, "the reason in the health")
     lease.close()

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from confluent_kafka import (
     OFFSET_END,
-    Consumer,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -22,6 +21,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
+    ClusterMetadata,
     ConfigResource,
     ListOffsetsResultInfo,
     NewTopic,
@@ -31,12 +31,15 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream.catalog.facts import TopicFacts
+from millstream.engine.watched_consumer import WatchedConsumer
 from millstream.model.secrets import without_values
 from millstream.model.settings import CLIENT_PREFIXES
 
+T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 PATIENCE = 30.0
 FIRST_PATIENCE = 10.0
+RENEWAL_PATIENCE = 2.0
 SETTLE = 10.0
 # After so many seconds, less than PATIENCE, the producer gives a record up: what a client was told to have failed must
 # not be written once the broker is back.
@@ -59,6 +62,9 @@ LEADERLESS = (
     KafkaError.OFFSET_NOT_AVAILABLE,
 )
 BROKEN_CONNECTION = KafkaError._TRANSPORT
+# The errors of a client without connections: Kafka is away, or the client has lost all brokers (watched_consumer.py).
+UNREACHABLE = (BROKEN_CONNECTION, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._DESTROY_BROKER)
+UNWRITTEN = (KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT)
 
 Offsets = dict[int, int]
 # The next offset of each partition; the offsets of the first record and after the last one of each partition.
@@ -67,6 +73,13 @@ Bounds = Mapping[int, tuple[int, int]]
 Bytes = bytes | None
 # The same partition for a key as Kafka's Java clients choose.
 WRITER = {"partitioner": "murmur2_random", "acks": "all", "linger.ms": 0, "enable.idempotence": True}
+
+READER = {
+    "group.id": "millstream",
+    "enable.auto.commit": False,
+    "fetch.wait.max.ms": 100,
+    "auto.offset.reset": "earliest",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +122,46 @@ class KafkaClient:
 
     def cluster(self) -> str:
         """The cluster's id. Raises KafkaException if no broker answers."""
-        return str(self._admin.list_topics(timeout=FIRST_PATIENCE).cluster_id)
+        return str(self._list_topics(FIRST_PATIENCE).cluster_id)
 
     def answers(self) -> bool:
-        """True if a broker answers within about two seconds."""
+        """True if a broker answers within some seconds."""
         try:
-            return bool(self._admin.list_topics(timeout=2).brokers)
+            return bool(self._list_topics(2.0).brokers)
         except KafkaException:
             return False
 
     def topics(self) -> dict[str, tuple[int, ...]]:
         """Every topic's name, and the number of replicas of each of its partitions."""
-        metadata = self._admin.list_topics(timeout=PATIENCE).topics
+        metadata = self._list_topics(PATIENCE).topics
         return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(metadata.items())}
+
+    def _list_topics(self, seconds: float) -> ClusterMetadata:
+        return self._asked_of_reachable(lambda admin: admin.list_topics(timeout=seconds))
+
+    def _asked_of_reachable(self, ask: Callable[[AdminClient], T]) -> T:
+        """What `ask` returns, which is called again with another admin client if this one has lost all brokers."""
+        admin = self._admin
+        try:
+            return ask(admin)
+        except KafkaException as failure:
+            if not self._is_renewed(admin, failure):
+                raise
+            return ask(self._admin)
+
+    def _is_renewed(self, admin: AdminClient, failure: KafkaException) -> bool:
+        """Replace an admin client that has lost all brokers; False if a new one does not reach any either."""
+        if failure.args[0].code() not in UNREACHABLE:
+            return False
+        new = AdminClient(dict(self.client), logger=LOG)
+        try:
+            new.list_topics(timeout=RENEWAL_PATIENCE)
+        except KafkaException:
+            return False
+        with self._lock:
+            if self._admin is admin:
+                self._admin = new
+        return True
 
     def facts(self, names: Iterable[str]) -> dict[str, TopicFacts]:
         """The facts that planning needs about those of `names` that exist."""
@@ -212,6 +252,7 @@ class KafkaClient:
         """
         deadline = time.monotonic() + SETTLE
         while True:
+            admin = self._admin
             try:
                 _, partitions = self._recent(topic, max_age)
                 return self._offsets_now([TopicPartition(topic, p) for p in partitions], specs)
@@ -219,8 +260,10 @@ class KafkaClient:
                 # The cached list of partitions may be outdated: try once more without it.
                 was_cached = self._known.pop(topic, None) is not None and max_age > 0
                 if not was_cached:
-                    passing = failure.args[0].code() in (*LEADERLESS, BROKEN_CONNECTION)
-                    if not passing or time.monotonic() > deadline:
+                    passing = failure.args[0].code() in (*LEADERLESS, BROKEN_CONNECTION, KafkaError._DESTROY_BROKER)
+                    if time.monotonic() > deadline:
+                        passing = self._admin is admin and self._is_renewed(admin, failure)
+                    if not passing:
                         raise
                     time.sleep(0.05)
 
@@ -298,32 +341,26 @@ class KafkaClient:
 
     def _described(self, topic: str) -> TopicDescription:
         try:
-            description: TopicDescription = _answer(self._description(topic))
+            return self._asked_of_reachable(lambda _: cast(TopicDescription, _answer(self._description(topic))))
         except KafkaException as failure:
             if failure.args[0].code() == ERROR_UNKNOWN:
                 # Kafka's own message does not name it.
                 raise KafkaException(KafkaError(ERROR_UNKNOWN, f"topic {topic} does not exist")) from failure
             raise
-        return description
 
     @contextmanager
-    def reader(self, **settings: object) -> Iterator[Consumer]:
+    def reader(self, **settings: object) -> Iterator[WatchedConsumer]:
         """A consumer without group or commits; the caller assigns it."""
-        consumer = Consumer(
-            {
-                **self.client,
-                "group.id": "millstream",
-                "enable.auto.commit": False,
-                "fetch.wait.max.ms": 100,
-                "auto.offset.reset": "earliest",
-                **{name.replace("_", "."): value for name, value in settings.items()},
-            },
-            logger=LOG,
-        )
+        named = {name.replace("_", "."): value for name, value in settings.items()}
+        consumer = self.consumer({**READER, **named}, LOG)
         try:
             yield consumer
         finally:
             consumer.close()
+
+    def consumer(self, settings: Mapping[str, Any], logger: logging.Logger) -> WatchedConsumer:
+        """A consumer with these settings beside the client's own; the caller closes it."""
+        return WatchedConsumer({**self.client, **settings}, self.answers, logger)
 
     def open_writer(self) -> None:
         """Connect the producer of `write` in the background: its id takes half a second, and writes wait for it."""
@@ -386,7 +423,7 @@ class KafkaClient:
         for sent in records:
             if not sent.done:
                 sent.failure = KafkaException(KafkaError(KafkaError._TIMED_OUT))
-            if sent.failure is not None and sent.failure.args[0].fatal():
+            if sent.failure is not None and _needs_new_writer(sent.failure.args[0]):
                 self._replace_writer()
             if all_or_none and sent.failure is not None:
                 raise sent.failure
@@ -400,7 +437,7 @@ class KafkaClient:
             return self._producer
 
     def _replace_writer(self) -> None:
-        """Let the next write create a new producer: after a fatal error an idempotent one accepts no records."""
+        """Let the next write create a new producer."""
         with self._lock:
             self._producer = None
 
@@ -428,6 +465,11 @@ class KafkaClient:
                 consumers, groups = counts.get(topic, (0, 0))
                 counts[topic] = (consumers + sum(topic in t for t in topics), groups + 1)
         return counts
+
+
+def _needs_new_writer(failure: KafkaError) -> bool:
+    """True if the producer accepts no more records, or may have lost all brokers."""
+    return failure.fatal() or failure.code() in UNWRITTEN
 
 
 def client_settings(settings: Mapping[str, str]) -> dict[str, str]:

@@ -72,8 +72,8 @@ class Lease:
         self._position = self._carried_out = 0
         self._renew_at = self._held_until = 0.0
         self._owner_at = time.monotonic()
+        self._kafka = kafka
         self._settings = {
-            **kafka.client,
             **({"client.id": client_id} if client_id else {}),
             "group.id": self.group,
             "group.instance.id": server,
@@ -122,7 +122,7 @@ class Lease:
 
     @contextmanager
     def _member(self) -> Iterator[Consumer]:
-        consumer = Consumer(self._settings, logger=CLIENT_LOG)
+        consumer = self._kafka.consumer(self._settings, CLIENT_LOG)
         consumer.subscribe([self._topic], on_assign=self._on_assign, on_revoke=self._on_gone, on_lost=self._on_gone)
         try:
             yield consumer
