@@ -60,7 +60,10 @@ def finish(session: SparkSession, url: str, marker: str) -> None:
 
 
 def mend(session: SparkSession, url: str) -> None:
-    """Remove the half-written files of a checkpoint that no query is using.
+    """Remove the half-written files of a checkpoint that no query is using, and give it another id if that is empty.
+
+    The id says nothing of the batches. Its file is not synced to the disk of this machine, so that a loss of power may
+    leave it empty, and Spark refuses to start from that.
 
     A server that was frozen may do this while the query runs elsewhere. That is safe: the commits are listed before the
     offsets, and a query with exactly once writes a batch's offsets before its commit.
@@ -70,6 +73,15 @@ def mend(session: SparkSession, url: str) -> None:
     for log, names in zip(("offsets", "commits"), half_written(offsets, commits), strict=True):
         for name in names:
             delete(session, f"{url}/{log}/{name}")
+    identity = _local(f"{url}/{IDENTITY}")
+    if identity is not None and identity.is_file() and not identity.stat().st_size:
+        _write_identity(session, url)
+
+
+def _write_identity(session: SparkSession, url: str) -> None:
+    """Give the query of a checkpoint another id."""
+    delete(session, f"{url}/.{IDENTITY}.crc")
+    write(session, f"{url}/{IDENTITY}", json.dumps({"id": str(uuid.uuid4())}))
 
 
 def restore(session: SparkSession, savepoint: str, url: str) -> None:
@@ -77,8 +89,7 @@ def restore(session: SparkSession, savepoint: str, url: str) -> None:
     if not savepoint or files(session, url):
         return
     part = _copied(session, savepoint, url)
-    delete(session, f"{part}/.{IDENTITY}.crc")
-    write(session, f"{part}/{IDENTITY}", json.dumps({"id": str(uuid.uuid4())}))
+    _write_identity(session, part)
     delete(session, url)
     rename(session, part, url)
 
