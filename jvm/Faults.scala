@@ -18,10 +18,12 @@ class Fault(message: String) extends RuntimeException(message, null, false, fals
  *
  *   ms_guard(a / b, 'Q.project|a / b', partition, offset)   the value; null and an entry where it throws
  *   ms_need(a)                                              a; throws where it is null
+ *   a div ms_divisor(b)                                     throws where b is 0
  *   ms_report(0, error, 'Q.source', 'value', 'topic', …)    true; false and an entry where `error` is not null
  */
 object Faults {
   val NullOperand = new Fault("null operand")
+  val DivisionByZero = new Fault("division by zero")
 
   private def text(literal: Expression): String = String.valueOf(literal.eval())
 
@@ -31,6 +33,7 @@ object Faults {
       GuardedExpression(child, partition, offset, text(label))
     }),
     SqlFunction("ms_need", { case Seq(child) => NonNullOperand(child) }),
+    SqlFunction("ms_divisor", { case Seq(child) => NonZeroDivisor(child) }),
     SqlFunction("ms_fail", { case Seq(message, kind) =>
       Computed("ms_fail", Seq(message), _ => (DataType.fromDDL(text(kind)), args => throw new Fault(s"${args.head}")))
     }),
@@ -144,14 +147,22 @@ case class NotFoldable() extends LeafExpression with Unevaluable {
   override def dataType: DataType = NullType
 }
 
-/** The child's value; throws if it is null. */
-case class NonNullOperand(child: Expression) extends UnaryExpression {
-  // The value is never null and the child is deterministic, but if it declared that, the optimizer would remove it under
-  // IS NULL or from equal branches of a CASE, and it would not throw.
-  override def nullable: Boolean = true
+/**
+ * A child some of whose values are failures: it throws for these, and gives the others.
+ *
+ * It is not deterministic and not foldable, or the optimizer would compute it while a query is planned, or leave it out
+ * under IS NULL or from equal branches of a CASE, and it would not throw.
+ */
+abstract class CheckedOperand extends UnaryExpression {
   override lazy val deterministic: Boolean = false
   override def foldable: Boolean = false
   override def dataType: DataType = child.dataType
+}
+
+/** The child's value; throws if it is null. */
+case class NonNullOperand(child: Expression) extends CheckedOperand {
+  // It never is, but the optimizer would use that.
+  override def nullable: Boolean = true
   override def prettyName: String = "ms_need"
 
   override def eval(row: InternalRow): Any = {
@@ -170,4 +181,31 @@ case class NonNullOperand(child: Expression) extends UnaryExpression {
   }
 
   override protected def withNewChildInternal(child: Expression): NonNullOperand = copy(child = child)
+}
+
+/** The child's value, a divisor: null where it is null; throws if it is zero, for which Spark's division gives null. */
+case class NonZeroDivisor(child: Expression) extends CheckedOperand {
+  override def prettyName: String = "ms_divisor"
+
+  override def eval(row: InternalRow): Any = {
+    val value = child.eval(row)
+    val isZero = value match {
+      case decimal: Decimal => decimal.isZero
+      case number: Number => number.doubleValue == 0
+      case _ => false
+    }
+    if (isZero) throw Faults.DivisionByZero
+    value
+  }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val in = child.genCode(ctx)
+    val isZero = if (dataType.isInstanceOf[DecimalType]) s"${in.value}.isZero()" else s"${in.value} == 0"
+    in.copy(code = code"""
+      ${in.code}
+      if (!${in.isNull} && $isZero) { throw org.apache.spark.sql.millstream.Faults.DivisionByZero(); }
+    """)
+  }
+
+  override protected def withNewChildInternal(child: Expression): NonZeroDivisor = copy(child = child)
 }

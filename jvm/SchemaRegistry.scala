@@ -118,9 +118,14 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     throw new IllegalStateException
   }
 
+  /** A page of a proxy, in place of JSON, means that the registry is away: reading it throws an IOException too. */
   private def trySend(request: HttpRequest): Either[IOException, HttpResponse[String]] =
-    try Right(client.send(request, HttpResponse.BodyHandlers.ofString))
-    catch { case e: IOException => Left(e) }
+    try {
+      val answer = client.send(request, HttpResponse.BodyHandlers.ofString)
+      if (answer.statusCode == 200 && !mapper.readTree(answer.body).isObject)
+        throw new IOException(s"$url answers ${answer.body.take(100)}: is it a schema registry?")
+      Right(answer)
+    } catch { case e: IOException => Left(e) }
 
   private def why(outcome: Either[IOException, HttpResponse[String]]): String = outcome match {
     case Left(e) => e.toString

@@ -86,16 +86,16 @@ def logarithm(x: float) -> float:
 
 def divided(left: int, right: int, bits: int) -> int:
     insist(right != 0)
-    return wrapped(int(Decimal(left) / right) if abs(left) < 2**53 else _towards_zero(left, right), bits)
+    return wrapped(int(Decimal(left) / right) if abs(left) < 2**53 else towards_zero(left, right), bits)
 
 
-def _towards_zero(left: int, right: int) -> int:
+def towards_zero(left: int, right: int) -> int:
     return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
 
 
 def remainder(left: int, right: int) -> int:
     insist(right != 0)
-    return left - right * _towards_zero(left, right)
+    return left - right * towards_zero(left, right)
 
 
 # ---------------------------------------------------------------- text and bytes
@@ -115,13 +115,12 @@ def rpad(value: Any, length: int, pad: Any) -> Any:
 
 
 def instr(text: str | None, part: str | None, position: int = 1, nth: int = 1) -> int:
-    """The nth from a position on; from a negative one backwards."""
-    if text is None or part is None or position == 0 or nth < 1:
+    """The nth from a position on; of those that end at a negative one or before, backwards."""
+    if text is None or part is None or position == 0 or nth < 1 or abs(position) > len(text):
         return 0
     starts = [i for i in range(len(text) + 1) if text.startswith(part, i)]
-    start = position - 1 if position > 0 else len(text) + position
-    start = start if part else min(start, len(text))
-    hits = [i for i in starts if i >= start] if position > 0 else [i for i in reversed(starts) if i <= start]
+    last = len(text) + position + 1 - len(part)
+    hits = [i for i in starts if i >= position - 1] if position > 0 else [i for i in reversed(starts) if i <= last]
     return hits[nth - 1] + 1 if nth <= len(hits) else 0
 
 
@@ -139,12 +138,9 @@ def split_to_map(text: str, entries: str, values: str) -> dict[str, str] | None:
 
 
 def initcap(text: str) -> str:
-    """The first letter of each word in its upper case, where that is one letter."""
-    return "".join(_upper(c) if i == 0 or text[i - 1].isspace() else c.lower() for i, c in enumerate(text))
-
-
-def _upper(letter: str) -> str:
-    return letter.upper() if len(letter.upper()) == 1 else letter
+    """The first letter of each word in upper case, the others in lower case."""
+    low = text.lower()
+    return "".join(c.upper() if i == 0 or low[i - 1] in " \t\n\v\f\r" else c for i, c in enumerate(low))
 
 
 def trim(text: str) -> str:

@@ -12,6 +12,8 @@ from support.exactly_once import CountedQueries
 from support.kafka import BrokerClient
 
 pytestmark = [pytest.mark.live, pytest.mark.crash]
+# Seconds between two batches of the load, of three rows: each record costs three brokers something.
+PAUSE = 0.05
 GUARANTEES = ("at_least_once", "exactly_once_v2")
 
 
@@ -70,16 +72,16 @@ def test_the_leader_of_a_partition_is_killed(
     """Another broker leads it after a few seconds; statements and SELECTs are answered without the killed one."""
     first = queries[0].name
     with ExitStack() as loads:
-        written = [loads.enter_context(counted.load()) for counted in queries]
+        written = [loads.enter_context(counted.load(PAUSE)) for counted in queries]
         flow(queries, 100)
         assert brokers.replicas() == {len(BROKERS)}, "of their sources, or of the setting"
         killed = brokers.leader(first)
         brokers[killed].kill()
-        flow(queries, 300)
+        flow(queries, 100)
         server.execute(f"CREATE STREAM {first}_LATER AS SELECT id, v FROM {first} EMIT CHANGES;")
         assert server.rows(f"SELECT v FROM {first}_LATER EMIT CHANGES LIMIT 3;", 3)
         brokers[killed].start()
-        flow(queries, 300)
+        flow(queries, 100)
     for counted, load in zip(queries, written, strict=True):
         counted.check(load.written)
 
@@ -89,7 +91,7 @@ def test_all_brokers_are_restarted_one_after_the_other(
 ) -> None:
     """As in an upgrade: the next one when all partitions are on all brokers again."""
     with ExitStack() as loads:
-        written = [loads.enter_context(counted.load()) for counted in queries]
+        written = [loads.enter_context(counted.load(PAUSE)) for counted in queries]
         flow(queries, 100)
         for number in BROKERS:
             brokers.restart(number)

@@ -261,14 +261,18 @@ def test_while_the_registry_is_away_queries_wait_and_statements_fail(
     first, second = (AvroSerializer(client, text)({"a": n}, at) for n, text in enumerate(texts, 1))
     kafka.produce(topic, "1", first)
     kafka.consume_all(f"{name}_OUT", 1)
-    proxy.shut = True
+    proxy.shut, before = True, proxy.turned_away
     try:
         kafka.produce(topic, "2", second)
-        wait_for(lambda: proxy.turned_away > 2, "the query asking for the schema")
+        wait_for(lambda: proxy.turned_away > before + 2, "the query asking for the schema")
         with pytest.raises(RequestFailed, match="the schema registry answered 503: shut"):
             server.execute(f"CREATE STREAM {name}_2 AS SELECT * FROM {name} EMIT CHANGES;")
+        proxy.has_page, proxy.shut, before = True, False, proxy.turned_away
+        wait_for(lambda: proxy.turned_away > before + 2, "the query asking again")
+        with pytest.raises(RequestFailed, match="with something else: is it a schema registry"):
+            server.execute(f"CREATE STREAM {name}_2 AS SELECT * FROM {name} EMIT CHANGES;")
     finally:
-        proxy.shut = False
+        proxy.shut = proxy.has_page = False
     assert [r.json for r in kafka.consume_all(f"{name}_OUT", 2)] == [{"A": 1}, {"A": 2}]
 
 

@@ -25,13 +25,17 @@ $$;
 @pytest.mark.parametrize(
     ("statement", "logger", "what"),
     [
-        ("CREATE STREAM o AS SELECT id, 1 / a AS b FROM s;", "CSAS_O_0.project", "B: null operand"),
-        ("CREATE STREAM o AS SELECT id, a FROM s WHERE 1 / a = 1;", "CSAS_O_0.filter", "1 / A = 1: null operand"),
-        ("CREATE STREAM o AS SELECT * FROM s PARTITION BY 1 / a;", "CSAS_O_0.partitionby", "KSQL_COL_0: null operand"),
+        ("CREATE STREAM o AS SELECT id, 1 / a AS b FROM s;", "CSAS_O_0.project", "B: division by zero"),
+        ("CREATE STREAM o AS SELECT id, a FROM s WHERE 1 / a = 1;", "CSAS_O_0.filter", "1 / A = 1: division by zero"),
+        (
+            "CREATE STREAM o AS SELECT * FROM s PARTITION BY 1 / a;",
+            "CSAS_O_0.partitionby",
+            "KSQL_COL_0: division by zero",
+        ),
         (
             "CREATE TABLE o AS SELECT id, SUM(1 / a) FROM s GROUP BY id;",
             "CTAS_O_0.aggregate",
-            "SUM(1 / A): null operand",
+            "SUM(1 / A): division by zero",
         ),
         (
             "CREATE TABLE o AS SELECT id, total(a) FROM s GROUP BY id;",

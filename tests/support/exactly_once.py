@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from support.kafka import BrokerClient, CommittedCounts, TopicRecord, wait_for
-from support.load import SteadyLoad
+from support.load import PAUSE, SteadyLoad
 
 KEYS = 10
 # Seconds; long, because other processes may use the machine too.
@@ -30,10 +30,10 @@ class CountedQueries:
         """End the reader; the queries are the server's."""
         self._counts.close()
 
-    def load(self) -> SteadyLoad:
-        """Rows v = 0, 1, 2, …, 300 a second, under ten keys."""
+    def load(self, pause: float = PAUSE) -> SteadyLoad:
+        """Rows v = 0, 1, 2, …, three every `pause` seconds, under ten keys."""
         send = lambda v: self._kafka.send(self.name, f'"k{v % KEYS}"', {"v": v})  # noqa: E731
-        return SteadyLoad(send, self._kafka.flush, each=3)
+        return SteadyLoad(send, self._kafka.flush, each=3, pause=pause)
 
     def outputs(self) -> dict[str, list[TopicRecord]]:
         """What readers of committed records get of each query."""

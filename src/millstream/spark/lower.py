@@ -1,7 +1,8 @@
 """From a typed expression to Spark SQL text, for expr() over a relation of key, value, rowtime, partition, offset.
 
 An expression that fails in the language throws here, and `guarded` turns that into null and a log entry. Null operands
-of arithmetic are failures too; since arithmetic returns null for them, one ms_need around the whole of it is enough.
+of arithmetic are failures too; since arithmetic returns null for them, one ms_need around the whole of it is enough. So
+is a divisor of zero, for which Spark's division returns null: ms_divisor throws before.
 """
 
 from collections.abc import Sequence
@@ -46,6 +47,7 @@ _DECIMALS = {
     "/": "ms_decimal_divide",
     "%": "ms_decimal_remainder",
 }
+_DOUBLES = {"/": "ms_divide", "%": "ms_remainder"}
 # Functions that build large values; ours that repeat text check the size first (jvm/RowBudget.scala).
 _GROWING = frozenset(
     (
@@ -224,13 +226,11 @@ def _text(text: str, nullable: bool) -> str:
 
 
 def _needs(expression: typed.TypedExpression) -> bool:
-    """True if arithmetic can return null: for a null operand, or a division by zero."""
+    """True if arithmetic can return null: for a null operand."""
     if isinstance(expression, typed.TypedNegation):
         return _needs(expression.operand)
     if not isinstance(expression, typed.TypedArithmetic) or expression.type == STRING:
         return may_be_null(expression)
-    if expression.operator in "/%" and expression.type != DOUBLE and not _is_number(expression.right):
-        return True
     return _needs(expression.left) or _needs(expression.right)
 
 
@@ -257,14 +257,15 @@ def _arithmetic(expression: typed.TypedExpression, label: str | None) -> str:
         stored = computed(expression.type)
         return f"{_DECIMALS[expression.operator]}({left}, {right}, {stored.precision}, {stored.scale})"
     match expression.operator, expression.type:
+        case "/" | "%", t if t == DOUBLE and not native:
+            return f"{_DOUBLES[expression.operator]}({left}, {right})"
+        case "/" | "%", _ if not native:
+            right = f"ms_divisor({right})"
+    match expression.operator, expression.type:
         case "/", t if t == INTEGER:
             return f"CAST(({left} div {right}) AS INT)"
         case "/", t if t == BIGINT:
             return f"({left} div {right})"
-        case "/", _ if not native:
-            return f"ms_divide({left}, {right})"
-        case "%", t if t == DOUBLE and not native:
-            return f"ms_remainder({left}, {right})"
     return f"({left} {expression.operator} {right})"
 
 
