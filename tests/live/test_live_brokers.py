@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.broker_cluster import BROKERS, BrokerCluster
-from support.engine_process import EngineProcess
+from support.engine_process import EngineProcess, own_settings
 from support.exactly_once import CountedQueries
 from support.kafka import BrokerClient
 
@@ -30,17 +30,9 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerCluster]
 @pytest.fixture(scope="module")
 def server(brokers: BrokerCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProcess]:
     folder: Path = tmp_path_factory.mktemp("server")
-    settings = {
-        "bootstrap.servers": brokers.bootstrap,
-        "ksql.service.id": "replicated_",
-        "ksql.internal.topic.replicas": "3",
-        "millstream.data.dir": str(folder / "data"),
-        "millstream.slots": "64",
-        "millstream.batch.duration": "2 seconds",
-        "commit.interval.ms": "1000",
-        "auto.offset.reset": "earliest",
-    }
-    process = EngineProcess(settings, folder / "server.log")
+    settings = own_settings(brokers.bootstrap, "replicated_", folder, slots=64)
+    replicated = {"ksql.internal.topic.replicas": "3", "commit.interval.ms": "1000"}
+    process = EngineProcess({**settings, **replicated}, folder / "server.log")
     yield process
     process.kill()
 

@@ -7,7 +7,7 @@ import pytest
 
 from millstream.engine.kafka import KafkaClient
 from millstream.services.broker import BrokerProcess
-from support.engine_process import EngineProcess
+from support.engine_process import EngineProcess, own_settings
 from support.kafka import BrokerClient, wait_for
 
 pytestmark = [pytest.mark.live, pytest.mark.crash]
@@ -26,14 +26,7 @@ def eager(tmp_path: Path) -> Iterator[BrokerClient]:
 
 @pytest.fixture
 def server(eager: BrokerClient, tmp_path: Path) -> Iterator[EngineProcess]:
-    settings = {
-        "bootstrap.servers": eager.bootstrap,
-        "ksql.service.id": "retention_",
-        "millstream.data.dir": str(tmp_path / "data"),
-        "millstream.slots": "16",
-        "millstream.batch.duration": "2 seconds",
-        "auto.offset.reset": "earliest",
-    }
+    settings = own_settings(eager.bootstrap, "retention_", tmp_path, slots=16)
     process = EngineProcess(settings, tmp_path / "server.log")
     yield process
     process.kill()

@@ -35,6 +35,18 @@ NO_TIMER = {"spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "600000"}
 COLD = {"millstream.warm.up": "false"}
 
 
+def own_settings(bootstrap: str, service: str, folder: Path, slots: int) -> dict[str, str]:
+    """The settings of a server over a test's own broker, with its data under `folder`."""
+    return {
+        "bootstrap.servers": bootstrap,
+        "ksql.service.id": service,
+        "millstream.data.dir": str(folder / "data"),
+        "millstream.slots": str(slots),
+        "millstream.batch.duration": "2 seconds",
+        "auto.offset.reset": "earliest",
+    }
+
+
 class EngineProcess:
     """One run of a server: `properties` as it is started with, `log` where it logs."""
 

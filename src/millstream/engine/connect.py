@@ -13,6 +13,7 @@ import javaproperties
 
 from millstream.client.errors import network_reason
 from millstream.formats import tls
+from millstream.formats.json_answers import OTHER_FORM, text_in
 from millstream.model.secrets import without_user
 from millstream.model.settings import is_on
 from millstream.services.errors import SetupError
@@ -31,8 +32,6 @@ REBALANCE_PAUSE = 0.25
 EXISTS = "already exists"
 # The statuses by which Connect, or a proxy before it, refuses the server's login.
 LOGIN_REFUSED = frozenset({401, 403, 407})
-# What reading JSON of another form than Connect's raises, and JSON that nests too deeply.
-OTHER_FORM = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 class ConnectFailed(Exception):
@@ -195,13 +194,7 @@ def _with(value: dict[str, Any], *names: str) -> dict[str, Any]:
 def _texts(values: Any) -> list[str]:
     if not isinstance(values, list | tuple):
         raise TypeError(f"{type(values).__name__} in place of a list")
-    return [_text(value) for value in values]
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} in place of a text")
-    return value
+    return [text_in(value) for value in values]
 
 
 def _info(value: Any) -> dict[str, Any]:
@@ -224,7 +217,7 @@ def _connectors(answer: Any) -> dict[str, dict[str, Any]]:
 
 def _errors(answer: Any) -> list[tuple[str, list[str]]]:
     values = (checked["value"] for checked in answer["configs"])
-    return [(_text(value["name"]), _texts(value["errors"])) for value in values if value["errors"]]
+    return [(text_in(value["name"]), _texts(value["errors"])) for value in values if value["errors"]]
 
 
 def _read(answer: httpx.Response, read: Callable[[Any], T]) -> T:

@@ -16,7 +16,7 @@ from millstream.engine.schemas import NoRegistry
 from millstream.engine.session import RequestSession
 from millstream.engine.supervisor import CannotRun
 from millstream.model.errors import StatementError
-from millstream.model.settings import SettingRefused
+from millstream.model.settings import SettingRefused, replaced_variables
 from millstream.plan.statements import unknown
 from millstream.syntax import tree
 from millstream.syntax.parser import count, split
@@ -66,7 +66,7 @@ def statements(text: str, session: RequestSession, engine: EngineContext) -> Ite
     Raises StatementError, RequestFailed 50301 if the one before it is still not executed.
     """
     check_count(text, session.settings)
-    for parsed in split(text, variables=lambda: session.replaced_variables):
+    for parsed in split(text, variables=lambda: replaced_variables(session.variables, session.settings)):
         catch_up(session.sequence, engine)
         limits.check(parsed.statement, session.settings, engine.state.catalog.types)
         yield StatementContext(parsed.statement, parsed.text, session)

@@ -5,7 +5,7 @@ from typing import Any
 
 from millstream.engine.api import Request, RequestFailed
 from millstream.model.names import did_you_mean
-from millstream.model.settings import SettingRefused, canonical, check_session, effective, is_on
+from millstream.model.settings import SettingRefused, canonical, check_session, effective
 from millstream.syntax import tree
 from millstream.syntax.variables import LONGEST
 
@@ -42,11 +42,6 @@ class RequestSession:
     def written_variables(self) -> dict[str, str]:
         """The variables by the spelling they were last defined with; lookups are in upper case."""
         return {self._written[name]: value for name, value in self.variables.items()}
-
-    @property
-    def replaced_variables(self) -> dict[str, str]:
-        """The variables that the next statement may use: none if substitution is off."""
-        return self.variables if is_on(self.settings, "ksql.variable.substitution.enable") else {}
 
     def put(self, name: str, value: Any) -> None:
         """SET. Raises SettingRefused."""

@@ -9,6 +9,7 @@ import httpx
 
 from millstream.catalog.schemas import Reference, RegisteredSchema, SchemaText
 from millstream.formats import tls
+from millstream.formats.json_answers import OTHER_FORM, text_in
 from millstream.model.secrets import without_user
 
 T = TypeVar("T")
@@ -17,8 +18,6 @@ PREFIX = "ksql.schema.registry."
 
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"
-# What reading JSON of another form than expected raises, and JSON that nests too deeply.
-_OTHER_FORM = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 class RegistryFailed(Exception):
@@ -137,7 +136,7 @@ class Registry:
 
     def _schema(self, answer: Mapping[str, Any]) -> SchemaText:
         references = tuple(self._reference(r) for r in answer.get("references") or ())
-        return SchemaText(_text(answer.get("schemaType") or "AVRO"), _text(answer["schema"]), references)
+        return SchemaText(text_in(answer.get("schemaType") or "AVRO"), text_in(answer["schema"]), references)
 
     def _reference(self, reference: Mapping[str, Any]) -> Reference:
         registered = self._version(reference["subject"], reference["version"])
@@ -164,19 +163,13 @@ class Registry:
             )
         try:
             return read(answer.json())
-        except _OTHER_FORM as error:
+        except OTHER_FORM as error:
             fact = f"{place} answered {verb} {path} with something else: is it a schema registry?"
             raise RegistryFailed(fact) from error
 
 
 def _id(answer: Any) -> int:
     return int(answer["id"])
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} in place of a text")
-    return value
 
 
 def _nothing(answer: Any) -> None:
@@ -186,5 +179,5 @@ def _nothing(answer: Any) -> None:
 def _message(answer: httpx.Response) -> str:
     try:
         return str(answer.json().get("message") or answer.text[:300])
-    except _OTHER_FORM:
+    except OTHER_FORM:
         return answer.text[:300]

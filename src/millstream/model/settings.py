@@ -93,6 +93,11 @@ def effective(server: Mapping[str, object], session: Mapping[str, object] | None
     return {**defaults, **as_texts(server), **as_texts(session or {})}
 
 
+def replaced_variables(variables: Mapping[str, str], settings: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables that a statement may use: none if substitution is off."""
+    return variables if is_on(settings, "ksql.variable.substitution.enable") else {}
+
+
 def is_on(settings: Mapping[str, str], name: str) -> bool:
     """True if a boolean setting is on: by its value in `settings`, or, if that is absent or empty, by its default.
 

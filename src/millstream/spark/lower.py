@@ -47,6 +47,7 @@ _DECIMALS = {
     "/": "ms_decimal_divide",
     "%": "ms_decimal_remainder",
 }
+# Division of doubles, which gives infinity or NaN for a divisor of zero.
 _DOUBLES = {"/": "ms_divide", "%": "ms_remainder"}
 # Functions that build large values; ours that repeat text check the size first (jvm/RowBudget.scala).
 _GROWING = frozenset(
@@ -250,17 +251,15 @@ def _arithmetic(expression: typed.TypedExpression, label: str | None) -> str:
     if not isinstance(expression, typed.TypedArithmetic) or expression.type == STRING:
         return _sql(expression, label)
     left, right = _arithmetic(expression.left, label), _arithmetic(expression.right, label)
-    native = _is_number(expression.right)
     if isinstance(expression.type, Decimal) and (
         expression.operator == "/" or computed(expression.type) != expression.type
     ):
         stored = computed(expression.type)
         return f"{_DECIMALS[expression.operator]}({left}, {right}, {stored.precision}, {stored.scale})"
-    match expression.operator, expression.type:
-        case "/" | "%", t if t == DOUBLE and not native:
+    if expression.operator in _DOUBLES and not _is_number(expression.right):
+        if expression.type == DOUBLE:
             return f"{_DOUBLES[expression.operator]}({left}, {right})"
-        case "/" | "%", _ if not native:
-            right = f"ms_divisor({right})"
+        right = f"ms_divisor({right})"
     match expression.operator, expression.type:
         case "/", t if t == INTEGER:
             return f"CAST(({left} div {right}) AS INT)"

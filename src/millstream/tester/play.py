@@ -16,7 +16,7 @@ from millstream.formats.registered import FULL_NAME
 from millstream.formats.registry import FORMATS
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.schema import Column
-from millstream.model.settings import is_on
+from millstream.model.settings import replaced_variables
 from millstream.plan.inserts import check_time
 from millstream.plan.inserts import row as insert_row
 from millstream.plan.nodes import leaves, reads
@@ -66,15 +66,10 @@ class PlayResult:
         """The facts that planning may use."""
         return Facts(self.topics, self.schemas.subjects, self.schemas.ids, self.schemas.url)
 
-    @property
-    def replaced_variables(self) -> dict[str, str]:
-        """The variables that the next statement may use: none if substitution is off."""
-        return self.variables if is_on(self.settings, "ksql.variable.substitution.enable") else {}
-
 
 def parsed_statements(text: str, result: PlayResult, file: str = "") -> Iterator[Parsed]:
     """The statements of a text, each with the variables that the ones before it have defined."""
-    return split(text, file, lambda: result.replaced_variables)
+    return split(text, file, lambda: replaced_variables(result.variables, result.settings))
 
 
 def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
