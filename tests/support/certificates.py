@@ -2,6 +2,7 @@
 
 import datetime
 import ipaddress
+import shutil
 import ssl
 import subprocess
 from pathlib import Path
@@ -24,16 +25,21 @@ Pair = tuple[ec.EllipticCurvePrivateKey, x509.Certificate]
 
 
 class Authority:
-    """Writes trust.* and own.* (pem, jks, p12) into a folder; `server` accepts clients with its certificates only."""
+    """Writes trust.* and own.* (pem, jks, p12) into a folder; `server` accepts clients with its certificates only.
+
+    The client's certificate is signed by an intermediate authority, which a server does not know: the client sends it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._own = _signed("authority", None)
-        client, server = _signed("client", self._own), _signed("127.0.0.1", self._own)
+        between = _signed("intermediate", self._own, is_authority=True)
+        client, server = _signed("client", between), _signed("127.0.0.1", self._own)
+        self._client = (client[0], client[1], between[1])
         self._pem("trust.pem", None, self._own[1])
-        self._pem("own.pem", client[0], client[1])
+        self._pem("own.pem", client[0], client[1], between[1])
         self._pem("server.pem", server[0], server[1])
-        self._stores("own", client)
+        self._stores("own", client, between[1])
         self._tool("-importcert", "-file", str(folder / "trust.pem"), "-keystore", str(folder / "trust.p12"))
         self._import("trust")
 
@@ -52,12 +58,27 @@ class Authority:
         secret = {"ssl.truststore.password": PASSWORD, "ssl.keystore.password": PASSWORD}
         return settings if kind == "pem" else settings | secret
 
-    def _pem(self, name: str, key: ec.EllipticCurvePrivateKey | None, certificate: x509.Certificate) -> None:
-        key_text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) if key else b""
-        (self.folder / name).write_bytes(key_text + certificate.public_bytes(Encoding.PEM))
+    def protected(self, password: str) -> dict[str, dict[str, str]]:
+        """A client's settings by the kind of its store, jks or pem; its key has this password, not the store."""
+        key, *certificates = self._client
+        encrypted = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password.encode()))
+        pem, store = self.folder / "protected.pem", self.folder / "protected.jks"
+        pem.write_bytes(encrypted + b"".join(c.public_bytes(Encoding.PEM) for c in certificates))
+        shutil.copy(self.folder / "own.jks", store)
+        self._tool("-keypasswd", "-alias", "own", "-keystore", str(store), "-keypass", PASSWORD, "-new", password)
+        common = {"ssl.keystore.password": PASSWORD, "ssl.key.password": password}
+        return {
+            "jks": {"ssl.keystore.location": str(store), **common},
+            "pem": {"ssl.keystore.location": str(pem), "ssl.keystore.type": "PEM", "ssl.key.password": password},
+        }
 
-    def _stores(self, name: str, pair: Pair) -> None:
-        data = pkcs12.serialize_key_and_certificates(b"own", *pair, None, BestAvailableEncryption(PASSWORD.encode()))
+    def _pem(self, name: str, key: ec.EllipticCurvePrivateKey | None, *certificates: x509.Certificate) -> None:
+        key_text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) if key else b""
+        (self.folder / name).write_bytes(key_text + b"".join(c.public_bytes(Encoding.PEM) for c in certificates))
+
+    def _stores(self, name: str, pair: Pair, issuer: x509.Certificate) -> None:
+        encryption = BestAvailableEncryption(PASSWORD.encode())
+        data = pkcs12.serialize_key_and_certificates(b"own", *pair, [issuer], encryption)
         (self.folder / f"{name}.p12").write_bytes(data)
         self._import(name)
 
@@ -73,7 +94,7 @@ class Authority:
         )
 
 
-def _signed(name: str, by: Pair | None) -> Pair:
+def _signed(name: str, by: Pair | None, is_authority: bool = False) -> Pair:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
@@ -85,7 +106,7 @@ def _signed(name: str, by: Pair | None) -> Pair:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=2))
-        .add_extension(x509.BasicConstraints(ca=by is None, path_length=None), critical=True)
+        .add_extension(x509.BasicConstraints(ca=is_authority or by is None, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
     if by:

@@ -23,6 +23,7 @@ from millstream.engine.connect import ConnectClient, ConnectFailed, connect_acce
 from millstream.engine.kafka import KafkaClient, reason
 from millstream.formats.client import Access, access
 from millstream.model.setting_table import SETTINGS
+from millstream.model.settings import SettingRefused
 from millstream.services import java
 from millstream.services.errors import SetupError
 from millstream.services.ports import is_free
@@ -116,6 +117,8 @@ def broker(around: Surroundings) -> CheckResult:
         return _not_well("no broker is named", f"--bootstrap-servers HOST:9092, or set {BOOTSTRAP}")
     try:
         cluster = KafkaClient(around.settings).cluster()
+    except SettingRefused as refused:
+        return _not_well(*refused.fact_and_hint)
     except KafkaException as error:
         return _not_well(
             f"no broker answers at {bootstrap}: {reason(error)}",
@@ -200,9 +203,10 @@ def clock(around: Surroundings) -> CheckResult:
         return CheckResult(CheckOutcome.NOT_CHECKED, "no broker to compare clocks with")
     try:
         before, stamped, after = _stamped(KafkaClient(around.settings), around)
-    except KafkaException as error:
+    except (SettingRefused, KafkaException) as error:
+        why = reason(error) if isinstance(error, KafkaException) else "a setting is wrong"
         return CheckResult(
-            CheckOutcome.NOT_CHECKED, f"no topic to compare clocks with: {reason(error)}", "see the broker's line first"
+            CheckOutcome.NOT_CHECKED, f"no topic to compare clocks with: {why}", "see the broker's line first"
         )
     ahead = max(before - stamped, 0.0) - max(stamped - after, 0.0)
     if abs(ahead) > TOLERANCE:
@@ -219,7 +223,7 @@ def _stamped(kafka: KafkaClient, around: Surroundings) -> tuple[float, float, fl
 
     Raises KafkaException.
     """
-    topic = f"{around.settings[SERVICE]}doctor_{uuid4().hex[:8]}"
+    topic = f"_millstream-{around.settings[SERVICE]}-doctor-{uuid4().hex[:8]}"
     kafka.create(topic, 1, config={"message.timestamp.type": "LogAppendTime"})
     try:
         # The first record opens the connection, so that only the second one is timed.

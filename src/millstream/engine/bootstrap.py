@@ -18,7 +18,7 @@ from millstream.engine.connect import ConnectClient, connect_access
 from millstream.engine.context import ClosableQuery, EngineContext, in_effect
 from millstream.engine.extensions import BadExtension, functions
 from millstream.engine.follower import Follower, LogUnreadable
-from millstream.engine.kafka import KafkaClient, misconfigured, reason
+from millstream.engine.kafka import KafkaClient, reason
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
 from millstream.engine.push_evaluation import PushAccess
@@ -254,8 +254,8 @@ def _kafka(settings: Mapping[str, str]) -> KafkaClient:
     """The Kafka client. Raises EngineCannotStart if one of its own settings is wrong."""
     try:
         return KafkaClient(settings)
-    except KafkaException as failure:
-        raise EngineCannotStart(misconfigured(failure, settings)) from None
+    except SettingRefused as refused:
+        raise EngineCannotStart(str(refused)) from refused
 
 
 def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:

@@ -1,11 +1,12 @@
 """The engine's Kafka client: topics, offsets, records to write and to read."""
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -31,12 +32,16 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream.catalog.facts import TopicFacts
+from millstream.engine.kafka_settings import java_settings, librdkafka_settings
 from millstream.engine.watched_consumer import WatchedConsumer
 from millstream.model.secrets import without_values
-from millstream.model.settings import CLIENT_PREFIXES
+from millstream.model.settings import SettingRefused
+from millstream.services.log_format import OncePerKind
 
 T = TypeVar("T")
+# The log of the clients, which repeat each message many times a second during an outage.
 LOG = logging.getLogger(__name__)
+LOG.addFilter(OncePerKind(60.0))
 PATIENCE = 30.0
 FIRST_PATIENCE = 10.0
 RENEWAL_PATIENCE = 2.0
@@ -64,6 +69,9 @@ LEADERLESS = (
 BROKEN_CONNECTION = KafkaError._TRANSPORT
 # The errors of a client without connections: Kafka is away, or the client has lost all brokers (watched_consumer.py).
 UNREACHABLE = (BROKEN_CONNECTION, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._DESTROY_BROKER)
+# The errors of a connection that say why it ended, and what librdkafka adds to them.
+NAMED_BY_CONNECTION = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE, BROKEN_CONNECTION)
+_STATE = re.compile(r" \(after \d+ms in state \w+.*\)$")
 UNWRITTEN = (KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT)
 
 Offsets = dict[int, int]
@@ -75,7 +83,6 @@ Bytes = bytes | None
 WRITER = {"partitioner": "murmur2_random", "acks": "all", "linger.ms": 0, "enable.idempotence": True}
 
 READER = {
-    "group.id": "millstream",
     "enable.auto.commit": False,
     "fetch.wait.max.ms": 100,
     "auto.offset.reset": "earliest",
@@ -107,12 +114,23 @@ class _Delivery:
 
 
 class KafkaClient:
-    """A client of one Kafka cluster; it takes the address and the security settings from the server's `settings`."""
+    """A client of one Kafka cluster; it takes the address and the security settings from the server's `settings`.
+
+    `java` are the settings with which Spark's JVM reaches the same cluster.
+    """
 
     def __init__(self, settings: Mapping[str, str]) -> None:
-        self.client = client_settings(settings)
-        self.bootstrap = self.client["bootstrap.servers"]
-        self._admin = AdminClient(dict(self.client), logger=LOG)
+        """Raises SettingRefused if a setting of Kafka's clients is wrong; it does not wait for a broker."""
+        self.java = java_settings(settings)
+        self.bootstrap = self.java["bootstrap.servers"]
+        self._settings = librdkafka_settings(self.java)
+        # Readers commit nothing, but Kafka asks of each consumer with a group whether it may be in it.
+        self._group = f"_millstream-{settings.get('ksql.service.id', '')}-reader"
+        try:
+            self._admin = self._new_admin()
+        except KafkaException as failure:
+            wrong = without_values(reason(failure), {**self.java, **self._settings})
+            raise SettingRefused(f"a setting of Kafka's clients is wrong: {wrong}") from None
         self._producer: Producer | None = None
         self._lock = threading.Lock()
         # The ids and partitions of topics, each with the monotonic time in seconds at which they were read.
@@ -121,8 +139,26 @@ class KafkaClient:
         self._written: dict[str, tuple[object, str]] = {}
 
     def cluster(self) -> str:
-        """The cluster's id. Raises KafkaException if no broker answers."""
-        return str(self._list_topics(FIRST_PATIENCE).cluster_id)
+        """The cluster's id. Raises KafkaException if no broker answers, with the reason of the connection's end."""
+        try:
+            return str(self._list_topics(FIRST_PATIENCE).cluster_id)
+        except KafkaException as failure:
+            why = self._connection_error()
+            if not why:
+                raise
+            raise KafkaException(KafkaError(failure.args[0].code(), why)) from failure
+
+    def _connection_error(self) -> str:
+        """Why a new client cannot connect, such as a wrong password or an unknown certificate; "" if it does."""
+        errors = list[KafkaError]()
+        # A client with this callback keeps all its errors until it is polled, so this one does not live long.
+        settings: dict[str, Any] = {**self._settings, "error_cb": errors.append}
+        probe = AdminClient(settings, logger=LOG)
+        with suppress(KafkaException):
+            probe.list_topics(timeout=RENEWAL_PATIENCE)
+        probe.poll(0)
+        named = [str(error.str()) for error in errors if error.code() in NAMED_BY_CONNECTION]
+        return _STATE.sub("", named[-1]) if named else ""
 
     def answers(self) -> bool:
         """True if a broker answers within some seconds."""
@@ -153,7 +189,7 @@ class KafkaClient:
         """Replace an admin client that has lost all brokers; False if a new one does not reach any either."""
         if failure.args[0].code() not in UNREACHABLE:
             return False
-        new = AdminClient(dict(self.client), logger=LOG)
+        new = self._new_admin()
         try:
             new.list_topics(timeout=RENEWAL_PATIENCE)
         except KafkaException:
@@ -162,6 +198,9 @@ class KafkaClient:
             if self._admin is admin:
                 self._admin = new
         return True
+
+    def _new_admin(self) -> AdminClient:
+        return AdminClient(dict(self._settings), logger=LOG)
 
     def facts(self, names: Iterable[str]) -> dict[str, TopicFacts]:
         """The facts that planning needs about those of `names` that exist."""
@@ -352,7 +391,7 @@ class KafkaClient:
     def reader(self, **settings: object) -> Iterator[WatchedConsumer]:
         """A consumer without group or commits; the caller assigns it."""
         named = {name.replace("_", "."): value for name, value in settings.items()}
-        consumer = self.consumer({**READER, **named}, LOG)
+        consumer = self.consumer({**READER, "group.id": self._group, **named}, LOG)
         try:
             yield consumer
         finally:
@@ -360,7 +399,11 @@ class KafkaClient:
 
     def consumer(self, settings: Mapping[str, Any], logger: logging.Logger) -> WatchedConsumer:
         """A consumer with these settings beside the client's own; the caller closes it."""
-        return WatchedConsumer({**self.client, **settings}, self.answers, logger)
+        return WatchedConsumer({**self._settings, **settings}, self.answers, logger)
+
+    def producer(self, settings: Mapping[str, Any], logger: logging.Logger) -> Producer:
+        """A producer with these settings beside the client's own."""
+        return Producer({**self._settings, **settings}, logger=logger)
 
     def open_writer(self) -> None:
         """Connect the producer of `write` in the background: its id takes half a second, and writes wait for it."""
@@ -433,7 +476,7 @@ class KafkaClient:
         with self._lock:
             if self._producer is None:
                 limits = {"message.timeout.ms": round(GIVEN_UP_AFTER * 1000)}
-                self._producer = Producer({**self.client, **WRITER, **limits}, logger=LOG)
+                self._producer = self.producer({**WRITER, **limits}, LOG)
             return self._producer
 
     def _replace_writer(self) -> None:
@@ -472,12 +515,6 @@ def _needs_new_writer(failure: KafkaError) -> bool:
     return failure.fatal() or failure.code() in UNWRITTEN
 
 
-def client_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """The Kafka client settings among a server's settings: the address and the security settings."""
-    secure = {n.removeprefix("kafka."): v for n, v in settings.items() if n.startswith(CLIENT_PREFIXES)}
-    return {"bootstrap.servers": settings["bootstrap.servers"], **secure}
-
-
 def _answer(future: "Future[Any]") -> Any:
     """The admin client's answer. Raises KafkaException, also if there is no answer in time."""
     try:
@@ -501,11 +538,6 @@ def _unless_gone(future: "Future[Any]") -> Any:
         if failure.args[0].code() not in (ERROR_UNKNOWN, *LEADERLESS):
             raise
         return None
-
-
-def misconfigured(failure: KafkaException, settings: Mapping[str, str]) -> str:
-    """The message when a client cannot be created because of its own settings; without their secret values."""
-    return f"a setting of Kafka's clients is wrong: {without_values(reason(failure), settings)}"
 
 
 def reason(failure: KafkaException) -> str:

@@ -90,13 +90,11 @@ class SparkRuntime:
         self._fence = uuid4().hex
         self._savepoints = f"{location(folder)}/savepoints"
         self._checkpoints = f"{location(folder)}/checkpoints/{self._service}"
-        self._realtime = RealTimeQueries(
-            self._session, kafka.client, int(settings["millstream.stop.timeout.ms"]) / 1000
-        )
+        self._realtime = RealTimeQueries(self._session, kafka.java, int(settings["millstream.stop.timeout.ms"]) / 1000)
         self._bounded = Bounded(self._session)
         self._relational = RelationalQueries(self._session)
         if log.topic:
-            sink.log_to_topic(self._session, PULL, log.topic, kafka.client, log.rows)
+            sink.log_to_topic(self._session, PULL, log.topic, kafka.java, log.rows)
         self._jvm_watch = Loop("spark", self._check_jvm, no_resource, hopeless=(JvmDied,), pause=1.0)
         self._jvm_watch.start()
         self._settings = settings
@@ -201,7 +199,7 @@ class SparkRuntime:
         """Remove the checkpoint of a dropped query, and its positions in Kafka."""
         self._realtime.forget(self._checkpoint(desired))
         if transactions.is_exactly_once(desired.settings):
-            transactions.forget(self._session, self._group(desired), self._kafka.client)
+            transactions.forget(self._session, self._group(desired), self._kafka.java)
 
     def _group(self, desired: DesiredQuery) -> str:
         """The consumer group of a query with transactions; a later query of the same name has another one."""
@@ -224,7 +222,7 @@ class SparkRuntime:
     def prepare_push(self, plan: ClientOutput, id: str, only_changes: bool) -> Changes:
         """The evaluation of a push query in this process; see Bounded.changes. Raises CannotRun."""
         if self._log.topic:
-            sink.log_to_topic(self._session, self._scope + id, self._log.topic, self._kafka.client, self._log.rows)
+            sink.log_to_topic(self._session, self._scope + id, self._log.topic, self._kafka.java, self._log.rows)
         try:
             return self._bounded.changes(plan, self._scope + id, only_changes)
         except EvaluationFailed as failure:
@@ -284,7 +282,7 @@ class SparkRuntime:
         """Write one record with timestamp 0, which librdkafka would replace by now, and wait for it. Raises
         KafkaException."""
         try:
-            sink.put(self._session, topic, Record(key, value, 0), self._kafka.client)
+            sink.put(self._session, topic, Record(key, value, 0), self._kafka.java)
         except sink.NotWritten as failure:
             raise KafkaException(KafkaError(KafkaError._FAIL, str(failure))) from failure
 

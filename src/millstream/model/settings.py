@@ -12,22 +12,35 @@ STREAMS_PREFIX = "ksql.streams."
 CLIENT_PREFIXES = ("ssl.", "sasl.", "security.", "kafka.")
 # The prefix of Spark settings that a server's configuration may contain: they are passed on unchanged.
 SPARK_PREFIX = "spark."
+_UNCHECKED = (*CLIENT_PREFIXES, SPARK_PREFIX)
 CHECKED = "is not a valid value"
 AT_START = "only a server's configuration sets it: use --set or --config-file, and restart the server"
+_HINT = "\n  hint: "
 OF_SESSIONS = "SET sets it for the statements of a session"
 
 
 class SettingRefused(Exception):
     """A property that cannot be set: unknown, not for sessions, or with an invalid value."""
 
+    @property
+    def fact_and_hint(self) -> tuple[str, str]:
+        """The text without its hint, and the hint; "" if it has none."""
+        fact, _, hint = str(self).partition(_HINT)
+        return fact, hint
+
 
 def canonical(name: str) -> str:
     """The canonical name of a property: without the prefix `ksql.streams.`, `consumer.` or `producer.`."""
-    bare = name.removeprefix(STREAMS_PREFIX)
+    bare = _bare(name)
     for prefix in ("", "consumer.", "producer."):
         if bare.removeprefix(prefix) in SETTINGS:
             return bare.removeprefix(prefix)
     return name
+
+
+def _bare(name: str) -> str:
+    """A name without the prefix `ksql.streams.`, which is optional."""
+    return name.removeprefix(STREAMS_PREFIX)
 
 
 def check(name: str, value: object = None) -> Setting:
@@ -59,8 +72,7 @@ def check_system(name: str, value: str) -> Setting:
     Raises SettingRefused if it does not exist, only a server's configuration sets it, nothing reads it, or the value is
     not valid.
     """
-    bare = name.removeprefix(STREAMS_PREFIX)
-    if canonical(name) not in SETTINGS and bare.startswith((*CLIENT_PREFIXES, SPARK_PREFIX)):
+    if canonical(name) not in SETTINGS and _bare(name).startswith(_UNCHECKED):
         raise SettingRefused(f"Cannot alter system property '{name}'{_so(AT_START)}")
     setting = check(name)
     if setting.doc.startswith(ACCEPTED):
@@ -76,10 +88,12 @@ def checked(properties: Mapping[str, object]) -> dict[str, str]:
 
     Settings of Kafka clients (CLIENT_PREFIXES) and of Spark are checked by their own libraries.
     """
-    prefixes = (*CLIENT_PREFIXES, SPARK_PREFIX)
-    free = {name: text_of(value) for name, value in properties.items() if name.startswith(prefixes)}
+    free = {name: text_of(value) for name, value in properties.items() if _bare(name).startswith(_UNCHECKED)}
     own = ((check(name, value), value) for name, value in properties.items() if name not in free)
-    return {**{setting.name: setting.stored(value) or "" for setting, value in own}, **free}
+    # A name with the prefix of Kafka Streams comes last: ksqlDB's queries prefer it.
+    free_names = sorted(free, key=lambda name: name.startswith(STREAMS_PREFIX))
+    by_name = {_bare(name): free[name] for name in free_names}
+    return {**{setting.name: setting.stored(value) or "" for setting, value in own}, **by_name}
 
 
 def as_texts(properties: Mapping[str, object]) -> dict[str, str]:
@@ -124,4 +138,4 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _so(hint: str) -> str:
-    return f"\n  hint: {hint}" if hint else ""
+    return f"{_HINT}{hint}" if hint else ""

@@ -313,7 +313,7 @@ def _(statement: tree.AlterSystem, context: PlanningContext) -> Outcome:
     try:
         setting = check_system(statement.name, statement.value)
     except SettingRefused as refused:
-        fact, _, hint = str(refused).partition("\n  hint: ")
+        fact, hint = refused.fact_and_hint
         raise StatementError(fact, statement.span, hint) from refused
     value = setting.stored(statement.value) or ""
     message = f"System property {setting.name} was set to {value}."

@@ -15,7 +15,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any, Protocol
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from millstream.engine.kafka import KafkaClient, reason
 from millstream.model.secrets import masked
@@ -139,15 +139,14 @@ class AuditTopic:
         self.name = f"topic {topic}"
         self._topic, self._kafka, self._replicas = topic, kafka, replicas
         self._refused = ""
-        self._producer = Producer(
+        self._producer = kafka.producer(
             {
-                **kafka.client,
                 "acks": "all",
                 "message.timeout.ms": KEPT_MS,
                 "queue.buffering.max.messages": WAITING,
                 "queue.buffering.max.kbytes": WAITING_KB,
             },
-            logger=log,
+            log,
         )
         self._loop = Loop("audit", self._poll, self._with_topic, outages=(KafkaException,))
         self._loop.start()

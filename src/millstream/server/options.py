@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from ssl import SSLContext
 
-from confluent_kafka import KafkaException
-
-from millstream.engine.kafka import KafkaClient, misconfigured
+from millstream.engine.kafka import KafkaClient
 from millstream.model.settings import SettingRefused, checked, effective, words
 from millstream.security.audit import AuditFile, AuditLog, AuditSink, AuditTopic
 from millstream.security.login import Login, login_of
@@ -65,8 +63,7 @@ def options_of(properties: Mapping[str, str]) -> ServerOptions:
     try:
         settings = effective(checked(properties))
     except SettingRefused as refused:
-        fact, _, hint = str(refused).partition("\n  hint: ")
-        raise SetupError(fact, hint) from refused
+        raise SetupError(*refused.fact_and_hint) from refused
     login = login_of(settings)
     tls = server_context(settings) if settings["listeners"].lower().startswith("https://") else None
     return ServerOptions(
@@ -104,8 +101,9 @@ def _audit_topic(topic: str, settings: Mapping[str, str]) -> AuditTopic:
     try:
         kafka = KafkaClient(of_engine(settings))
         return AuditTopic(topic, kafka, int(settings["ksql.internal.topic.replicas"]))
-    except KafkaException as failure:
-        raise SetupError(f"no audit topic: {misconfigured(failure, settings)}") from None
+    except SettingRefused as refused:
+        fact, hint = refused.fact_and_hint
+        raise SetupError(f"no audit topic: {fact}", hint) from refused
 
 
 def of_engine(properties: Mapping[str, str]) -> dict[str, str]:

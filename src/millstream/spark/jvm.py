@@ -42,6 +42,18 @@ def machine(session: SparkSession) -> Any:
     return session._jvm
 
 
+def reasons(thrown: Any) -> str:
+    """The messages of a Java exception and of its causes, each once, as "Failed to construct kafka producer: …"."""
+    texts: dict[str, None] = {}
+    while thrown is not None:
+        message = str(thrown.getMessage() or thrown.getClass().getSimpleName())
+        # A message is often the text of its cause, behind the name of its class.
+        if not any(text.endswith(message) for text in texts):
+            texts[message] = None
+        thrown = thrown.getCause()
+    return ": ".join(texts)
+
+
 def alive(session: SparkSession) -> bool:
     """True if the driver's JVM is running, or if this process did not start it, and so cannot check."""
     process = getattr(session.sparkContext._gateway, "proc", None)

@@ -101,7 +101,7 @@ def put(session: SparkSession, topic: str, record: Record, producer_conf: Mappin
     try:
         jvm.module(session, "Sink").put(conf, topic, record.rowtime, record.key, record.value, *lists)
     except Py4JJavaError as failure:
-        raise NotWritten(str(failure.java_exception.getMessage())) from failure
+        raise NotWritten(jvm.reasons(failure.java_exception)) from failure
 
 
 def log_to_topic(

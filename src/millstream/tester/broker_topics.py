@@ -27,7 +27,7 @@ class BrokerTopics:
 
     def write(self, topic: str, record: Record) -> None:
         """Write a record and wait for the acknowledgement."""
-        sink.put(self._spark, topic, record, self._kafka.client)
+        sink.put(self._spark, topic, record, self._kafka.java)
 
     def ends(self, topic: str) -> Mapping[int, int]:
         """The offset after the last record of each partition. Raises KafkaException."""

@@ -1,0 +1,153 @@
+"""The settings of Kafka's clients: in Kafka's own words, as ksqlDB's configurations have them, and in librdkafka's.
+
+    security.protocol=SASL_SSL                                     security.protocol=SASL_SSL
+    sasl.mechanism=SCRAM-SHA-512                                   sasl.mechanism=SCRAM-SHA-512
+    sasl.jaas.config=…ScramLoginModule required username="etl" …;  sasl.username=etl, sasl.password=…
+    ssl.truststore.location=trust.jks, ssl.truststore.password=…   ssl.ca.pem=<the certificates>
+    ssl.keystore.location=own.p12, ssl.keystore.password=…         ssl.certificate.pem=…, ssl.key.pem=…
+    ssl.enabled.protocols=TLSv1.3                                  not there: it is of Java's TLS
+
+Spark's JVM has Kafka's clients in Java, and gets the left side; this process has librdkafka, and gets the right side.
+The names are of Kafka's documentation (SslConfigs, SaslConfigs) and of librdkafka's CONFIGURATION.md.
+"""
+
+import re
+from collections.abc import Mapping
+
+from millstream.formats.tls import client_key, client_trust
+from millstream.model.settings import CLIENT_PREFIXES, SettingRefused
+from millstream.services.errors import SetupError
+
+PROTOCOL, MECHANISM, JAAS = "security.protocol", "sasl.mechanism", "sasl.jaas.config"
+ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
+VERIFY_HOST = "ssl.endpoint.identification.algorithm"
+KAFKA_MECHANISM = "GSSAPI"
+BY_PASSWORD = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+# Names that both libraries have, with the same meaning.
+SHARED = frozenset({PROTOCOL, MECHANISM, VERIFY_HOST, "sasl.oauthbearer.scope", ENDPOINT})
+# How far Kafka's own names reach: one that is not among SHARED, nor translated, says something of Java alone.
+KAFKA_NAMES = re.compile(
+    r"""security\.providers
+    | ssl\.(protocol|provider|cipher\.suites|enabled\.protocols|engine\.factory\.class|secure\.random\.implementation
+        |client\.auth(entication)?|(keymanager|trustmanager)\.algorithm|key\.password
+        |(keystore|truststore)\.(type|location|password|key|certificate\.chain|certificates))
+    | sasl\.(jaas\.config|login\..*|client\.callback\.handler\.class|server\..*
+        |kerberos\.(kinit\.cmd|ticket\.renew\..*|min\.time\.before\.relogin|service\.name)
+        |oauthbearer\.(client\.credentials\..*|.*\.claim\.name|expected\..*|jwks\..*|jwt\..*|assertion\..*
+            |header\.urlencode|clock\.skew\.seconds))
+    """,
+    re.VERBOSE,
+)
+_HINT = 'for example sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="…" …;'
+_TOKEN = re.compile(r"""\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s=;"']+)|([=;]))""", re.DOTALL)
+
+
+def java_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings of Kafka's clients among a server's: the address, and how to log in, under Kafka's names."""
+    secure = {n.removeprefix("kafka."): v for n, v in settings.items() if n.startswith(CLIENT_PREFIXES)}
+    return {"bootstrap.servers": settings["bootstrap.servers"], **secure}
+
+
+def librdkafka_settings(java: Mapping[str, str]) -> dict[str, str]:
+    """The same access for librdkafka; names that are not Kafka's are passed on. Raises SettingRefused."""
+    protocol = java.get(PROTOCOL, "PLAINTEXT").upper()
+    native = {n: v for n, v in java.items() if n in SHARED or not KAFKA_NAMES.fullmatch(n)}
+    if VERIFY_HOST in native:
+        native[VERIFY_HOST] = native[VERIFY_HOST].strip().lower() or "none"
+    if protocol.startswith("SASL_"):
+        native |= _login(java)
+    if protocol.endswith("SSL"):
+        native |= _tls(java)
+    return native
+
+
+def _login(java: Mapping[str, str]) -> dict[str, str]:
+    """How to authenticate at the brokers, by a login module in JAAS's words. Raises SettingRefused."""
+    mechanism = java.get(MECHANISM, KAFKA_MECHANISM).upper()
+    named = {MECHANISM: mechanism}
+    if JAAS not in java:
+        raise SettingRefused(f"{PROTOCOL}={java[PROTOCOL]} needs {JAAS}, the login at Kafka\n  hint: {_HINT}")
+    options = login_options(java[JAAS])
+    if mechanism in BY_PASSWORD:
+        missing = [name for name in ("username", "password") if name not in options]
+        if missing:
+            raise SettingRefused(f"{JAAS} has no {missing[0]}, which {MECHANISM}={mechanism} needs\n  hint: {_HINT}")
+        return {**named, "sasl.username": options["username"], "sasl.password": options["password"]}
+    if mechanism == "OAUTHBEARER":
+        return named | _token(java, options)
+    if mechanism == KAFKA_MECHANISM:
+        return named | _kerberos(java, options)
+    return named
+
+
+def _token(java: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
+    """How to get a token: from an endpoint of OAuth, else one without a signature, as Kafka does in tests."""
+    if ENDPOINT not in java:
+        principal = options.get("unsecuredLoginStringClaim_sub", "")
+        claims = {"sasl.oauthbearer.config": f"principal={principal}"} if principal else {}
+        return {"enable.sasl.oauthbearer.unsecure.jwt": "true", **claims}
+    credentials = "sasl.oauthbearer.client.credentials.client"
+    wanted = {
+        "sasl.oauthbearer.client.id": java.get(f"{credentials}.id") or options.get("clientId"),
+        "sasl.oauthbearer.client.secret": java.get(f"{credentials}.secret") or options.get("clientSecret"),
+        "sasl.oauthbearer.scope": java.get("sasl.oauthbearer.scope") or options.get("scope"),
+        "sasl.oauthbearer.extensions": ",".join(
+            f"{n.removeprefix('extension_')}={v}" for n, v in options.items() if n.startswith("extension_")
+        ),
+    }
+    return {"sasl.oauthbearer.method": "oidc"} | {name: value for name, value in wanted.items() if value}
+
+
+def _kerberos(java: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
+    wanted = {
+        "sasl.kerberos.service.name": java.get("sasl.kerberos.service.name") or options.get("serviceName"),
+        "sasl.kerberos.principal": options.get("principal"),
+        "sasl.kerberos.keytab": options.get("keyTab"),
+    }
+    return {name: value for name, value in wanted.items() if value}
+
+
+def _tls(java: Mapping[str, str]) -> dict[str, str]:
+    """The trusted certificates, and the own one: as they are now. A renewed one needs a restart, as with Java."""
+    try:
+        trusted, own = client_trust(java), client_key(java)
+    except (ValueError, OSError) as error:
+        hint = "ssl.truststore.… and ssl.keystore.… name files of JKS, PKCS12 or PEM"
+        raise SettingRefused(f"no TLS to Kafka: {error}\n  hint: {hint}") from error
+    except SetupError as error:
+        raise SettingRefused(f"no TLS to Kafka: {error.fact}\n  hint: {error.hint}") from error
+    native = {"ssl.ca.pem": trusted} if trusted else {}
+    return native | ({"ssl.certificate.pem": own.certificates, "ssl.key.pem": own.key} if own else {})
+
+
+def login_options(jaas: str) -> dict[str, str]:
+    """The options of the one login module of a `sasl.jaas.config`. Raises SettingRefused, without what it contains.
+
+    `org.apache…PlainLoginModule required username="etl" password="a\\"b";` → {"username": "etl", "password": 'a"b'}
+    """
+    tokens, at = [], 0
+    text = jaas.strip()
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            raise _not_jaas("a quotation mark is not closed")
+        at = token.end()
+        quoted = token[1] if token[1] is not None else token[2]
+        tokens.append((_unescaped(quoted) if quoted is not None else token[3] or token[4], quoted is None))
+    if len(tokens) < 3 or tokens[-1] != (";", True):
+        raise _not_jaas("it is a login module, a word such as required, options, and a semicolon at the end")
+    options, rest = {}, tokens[2:-1]
+    if len(rest) % 3 or any(rest[i + 1] != ("=", True) for i in range(0, len(rest), 3)):
+        raise _not_jaas("options are name=value, with values in quotation marks")
+    for i in range(0, len(rest), 3):
+        options[rest[i][0]] = rest[i + 2][0]
+    return options
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t", "r": "\r"}.get(m[1], m[1]), text, flags=re.DOTALL)
+
+
+def _not_jaas(why: str) -> SettingRefused:
+    return SettingRefused(f"{JAAS} cannot be read: {why}\n  hint: {_HINT}")

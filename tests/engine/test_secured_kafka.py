@@ -1,0 +1,95 @@
+"""Kafka's settings of a login and of TLS, as ksqlDB's configurations have them, for both client libraries."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AclOperation, ResourceType  # type: ignore[attr-defined]
+from pyspark.sql import SparkSession
+
+from millstream.engine.kafka import KafkaClient, reason
+from millstream.spark import sink
+from millstream.spark.bounded import Record
+from support.secured_broker import USER, Grant, SecuredBroker
+from support.token_endpoint import token_endpoint
+
+EVERYTHING = [
+    Grant(ResourceType.TOPIC, "t-", [AclOperation.ALL], prefix=True),
+    Grant(ResourceType.GROUP, "_millstream-", [AclOperation.READ], prefix=True),
+]
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    broker = SecuredBroker(tmp_path_factory.mktemp("secured"))
+    broker.start()
+    for user in (USER, "CN=client"):
+        broker.grant(*EVERYTHING, user=user)
+    yield broker
+    broker.process.stop()
+
+
+def written_and_read(client: KafkaClient, spark: SparkSession, topic: str) -> list[bytes | None]:
+    """The values that this process, and Spark's JVM, have written to a new topic."""
+    assert client.create(topic, 1)
+    client.write(topic, b"k", b"by librdkafka")
+    sink.put(spark, topic, Record(b"k", b"by Java", 1), client.java)
+    with client.reader() as reader:
+        reader.assign([TopicPartition(topic, 0, 0)])
+        return [message.value() for message in reader.consume(2, 30)]
+
+
+BOTH = [b"by librdkafka", b"by Java"]
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_login(secured: SecuredBroker, spark: SparkSession, mechanism: str, tls: bool) -> None:
+    client = KafkaClient(secured.settings(mechanism, tls=tls))
+    assert written_and_read(client, spark, f"t-{mechanism}-{tls}") == BOTH
+
+
+@pytest.mark.parametrize("kind", ["jks", "p12", "pem"])
+def test_a_certificate(secured: SecuredBroker, spark: SparkSession, kind: str) -> None:
+    client = KafkaClient(secured.certificates(kind))
+    assert written_and_read(client, spark, f"t-{kind}") == BOTH
+
+
+def test_certificates_in_the_settings(secured: SecuredBroker, spark: SparkSession) -> None:
+    files = secured.certificates("pem")
+    own = Path(files.pop("ssl.keystore.location")).read_text()
+    key, _, chain = own.partition("-----END PRIVATE KEY-----\n")
+    texts = {
+        "ssl.truststore.certificates": Path(files.pop("ssl.truststore.location")).read_text(),
+        "ssl.keystore.certificate.chain": chain,
+        "ssl.keystore.key": f"{key}-----END PRIVATE KEY-----\n",
+    }
+    assert written_and_read(KafkaClient(files | texts), spark, "t-texts") == BOTH
+
+
+def test_a_token_from_an_endpoint(secured: SecuredBroker, spark: SparkSession) -> None:
+    with token_endpoint(USER, "client", "shh") as (url, asked):
+        client = KafkaClient(secured.token(url, "client", "shh"))
+        assert written_and_read(client, spark, "t-token") == BOTH
+    assert {frozenset(form.items()) for form in asked} == {
+        frozenset({"grant_type": "client_credentials", "scope": "kafka"}.items())
+    }
+
+
+def test_why_a_login_fails(secured: SecuredBroker) -> None:
+    unknown = secured.settings("PLAIN", tls=True)
+    unknown.pop("ssl.truststore.location")
+    nobody = secured.certificates("pem")
+    nobody.pop("ssl.keystore.location")
+    cases = [
+        (secured.settings("SCRAM-SHA-512", "wrong"), "Authentication failed during authentication due to invalid cred"),
+        (secured.settings("PLAIN", "wrong", tls=True), "Authentication failed: Invalid username or password"),
+        (unknown, "SSL handshake failed"),
+        (nobody, "alert"),
+    ]
+    for settings, why in cases:
+        with pytest.raises(KafkaException) as refused:
+            KafkaClient(settings).cluster()
+        assert why in reason(refused.value), reason(refused.value)
+        assert "(after" not in reason(refused.value)

@@ -1,0 +1,54 @@
+"""An endpoint that gives tokens to a client by its id and secret (OAuth 2.0, client credentials)."""
+
+import base64
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import parse_qsl
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+@contextmanager
+def token_endpoint(subject: str, id: str, secret: str) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Its URL, and the forms that it was sent; a token is for `subject`."""
+    asked: list[dict[str, str]] = []
+    expected = "Basic " + base64.b64encode(f"{id}:{secret}".encode()).decode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode())))
+            allowed = self.headers.get("Authorization") == expected
+            body = {"access_token": _token(subject), "token_type": "Bearer", "expires_in": 3600} if allowed else {}
+            self.send_response(200 if allowed else 401)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/token", asked
+    finally:
+        server.shutdown()
+
+
+def token_keys() -> str:
+    """The keys by which its tokens are known: a JWKS."""
+    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))
+    return json.dumps({"keys": [{**public, "kid": "one", "alg": "RS256", "use": "sig"}]})
+
+
+def _token(subject: str) -> str:
+    now = int(time.time())
+    claims = {"sub": subject, "iat": now, "exp": now + 3600, "scope": "kafka"}
+    return jwt.encode(claims, KEY, "RS256", headers={"kid": "one"})
