@@ -126,6 +126,12 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   /** Fail at once: what the batch has read so far is not committed. */
   def fail(reason: String): Unit = obey(Fail(reason))
 
+  /**
+   * A task has failed although it waits for records, or for a batch's end that may be an hour away: its Kafka producer
+   * has given a record up. The run fails at once, on all executors. Any thread may call it; it does not wait.
+   */
+  def failTask(reason: String): Unit = driver.failed(this, reason)
+
   private[millstream] def obey(next: Order): Unit = synchronized {
     if (next.rank > order.rank) {
       order = next
@@ -191,6 +197,8 @@ sealed trait BatchDriver {
   def firstRecord(run: QueryRun, batch: Int): Unit
   /** A batch begins. */
   def begun(run: QueryRun, batch: Int): Unit
+  /** A task of the run has failed. */
+  def failed(run: QueryRun, reason: String): Unit
 }
 
 /** On the driver: a timer for each batch, from its first record on, and from the first one after it was saved. */
@@ -213,6 +221,8 @@ private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver 
   }
 
   override def begun(run: QueryRun, batch: Int): Unit = begunAt = SteadyClock.getTimeMillis()
+
+  override def failed(run: QueryRun, reason: String): Unit = run.fail(reason)
 }
 
 private object BatchTimer {
@@ -227,6 +237,8 @@ private object RemoteBatches extends BatchDriver {
 
   override def begun(run: QueryRun, batch: Int): Unit =
     DriverEndpoint.whenAnswered[Boolean]("batch end", run.id, batch)(_.foreach(_ => run.endBatch(batch)))
+
+  override def failed(run: QueryRun, reason: String): Unit = DriverEndpoint.send("run failure", run.id, reason)
 }
 
 /** The orders that a run can have. */
@@ -316,6 +328,9 @@ object QueryRuns {
 
   /** On the driver: a task of an executor has the first record of a batch. */
   private[millstream] def onRecord(id: String, batch: Int): Unit = Option(all.get(id)).foreach(_.onRecord(batch))
+
+  /** On the driver: a task of an executor has failed. */
+  private[millstream] def onFailure(id: String, reason: String): Unit = Option(all.get(id)).foreach(_.fail(reason))
 
   /** On the driver: call `callback` when a batch has ended; at once if it has, or if there is no such run. */
   private[millstream] def onBatchEnd(id: String, batch: Int, callback: Runnable): Unit = {

@@ -228,15 +228,17 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
     clock = new WallClock
     fence = Fences.of(query)
     firstFailure = new AtomicReference
-    val first = firstFailure
+    val (first, current) = (firstFailure, QueryRuns.of(run))
     // Within a transaction, a failed send aborts the transaction.
     failed = (e: Exception) =>
       if (transactions != null || !skips || !ProductionErrors.logged(query, topic.name, e)) {
-        first.compareAndSet(null, e)
-        all.fail(e)
+        if (first.compareAndSet(null, e)) {
+          all.fail(e)
+          current.failTask(unwritten(e))
+        }
       }
     callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
-    val saves = QueryRuns.of(run).saves
+    val saves = current.saves
     if (saves != null) {
       sent = new SentRows(saves)
       Marks.current.add(sent)
@@ -297,8 +299,10 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
 
   private def check(): Unit = {
     val e = firstFailure.get
-    if (e != null) throw new RuntimeException(s"could not write to topic ${topic.name}: $e", e)
+    if (e != null) throw new RuntimeException(unwritten(e), e)
   }
+
+  private def unwritten(e: Exception): String = s"could not write to topic ${topic.name}: $e"
 }
 
 /**

@@ -8,7 +8,8 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AclOperation, ResourceType  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
 
-from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine.kafka import KafkaClient
+from millstream.services.kafka_errors import reason
 from millstream.spark import sink
 from millstream.spark.bounded import Record
 from support.secured_broker import USER, Grant, SecuredBroker

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -89,7 +90,7 @@ class SecuredBroker:
     def revoke(self, *grants: Grant, user: str = USER) -> None:
         """Take back what `grant` has granted."""
         admin = self._admin()
-        for answer in admin.delete_acls(_bindings(grants, user)).values():  # type: ignore[arg-type]
+        for answer in admin.delete_acls(_bindings(grants, user, AclBindingFilter)).values():  # type: ignore[arg-type]
             answer.result(30)
 
     def settings(self, mechanism: str, password: str = SECRET, tls: bool = False) -> dict[str, str]:
@@ -169,9 +170,9 @@ def _known(mechanism: str) -> str:
     return ""
 
 
-def _bindings(grants: Sequence[Grant], user: str) -> list[AclBinding]:
+def _bindings(grants: Sequence[Grant], user: str, kind: type[AclBinding] = AclBinding) -> list[AclBinding]:
     return [
-        AclBinding(
+        kind(
             grant.kind,
             grant.name,
             ResourcePatternType.PREFIXED if grant.prefix else ResourcePatternType.LITERAL,

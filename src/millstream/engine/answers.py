@@ -16,7 +16,6 @@ from millstream.engine.entities import describe, listings
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.describe import Observed
 from millstream.engine.facts import look_up
-from millstream.engine.kafka import reason
 from millstream.engine.replacements import explained_statement
 from millstream.functions.python import library
 from millstream.model.errors import StatementError
@@ -26,6 +25,7 @@ from millstream.plan.functions import explained, functions_called
 from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
 from millstream.plan.steps import StartQuery
+from millstream.services.kafka_errors import reason
 from millstream.syntax import tree
 from millstream.syntax.tree import Listing
 

@@ -18,7 +18,7 @@ from millstream.engine.connect import ConnectClient, connect_access
 from millstream.engine.context import ClosableQuery, EngineContext, in_effect
 from millstream.engine.extensions import BadExtension, functions
 from millstream.engine.follower import Follower, LogUnreadable
-from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine.kafka import KafkaClient
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
 from millstream.engine.push_evaluation import PushAccess
@@ -29,9 +29,11 @@ from millstream.engine.schemas import RegistryAccess
 from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
+from millstream.engine.topic_access import is_denial
 from millstream.engine.trimming import Trimmer
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
+from millstream.services.kafka_errors import reason
 from millstream.services.loop import Loops, attempt
 from millstream.spark.session import Session
 from millstream.spark.session_settings import confinement, python_executable
@@ -142,6 +144,9 @@ def _reach(settings: Mapping[str, str], kafka: KafkaClient, shared: Session | No
         started.callback(spark.close)
         remove_leftovers(kafka, service, _name(settings))
     except KafkaException as failure:
+        if is_denial(failure):
+            hint = "\n  hint: docs/security.md has the rights that a server needs at Kafka"
+            raise EngineCannotStart(f"Kafka at {kafka.bootstrap} denies: {reason(failure)}{hint}") from failure
         raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure
     except SetupError as failure:
         raise EngineCannotStart(str(failure)) from failure

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from millstream.engine import commands, topics
+from millstream.engine import commands, topic_access, topics
 from millstream.engine.api import Entity
 from millstream.engine.commands import Command
 from millstream.engine.context import EngineContext, StatementContext
@@ -33,9 +33,10 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     """Execute a statement that changes the catalog; returns its entity: its status is QUEUED if it is logged, but not
     executed within RESPONSE_TIMEOUT.
 
-    Raises StatementError if it is not valid, KafkaException if it cannot be appended to the log.
+    Raises StatementError if it is not valid, AccessDenied, KafkaException if it cannot be appended to the log.
     """
     state, settings = engine.state, context.settings
+    topic_access.check(context.statement, state.catalog, settings, engine.kafka)
     facts = look_up(context.statement, state.catalog, settings, engine.kafka, engine.schemas)
     result = outcome(context.statement, context.text, state.catalog, facts, settings)
     if result.warning:

@@ -20,7 +20,7 @@ from confluent_kafka import KafkaException
 from millstream.catalog.catalog import Catalog
 from millstream.engine import topics
 from millstream.engine.commands import Command
-from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine.kafka import KafkaClient
 from millstream.engine.lease import Lease
 from millstream.engine.log import OUTAGES, CommandLog, LogEntry, LogReader
 from millstream.engine.state import AppliedCommand, CommandStatus, EngineState, applied, with_status
@@ -28,6 +28,7 @@ from millstream.engine.supervisor import Supervisor
 from millstream.model.errors import StatementError
 from millstream.model.settings import shortened
 from millstream.plan.steps import CreateTopic, DeleteTopic
+from millstream.services.kafka_errors import reason
 from millstream.services.loop import Loop, attempt
 
 LOG = logging.getLogger(__name__)

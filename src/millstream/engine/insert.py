@@ -11,10 +11,11 @@ from millstream.analysis.reserved_topics import check_writable
 from millstream.catalog.catalog import RelationKind, Source
 from millstream.engine.api import RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
-from millstream.engine.kafka import Bytes, reason
+from millstream.engine.kafka import Bytes
 from millstream.engine.rows import ValueMismatch, fitter
 from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import Pair
+from millstream.engine.topic_access import WRITE, as_denied, denied_write
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.settings import is_on
@@ -28,7 +29,10 @@ TIMESTAMP_COLUMN = "ROWTIME"
 
 
 def values(context: StatementContext, engine: EngineContext) -> None:
-    """Execute an INSERT VALUES: its row is in Kafka when this returns. Raises StatementError, KafkaException."""
+    """Execute an INSERT VALUES: its row is in Kafka when this returns.
+
+    Raises StatementError, AccessDenied, KafkaException.
+    """
     assert isinstance(context.statement, tree.InsertValues)
     row = inserts.row(context.statement, engine.state.catalog, context.settings)
     check_writable(row.sink.topic, context.statement.span, engine.server)
@@ -42,8 +46,11 @@ def values(context: StatementContext, engine: EngineContext) -> None:
     if record.rowtime == 0:
         engine.spark.write_at_zero(row.sink.topic, record.key, record.value)
     else:
-        engine.kafka.write_for(row.sink, row.sink.topic)
-        engine.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
+        try:
+            engine.kafka.write_for(row.sink, row.sink.topic)
+            engine.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
+        except KafkaException as failure:
+            raise denied_write(row.sink.topic, failure) from failure
 
 
 def writable(target: str, engine: EngineContext) -> Source:
@@ -87,7 +94,7 @@ class RowWriter:
         try:
             engine.kafka.write_for(self.source, self.source.topic)
         except KafkaException as failure:
-            raise RequestFailed(SERVER_ERROR, _reason(failure)) from failure
+            raise RequestFailed(SERVER_ERROR, self._reason(failure)) from failure
 
     def insert(self, row: Mapping[str, Any]) -> None:
         """Write a row (column name → JSON value) and wait for the acknowledgement. Raises RequestFailed."""
@@ -100,7 +107,7 @@ class RowWriter:
         records = self._records(rows)
         sent = [r for r in records if not isinstance(r, RequestFailed)]
         outcomes = iter(self._written(sent))
-        return [r if isinstance(r, RequestFailed) else _failed(next(outcomes)) for r in records]
+        return [r if isinstance(r, RequestFailed) else self._failed(next(outcomes)) for r in records]
 
     def _written(self, records: Sequence[tuple[Bytes, Bytes, int]]) -> Iterator[KafkaException | None]:
         """Write records (key, value, time) in order; yields None for each, or the error of one that was refused."""
@@ -146,6 +153,12 @@ class RowWriter:
         self._check_key(values)
         return values
 
+    def _failed(self, failure: KafkaException | None) -> RequestFailed | None:
+        return None if failure is None else RequestFailed(SERVER_ERROR, self._reason(failure))
+
+    def _reason(self, failure: KafkaException) -> str:
+        return f"Kafka did not take the row: {as_denied(self.source.topic, WRITE, failure)}"
+
     def _column(self, name: str) -> tuple[str, Callable[[Any], Any]]:
         column = _bare(name)
         if column not in self._columns:
@@ -168,14 +181,6 @@ def _record(
     if at is not None and at < 0:
         return RequestFailed(BAD_REQUEST, f"ROWTIME is negative: {at}")
     return (*pair, now if at is None else at)
-
-
-def _failed(failure: KafkaException | None) -> RequestFailed | None:
-    return None if failure is None else RequestFailed(SERVER_ERROR, _reason(failure))
-
-
-def _reason(failure: KafkaException) -> str:
-    return f"Kafka did not take the row: {reason(failure)}"
 
 
 def _so(hint: str) -> str:

@@ -36,6 +36,7 @@ from millstream.engine.kafka_settings import java_settings, librdkafka_settings
 from millstream.engine.watched_consumer import WatchedConsumer
 from millstream.model.secrets import without_values
 from millstream.model.settings import SettingRefused
+from millstream.services.kafka_errors import reason
 from millstream.services.log_format import OncePerKind
 
 T = TypeVar("T")
@@ -57,6 +58,7 @@ MOST_WRITTEN = 10_000
 FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
 ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
+DENIED = KafkaError.TOPIC_AUTHORIZATION_FAILED
 # A partition was just created, or its broker has just come back: a client, or the broker itself, is not up to date.
 LEADERLESS = (
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -218,11 +220,39 @@ class KafkaClient:
             try:
                 value = _answer(answer)["retention.ms"].value
             except KafkaException as failure:
-                if failure.args[0].code() != ERROR_UNKNOWN:
+                if failure.args[0].code() not in (ERROR_UNKNOWN, DENIED):
                     raise
                 continue
             retentions[resource.name] = int(value)
         return retentions
+
+    def allowed(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
+        """What ACLs allow with each topic, as READ, WRITE: nothing if it must not even be described.
+
+        Topics that do not exist, or have no leader now, are left out. Raises KafkaException.
+        """
+        desired = sorted(set(names))
+        if not desired:
+            return {}
+        answers = self._asked_of_reachable(lambda admin: self._operations(admin, desired))
+        return {name: operations for name, operations in answers.items() if operations is not None}
+
+    @staticmethod
+    def _operations(admin: AdminClient, names: Sequence[str]) -> dict[str, frozenset[str] | None]:
+        asked = admin.describe_topics(
+            TopicCollection(list(names)), include_authorized_operations=True, request_timeout=PATIENCE
+        )
+        answers: dict[str, frozenset[str] | None] = {}
+        for name, answer in asked.items():
+            try:
+                described = _unless_gone(answer)
+            except KafkaException as failure:
+                if failure.args[0].code() != DENIED:
+                    raise
+                answers[name] = frozenset()
+            else:
+                answers[name] = frozenset(o.name for o in described.authorized_operations) if described else None
+        return answers
 
     def create(
         self,
@@ -241,7 +271,7 @@ class KafkaClient:
             _answer(self._admin.create_topics([topic], validate_only=validate_only)[name])
         except KafkaException as failure:
             if failure.args[0].code() != ERROR_EXISTS:
-                raise
+                raise _about(f"topic {name} cannot be created", failure) from failure
             return False
         if not validate_only:
             self._settle(lambda: len(self.topics().get(name, ())) == partitions)
@@ -321,20 +351,21 @@ class KafkaClient:
         return id, partitions
 
     def ends_of(self, topics: Iterable[str], seconds: float) -> dict[str, Offsets]:
-        """The end offsets by partition of several topics, in two requests; topics that do not exist are left out.
+        """The end offsets by partition of several topics, in two requests.
 
-        `seconds` is the timeout of each request. Raises KafkaException if Kafka does not answer.
+        Topics that do not exist, or that ACLs deny, are left out. `seconds` is the timeout of each request. Raises
+        KafkaException if Kafka does not answer.
         """
         names = sorted(topics)
         if not names:
             return {}
         answers = self._admin.describe_topics(TopicCollection(names), request_timeout=seconds)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        described = {name: _unless_gone(answer) for name, answer in answers.items()}
+        described = {name: _unless_gone(answer, DENIED) for name, answer in answers.items()}
         places = {TopicPartition(n, p.id): latest for n, topic in described.items() if topic for p in topic.partitions}
         ends: dict[str, Offsets] = {name: {} for name, topic in described.items() if topic}
         for place, answer in self._asked(places, IsolationLevel.READ_COMMITTED, seconds).items():
-            if (end := _unless_gone(answer)) is not None:
+            if (end := _unless_gone(answer, DENIED)) is not None:
                 ends[place.topic][place.partition] = _offset(end)
         return ends
 
@@ -385,6 +416,8 @@ class KafkaClient:
             if failure.args[0].code() == ERROR_UNKNOWN:
                 # Kafka's own message does not name it.
                 raise KafkaException(KafkaError(ERROR_UNKNOWN, f"topic {topic} does not exist")) from failure
+            if failure.args[0].code() == DENIED:
+                raise _about(f"topic {topic}", failure) from failure
             raise
 
     @contextmanager
@@ -530,19 +563,22 @@ def _offset(answer: ListOffsetsResultInfo) -> int:
     return answer.offset
 
 
-def _unless_gone(future: "Future[Any]") -> Any:
-    """The admin client's answer; None if the topic is absent or has no leader now. Raises KafkaException."""
+def _unless_gone(future: "Future[Any]", *more: int) -> Any:
+    """The admin client's answer; None if the topic is absent or has no leader now, or for the errors `more`.
+
+    Raises KafkaException.
+    """
     try:
         return _answer(future)
     except KafkaException as failure:
-        if failure.args[0].code() not in (ERROR_UNKNOWN, *LEADERLESS):
+        if failure.args[0].code() not in (ERROR_UNKNOWN, *LEADERLESS, *more):
             raise
         return None
 
 
-def reason(failure: KafkaException) -> str:
-    """The error in Kafka's words."""
-    return str(failure.args[0].str()) if isinstance(failure.args[0], KafkaError) else str(failure)
+def _about(what: str, failure: KafkaException) -> KafkaException:
+    """The same failure, whose message says what it is about: Kafka's own does not name the topic."""
+    return KafkaException(KafkaError(failure.args[0].code(), f"{what}: {reason(failure)}"))
 
 
 END = OFFSET_END

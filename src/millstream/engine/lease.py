@@ -26,7 +26,8 @@ from contextlib import contextmanager
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine.kafka import KafkaClient
+from millstream.services.kafka_errors import reason
 from millstream.services.log_format import OncePerKind
 from millstream.services.loop import Loop
 

@@ -8,6 +8,7 @@ from typing import Any
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 
 from millstream.analysis.reserved_topics import check_readable
+from millstream.engine import topic_access
 from millstream.engine.kafka import Bounds, KafkaClient
 from millstream.engine.rows import timestamp_text
 from millstream.engine.schema_id_records import SchemaIdRecords
@@ -22,8 +23,9 @@ JSON, TEXT, UNKNOWN = "JSON", "KAFKA_STRING", "UNRECOGNIZED_BYTES"
 
 
 def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]) -> None:
-    """Raises StatementError if there is no such topic, or it is hidden."""
+    """Raises StatementError if there is no such topic, or it is hidden; AccessDenied."""
     check_readable(statement.topic, statement.span, settings)
+    topic_access.check_topics({statement.topic: topic_access.READ}, settings, kafka)
     topics = kafka.topics()
     if statement.topic not in topics:
         hint = did_you_mean(statement.topic, topics) or "topic names are case-sensitive: quote them"

@@ -8,6 +8,7 @@ from typing import Any
 from confluent_kafka import TopicPartition
 
 from millstream.catalog.catalog import Catalog
+from millstream.engine import topic_access
 from millstream.engine.api import RequestFailed, RowBatch
 from millstream.engine.catch_up import BacklogStart
 from millstream.engine.client_query import LIMIT_REACHED, ClientQuery, answer_columns, new_id
@@ -65,6 +66,7 @@ def start(
     query: TransientQuery, context: StatementContext, engine: EngineContext, continuation: str
 ) -> "SparkPushQuery | ServerPushQuery":
     """Start a push query; see engine.transient.start."""
+    topic_access.check(context.statement, engine.state.catalog, context.settings, engine.kafka)
     shared = _is_shared(query, context, engine.state.catalog)
     if continuation and not shared:
         raise RequestFailed(40001, f"{NO_CONTINUATION}: it has state, or does not share a consumer", context.text)

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from millstream.catalog.catalog import Source
 from millstream.engine import topics
-from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine.kafka import KafkaClient
 from millstream.engine.session_options import local_folder, session_options
 from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import CannotRun
@@ -21,6 +21,7 @@ from millstream.model.settings import is_on
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.relational_nodes import RelationalNode
 from millstream.plan.steps import CreateTopic, InsertRow
+from millstream.services.kafka_errors import reason
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import figures, jvm, session, session_settings, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Changes, Record
@@ -330,7 +331,17 @@ class SparkRuntime:
         if desired.topic is not None and missing == [desired.topic.name]:
             self._make(desired.topic)
         elif missing:
-            raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")
+            raise CannotRun(self._why_missing(missing[0]))
+
+    def _why_missing(self, topic: str) -> str:
+        try:
+            is_denied = topic in self._kafka.allowed([topic])
+        except KafkaException as failure:
+            return f"Kafka does not answer: {reason(failure)}"
+        # Kafka lists only the topics that the server may describe.
+        if is_denied:
+            return f"Authorization denied to Describe on topic(s): [{topic}]"
+        return f"waiting for topic {topic}, which does not exist"
 
 
 def _folder(desired: DesiredQuery) -> str:

@@ -2,10 +2,11 @@
 
 from confluent_kafka import KafkaException
 
-from millstream.engine import trimming
-from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine import topic_access, trimming
+from millstream.engine.kafka import KafkaClient
 from millstream.model.errors import StatementError
 from millstream.plan.steps import CreateTopic, DeleteTopic, Step
+from millstream.services.kafka_errors import reason
 
 
 def carry_out(step: CreateTopic | DeleteTopic, kafka: KafkaClient) -> None:
@@ -18,10 +19,12 @@ def carry_out(step: CreateTopic | DeleteTopic, kafka: KafkaClient) -> None:
 
 
 def check(step: Step, kafka: KafkaClient) -> None:
-    """Ask Kafka whether it would create the topic of a step. Raises StatementError with Kafka's reason."""
+    """Ask Kafka whether it would create the topic of a step. Raises StatementError with its reason, AccessDenied."""
     if not isinstance(step, CreateTopic):
         return
     try:
         kafka.create(step.name, step.partitions, step.replicas, step.config, validate_only=True)
     except KafkaException as failure:
-        raise StatementError(f"Kafka would not create topic {step.name}: {reason(failure)}") from failure
+        if topic_access.is_denial(failure):
+            raise topic_access.denied(topic_access.CREATE, step.name) from failure
+        raise StatementError(f"Kafka: {reason(failure)}") from failure

@@ -288,7 +288,12 @@ _KSQL = (
     _server("ksql.logging.processing.topic.name", "", "the processing log's topic; <service id>ksql_processing_log"),
     _server("ksql.logging.processing.topic.partitions", "1", "the partitions of that topic", whole(1, INT_MAX)),
     _server("ksql.logging.processing.rows.include", "false", "whether the log contains the failed rows", _flag),
-    _server("ksql.access.validator.enable", "auto", ACCEPTED, one_of("on", "off", "auto")),
+    _server(
+        "ksql.access.validator.enable",
+        "auto",
+        "whether a statement is refused at once if Kafka's ACLs deny what it needs; `auto` is `on`",
+        one_of("on", "off", "auto"),
+    ),
     _server(
         "ksql.heartbeat.enable",
         "false",

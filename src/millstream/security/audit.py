@@ -17,9 +17,10 @@ from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine.kafka import KafkaClient
 from millstream.model.secrets import masked
 from millstream.services.errors import SetupError
+from millstream.services.kafka_errors import reason
 from millstream.services.loop import Loop
 
 log = logging.getLogger(__name__)

@@ -18,6 +18,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from millstream.services.kafka_errors import reason
+
 LOG = logging.getLogger(__name__)
 R = TypeVar("R")
 T = TypeVar("T")
@@ -176,5 +178,5 @@ def attempt(action: str, call: Callable[[], T], query: str = "") -> T | Exceptio
 
 
 def _sentence(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(reason(error).split()) or type(error).__name__
     return text if len(text) <= 300 else f"{text[:299]}…"

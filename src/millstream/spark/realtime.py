@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import threading
 import time
 import uuid
@@ -34,6 +35,11 @@ LONGEST_BATCH = "7 days"
 # How long a new run's first batch lasts, in ms: a query that crashes soon after each start still makes progress.
 FIRST_BATCH = 3000
 TELLING = 600
+# What Spark and py4j write around the failure of a task, or of a call: the task's number, its host, the method.
+_AROUND = re.compile(
+    r"^(An error occurred while calling \S+\s*:? )?(Job aborted due to stage failure: .*?most recent failure: "
+    r"Lost task \S+ in stage \S+ \(TID \d+\) \(.*?\): )?|\s*Driver stacktrace:$"
+)
 # Seconds to wait until a query reads, and between two looks whether it has ended.
 START, START_CHECK = 5.0, 0.25
 
@@ -308,9 +314,13 @@ def _why(failure: object) -> str:
 
 
 def first_line(failure: object) -> str:
-    """The informative line of one of Spark's long messages."""
+    """The informative line of one of Spark's long messages.
+
+    `Job aborted due to stage failure: Task 0 … (TID 0) (h executor driver): org.….Denied: why Driver stacktrace:` →
+    `org.….Denied: why`
+    """
     text = str(failure)
     for appendix in ("\n\nJVM stacktrace", "== DataFrame ==", "=== Streaming Query ==="):
         text = text.split(appendix)[0]
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-    return " ".join(lines[:3])[:TELLING]
+    return _AROUND.sub("", " ".join(lines[:3]))[:TELLING]

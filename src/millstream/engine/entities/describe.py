@@ -1,6 +1,7 @@
 """The answers of DESCRIBE and EXPLAIN."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -150,8 +151,16 @@ def overridden(settings: Mapping[str, str]) -> dict[str, str]:
     return {n: v for n, v in session_settings.items() if v != SETTINGS[n].default}
 
 
+# As ksqlDB classifies errors of queries (MissingTopicClassifier, AuthorizationClassifier, RecordTooLargeClassifier).
+_BY_USER = re.compile(
+    r"Authorization(Exception| denied)|(Topic|Cluster|Id|Group) authorization failed|RecordTooLargeException"
+    r"|waiting for topic|is not there|was deleted and created again"
+)
+
+
 def _failure(at: float, message: str) -> dict[str, Any]:
-    return {"timestamp": int(at * 1000), "errorMessage": message, "type": "UNKNOWN"}
+    kind = "USER" if _BY_USER.search(message) else "UNKNOWN"
+    return {"timestamp": int(at * 1000), "errorMessage": message, "type": kind}
 
 
 def unstarted(text: str, statement: str, schema: Schema, query: tuple[str, list[str], list[str]], plan: str) -> Entity:

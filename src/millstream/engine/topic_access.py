@@ -1,0 +1,97 @@
+"""What Kafka's ACLs let the server do with the topics of a statement, checked before it is carried out.
+
+    CREATE STREAM big AS SELECT * FROM orders …   orders: Read, BIG: Write, if it exists
+    AccessDenied: Authorization denied to Read on topic(s): [orders]
+
+As in ksqlDB (KsqlAuthorizationValidatorImpl), whose `ksql.access.validator.enable` switches it off. Without ACLs Kafka
+allows everything. What is taken back later ends a query with Kafka's own error; it goes on when it is granted again.
+"""
+
+from collections.abc import Mapping
+from functools import singledispatch
+
+from confluent_kafka import KafkaError, KafkaException
+
+from millstream.analysis.targets import names_read, target
+from millstream.catalog.catalog import Catalog
+from millstream.engine.kafka import KafkaClient
+from millstream.services.kafka_errors import reason
+from millstream.syntax import tree
+
+ENABLED = "ksql.access.validator.enable"
+CREATE, READ, WRITE = "Create", "Read", "Write"
+TOPIC = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+AUTHORIZATION = (
+    *TOPIC,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+)
+_HINT = "grant it to the server's user at Kafka (docs/security.md)"
+
+
+class AccessDenied(Exception):
+    """An operation that Kafka's ACLs deny to the server."""
+
+
+def denied(operation: str, topic: str) -> AccessDenied:
+    """The error for one topic."""
+    return AccessDenied(f"Authorization denied to {operation} on topic(s): [{topic}]\n  hint: {_HINT}")
+
+
+def denied_write(topic: str, failure: KafkaException) -> Exception:
+    """The error for a record that was not written: that it is denied, if that is the reason, else the failure."""
+    return denied(WRITE, topic) if failure.args[0].code() in TOPIC else failure
+
+
+def is_denial(failure: KafkaException) -> bool:
+    """True if Kafka has refused something for the want of a right."""
+    return failure.args[0].code() in AUTHORIZATION
+
+
+def check(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str], kafka: KafkaClient) -> None:
+    """Raises AccessDenied if an existing topic may not be used as the statement uses it; KafkaException."""
+    check_topics(operations(statement, catalog, settings), settings, kafka)
+
+
+def check_topics(needed: Mapping[str, str], settings: Mapping[str, str], kafka: KafkaClient) -> None:
+    """Raises AccessDenied if a topic may not be used by its operation, such as {"orders": "Read"}; KafkaException."""
+    allowed = {} if settings[ENABLED] == "off" else kafka.allowed(needed)
+    for topic, operation in needed.items():
+        if topic in allowed and operation.upper() not in allowed[topic]:
+            raise denied(operation, topic)
+
+
+@singledispatch
+def operations(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str]) -> dict[str, str]:
+    """The operation by topic that a statement needs: of ksqlDB's, those that read a topic come first."""
+    return {}
+
+
+@operations.register
+def _(statement: tree.CreateSource, catalog: Catalog, settings: Mapping[str, str]) -> dict[str, str]:
+    return {target(statement, catalog, settings).topic: READ}
+
+
+@operations.register
+def _(statement: tree.CreateAs, catalog: Catalog, settings: Mapping[str, str]) -> dict[str, str]:
+    return _read(statement.query, catalog) | {target(statement, catalog, settings).topic: WRITE}
+
+
+@operations.register
+def _(statement: tree.InsertInto, catalog: Catalog, settings: Mapping[str, str]) -> dict[str, str]:
+    sink = catalog.sources.get(statement.target)
+    return _read(statement.query, catalog) | ({sink.topic: WRITE} if sink else {})
+
+
+@operations.register
+def _(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> dict[str, str]:
+    return _read(statement.query, catalog)
+
+
+def _read(query: tree.SelectQuery, catalog: Catalog) -> dict[str, str]:
+    return {catalog.sources[name].topic: READ for name in names_read(query) if name in catalog.sources}
+
+
+def as_denied(topic: str, operation: str, failure: KafkaException) -> str:
+    """The reason of a failure, for a message that has no error of its own."""
+    return str(denied(operation, topic)) if failure.args[0].code() in TOPIC else reason(failure)
