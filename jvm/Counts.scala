@@ -79,7 +79,7 @@ final class Counts(query: String) {
   @volatile private var committed, stateRows, stateBytes = 0L
   /** The next offsets that were saved since the last batch, by topic and partition. */
   @volatile private var saved = Map.empty[String, Map[Int, Long]]
-  @volatile private[millstream] var failure: Throwable = _
+  @volatile private[millstream] var failure: String = _
   private val readRate, writeRate = new MinuteRate
 
   /** The progress in a partition; always the same object for the same partition. */
@@ -125,10 +125,10 @@ final class Counts(query: String) {
   }
 
   /** Record a failed write; only the first one is kept, and an executor reports it to the driver. */
-  def fail(e: Throwable): Unit = synchronized {
+  def fail(why: String): Unit = synchronized {
     if (failure == null) {
-      failure = e
-      if (DriverEndpoint.isRemote) DriverEndpoint.send("failure", query, e.toString)
+      failure = why
+      if (DriverEndpoint.isRemote) DriverEndpoint.send("failure", query, why)
     }
   }
 
@@ -257,9 +257,6 @@ object Counts {
     ThreadUtils.newDaemonSingleThreadScheduledExecutor(thread).scheduleWithFixedDelay(
       () => all.values.forEach(action(_)), 1, 1, TimeUnit.SECONDS)
 
-  /** A write failure on an executor, of which the driver has only the text. */
-  private final class ReportedFailure(text: String) extends Exception(text) { override def toString: String = text }
-
   /**
    * The counters of a query, created at its start, or at their first use on an executor. This starts the samples of
    * rates; on an executor, the reports.
@@ -298,7 +295,7 @@ object Counts {
   }
 
   /** On the driver: record why a query's first write on an executor failed. */
-  def reportFailure(query: String, why: String): Unit = running(query).foreach(_.fail(new ReportedFailure(why)))
+  def reportFailure(query: String, why: String): Unit = running(query).foreach(_.fail(why))
 
   /** Count a record with a processing log entry, for a query that has counters (pull queries have none). */
   def recordFailed(query: String, isLate: Boolean): Unit = {

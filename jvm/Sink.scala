@@ -129,7 +129,7 @@ final class ProducerPrompt(producer: Producers.Producer) extends Logging {
 object Sink {
 
   /** The error of the query's first failed write, null if there is none; set at once, before the query itself fails. */
-  def failure(query: String): String = Counts.running(query).flatMap(c => Option(c.failure)).map(_.toString).orNull
+  def failure(query: String): String = Counts.running(query).map(_.failure).orNull
 
   /**
    * Write one record with its own timestamp and wait for the acknowledgement (librdkafka would replace timestamp 0).
@@ -233,7 +233,7 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
     failed = (e: Exception) =>
       if (transactions != null || !skips || !ProductionErrors.logged(query, topic.name, e)) {
         if (first.compareAndSet(null, e)) {
-          all.fail(e)
+          all.fail(unwritten(e))
           current.failTask(unwritten(e))
         }
       }

@@ -149,6 +149,15 @@ def test_a_record_at_fault_is_in_the_processing_log(server: EngineProcess, kafka
     wait_for(logged, "the entry", PATIENCE)
 
 
+def test_a_row_that_kafka_refuses_ends_its_query_at_once(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
+    """Not only when its batch ends, although no other record comes."""
+    kafka.create_topic(f"{name}_COPY", config={"max.message.bytes": "1000"})
+    own = {"millstream.batch.duration": "1 hour", "ksql.fail.on.production.error": "true"}
+    server.execute(COPY.format(name), **own)
+    kafka.produce(name, f'"{"k" * 5000}"', {"v": 1})
+    wait_for(lambda: server.state(query(server, f"{name}_COPY")) == "ERROR", "the query fails", PATIENCE)
+
+
 def test_a_frozen_driver_has_its_executors_write_no_more(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
     server.execute(COPY.format(name))
     send(kafka, name, 0, 100, 10)
