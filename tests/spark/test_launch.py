@@ -53,6 +53,14 @@ def test_what_keeps_the_jvm_from_starting_is_reported_once(tmp_path: Path) -> No
     assert "Java" in ended.stderr
 
 
+def test_a_jvm_that_nobody_connects_to_ends_with_the_process(tmp_path: Path) -> None:
+    """As when `millstream server` refuses a setting."""
+    launched_only = PROGRAM.partition("try:")[0] + "print(launcher.launched({}).process.pid)"
+    program = launched_only.replace("import launch\n", "import launch\nfrom millstream.spark import launcher\n")
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert not Path(f"/proc/{done.stdout.strip()}").exists()
+
+
 def test_the_jvm_gets_what_sparks_launcher_would_give_it() -> None:
     conf = {
         "spark.driver.memory": "2g",

@@ -9,6 +9,7 @@ pyspark would start spark-submit, a shell that starts another JVM to compute the
 ten times a second. That is left to do where Spark is configured in its own ways (`CONFIGURED`, `OWN_WAYS`).
 """
 
+import atexit
 import os
 import shlex
 import signal
@@ -96,6 +97,14 @@ class LaunchedJvm:
         # Ctrl-C in a terminal is for this process, which ends the JVM in its turn.
         ignore = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)  # noqa: E731
         self.process = subprocess.Popen(command(conf), stdin=subprocess.PIPE, env=environment, preexec_fn=ignore)
+        # Before the folder is removed: a JVM that finds it gone fails, and does not end.
+        atexit.register(self._leave)
+
+    def _leave(self) -> None:
+        """End a JVM to which nobody has connected when this process ends."""
+        if Path(self._folder.name).exists():
+            self.process.kill()
+            self.process.wait()
 
     def address(self) -> GatewayAddress:
         """Wait until it answers. Raises SetupError if it has ended."""
