@@ -8,7 +8,10 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AclOperation, ResourceType  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
 
+from millstream.cli import checks
+from millstream.cli.checks import Surroundings
 from millstream.engine.kafka import KafkaClient
+from millstream.model.settings import checked, effective
 from millstream.services.kafka_errors import reason
 from millstream.spark import sink
 from millstream.spark.bounded import Record
@@ -76,6 +79,22 @@ def test_a_token_from_an_endpoint(secured: SecuredBroker, spark: SparkSession) -
     assert {frozenset(form.items()) for form in asked} == {
         frozenset({"grant_type": "client_credentials", "scope": "kafka"}.items())
     }
+
+
+def test_the_doctor_tries_the_login_and_the_rights(secured: SecuredBroker) -> None:
+    def around(properties: dict[str, str]) -> Surroundings:
+        return Surroundings(effective(checked(properties)))
+
+    login = secured.settings("SCRAM-SHA-512")
+    assert checks.broker(around(login)).outcome is checks.CheckOutcome.WELL
+    denied = checks.clock(around(login))
+    assert (denied.outcome, "cannot be created: Authorization failed" in denied.fact) == (
+        checks.CheckOutcome.NOT_WELL,
+        True,
+    )
+    wrong = around(login | {"sasl.jaas.config": "no"})
+    assert checks.broker(wrong).fact.startswith("sasl.jaas.config cannot be read")
+    assert checks.clock(wrong).outcome is checks.CheckOutcome.NOT_CHECKED
 
 
 def test_why_a_login_fails(secured: SecuredBroker) -> None:

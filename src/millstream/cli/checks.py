@@ -21,6 +21,7 @@ from millstream.cli.properties import address_of
 from millstream.engine.connect import URL as CONNECT_URL
 from millstream.engine.connect import ConnectClient, ConnectFailed, connect_access
 from millstream.engine.kafka import KafkaClient
+from millstream.engine.topic_access import RIGHTS, is_denial
 from millstream.formats.client import Access, access
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import SettingRefused
@@ -204,10 +205,13 @@ def clock(around: Surroundings) -> CheckResult:
         return CheckResult(CheckOutcome.NOT_CHECKED, "no broker to compare clocks with")
     try:
         before, stamped, after = _stamped(KafkaClient(around.settings), around)
-    except (SettingRefused, KafkaException) as error:
-        why = reason(error) if isinstance(error, KafkaException) else "a setting is wrong"
+    except SettingRefused:
+        return CheckResult(CheckOutcome.NOT_CHECKED, "a setting of Kafka's clients is wrong", "see the broker's line")
+    except KafkaException as error:
+        if is_denial(error):
+            return _not_well(f"Kafka denies: {reason(error)}", RIGHTS)
         return CheckResult(
-            CheckOutcome.NOT_CHECKED, f"no topic to compare clocks with: {why}", "see the broker's line first"
+            CheckOutcome.NOT_CHECKED, f"no topic to compare clocks with: {reason(error)}", "see the broker's line first"
         )
     ahead = max(before - stamped, 0.0) - max(stamped - after, 0.0)
     if abs(ahead) > TOLERANCE:

@@ -29,7 +29,7 @@ from millstream.engine.schemas import RegistryAccess
 from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
-from millstream.engine.topic_access import is_denial
+from millstream.engine.topic_access import RIGHTS, is_denial
 from millstream.engine.trimming import Trimmer
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
@@ -145,8 +145,8 @@ def _reach(settings: Mapping[str, str], kafka: KafkaClient, shared: Session | No
         remove_leftovers(kafka, service, _name(settings))
     except KafkaException as failure:
         if is_denial(failure):
-            hint = "\n  hint: docs/security.md has the rights that a server needs at Kafka"
-            raise EngineCannotStart(f"Kafka at {kafka.bootstrap} denies: {reason(failure)}{hint}") from failure
+            fact = f"Kafka at {kafka.bootstrap} denies: {reason(failure)}"
+            raise EngineCannotStart(f"{fact}\n  hint: {RIGHTS}") from failure
         raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure
     except SetupError as failure:
         raise EngineCannotStart(str(failure)) from failure

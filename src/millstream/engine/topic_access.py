@@ -26,7 +26,7 @@ AUTHORIZATION = (
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 )
-_HINT = "grant it to the server's user at Kafka (docs/security.md)"
+RIGHTS = "docs/security.md has the rights that a server's user needs at Kafka"
 
 
 class AccessDenied(Exception):
@@ -35,7 +35,7 @@ class AccessDenied(Exception):
 
 def denied(operation: str, topic: str) -> AccessDenied:
     """The error for one topic."""
-    return AccessDenied(f"Authorization denied to {operation} on topic(s): [{topic}]\n  hint: {_HINT}")
+    return AccessDenied(f"Authorization denied to {operation} on topic(s): [{topic}]\n  hint: {RIGHTS}")
 
 
 def denied_write(topic: str, failure: KafkaException) -> Exception:

@@ -77,7 +77,7 @@ SAFE = {
 }
 QUIET = {
     # Settings that Spark's own logs redact, in addition to its default.
-    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|user[.]info|jaas",
+    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|user[.]info|jaas|keystore[.]key",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
