@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from confluent_kafka import TIMESTAMP_CREATE_TIME
+from confluent_kafka import TIMESTAMP_CREATE_TIME, KafkaError
 
+from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.printing import candidates, lines
 from millstream.engine.schema_id_records import SchemaIdRecords
@@ -79,3 +80,17 @@ def test_a_record_of_any_year_is_printed(milliseconds: int, text: str) -> None:
     statement = tree.Print("things", from_beginning=True, interval=None, limit=1)
     *_, line = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
     assert line == f"rowtime: {text}, key: <null>, value: <null>, partition: 0"
+
+
+def test_a_right_that_is_taken_back_ends_a_print() -> None:
+    """An outage does not."""
+    errors = [KafkaError(KafkaError._ALL_BROKERS_DOWN), KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)]
+    messages = iter([SimpleNamespace(error=lambda error=error: error) for error in errors])
+    reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: next(messages))
+    kafka: Any = SimpleNamespace(bounds=lambda topic: {0: (0, 1)}, reader=lambda: nullcontext(reader))
+    statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
+    printed = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
+    assert next(printed) is None
+    with pytest.raises(RequestFailed, match=r"Authorization denied to Read on topic\(s\): \[things\]") as failure:
+        next(printed)
+    assert failure.value.code == 40301

@@ -7,14 +7,13 @@ from confluent_kafka import KafkaException
 
 from millstream.analysis import limits
 from millstream.catalog.catalog import Source
-from millstream.engine import answers, assertions, changes, connectors, insert, savepoints
+from millstream.engine import answers, assertions, changes, connectors, insert, savepoints, topic_access
 from millstream.engine.api import Entity, Request, RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.log import CommandTopicGone
 from millstream.engine.schemas import NoRegistry
 from millstream.engine.session import RequestSession
 from millstream.engine.supervisor import CannotRun
-from millstream.engine.topic_access import AccessDenied, is_denial
 from millstream.model.errors import StatementError
 from millstream.model.settings import SettingRefused, replaced_variables
 from millstream.plan.statements import unknown
@@ -24,7 +23,7 @@ from millstream.syntax.parser import count, split
 
 BAD_REQUEST, BAD_STATEMENT, USE_QUERY, FORBIDDEN, SERVER_ERROR = 40000, 40001, 40002, 40300, 50000
 MOST_STATEMENTS = "millstream.request.max.statements"
-KAFKA_FORBIDS, NO_REGISTRY, CATCH_UP_TIMEOUT = 40301, 42801, 50301
+NO_REGISTRY, CATCH_UP_TIMEOUT = 42801, 50301
 CATCH_UP = 5.0
 TOO_DEEP = "the statement nests too deeply to be planned\n  hint: split it: CREATE a stream for an inner part"
 
@@ -176,8 +175,8 @@ def refusals(text: Callable[[], str], entities: list[Entity] | None = None) -> I
         raise RequestFailed(SERVER_ERROR, f"the query cannot run: {failure}", text(), entities or ()) from failure
     except CommandTopicGone as gone:
         raise RequestFailed(SERVER_ERROR, str(gone), text(), entities or ()) from gone
-    except AccessDenied as denied:
-        raise RequestFailed(KAFKA_FORBIDS, str(denied), text(), entities or ()) from denied
+    except topic_access.AccessDenied as denied:
+        raise RequestFailed(topic_access.FORBIDDEN, str(denied), text(), entities or ()) from denied
     except KafkaException as failure:
-        code = KAFKA_FORBIDS if is_denial(failure) else SERVER_ERROR
+        code = topic_access.FORBIDDEN if topic_access.is_denial(failure) else SERVER_ERROR
         raise RequestFailed(code, f"Kafka: {reason(failure)}", text(), entities or ()) from failure

@@ -229,7 +229,8 @@ class KafkaClient:
     def allowed(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
         """What ACLs allow with each topic, as READ, WRITE: nothing if it must not even be described.
 
-        Topics that do not exist, or have no leader now, are left out. Raises KafkaException.
+        Topics that do not exist, or have no leader now, are left out, as is all if the brokers do not say what they
+        allow. Raises KafkaException.
         """
         desired = sorted(set(names))
         if not desired:
@@ -251,7 +252,9 @@ class KafkaClient:
                     raise
                 answers[name] = frozenset()
             else:
-                answers[name] = frozenset(o.name for o in described.authorized_operations) if described else None
+                # Whoever may describe a topic has that right: without any, the broker does not say what there are.
+                rights = described.authorized_operations if described else None
+                answers[name] = frozenset(o.name for o in rights) if rights else None
         return answers
 
     def create(

@@ -5,10 +5,11 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaException, Message, TopicPartition
 
 from millstream.analysis.reserved_topics import check_readable
 from millstream.engine import topic_access
+from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import Bounds, KafkaClient
 from millstream.engine.rows import timestamp_text
 from millstream.engine.schema_id_records import SchemaIdRecords
@@ -35,7 +36,7 @@ def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]
 def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> Iterator[str | None]:
     """The lines of a PRINT: the formats once they are known, then a line for each record; None while none arrives.
 
-    The first line for an empty topic says so.
+    The first line for an empty topic says so. Raises RequestFailed if the topic must not be read any more.
     """
     bounds = kafka.bounds(statement.topic)
     if all(low == end for low, end in bounds.values()):
@@ -48,6 +49,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
         while left is None or left > 0:
             message = reader.poll(PULSE)
             if message is None or message.error() is not None:
+                _check_right(statement.topic, message)
                 yield None
                 continue
             received += 1
@@ -58,6 +60,13 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
             yield from value.news()
             yield _line(message, *shown)
             left = None if left is None else left - 1
+
+
+def _check_right(topic: str, message: Message | None) -> None:
+    """Raises RequestFailed if the message is the news that the topic must not be read any more."""
+    error = message.error() if message is not None else None
+    if error is not None and topic_access.is_denial(KafkaException(error)):
+        raise RequestFailed(topic_access.FORBIDDEN, str(topic_access.denied(topic_access.READ, topic)))
 
 
 def _places(statement: tree.Print, bounds: Bounds) -> list[TopicPartition]:

@@ -7,7 +7,7 @@ For example the last 3 records of the topic orders, with 2 partitions, oldest fi
 import time
 from collections.abc import Iterator
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from millstream.engine.api import Entity
 from millstream.engine.kafka import KafkaClient
@@ -36,16 +36,19 @@ def records(topic: str, count: int, kafka: KafkaClient, coded: SchemaIdRecords) 
 
 
 def _messages(reader: Consumer, partitions: int) -> Iterator[Message]:
-    """Yields the records up to the end of every partition, or until PATIENCE has passed."""
+    """Yields the records up to the end of every partition, or until PATIENCE has passed. Raises KafkaException."""
     deadline = time.monotonic() + PATIENCE
     while partitions and time.monotonic() < deadline:
         message = reader.poll(PULSE)
         if message is None:
             continue
-        if message.error() is None:
+        error = message.error()
+        if error is None:
             yield message
-        else:
+        elif error.code() == KafkaError._PARTITION_EOF:
             partitions -= 1
+        else:
+            raise KafkaException(error)
 
 
 def _entity(message: Message, key: FormatGuess, value: FormatGuess) -> Entity:

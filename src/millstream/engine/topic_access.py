@@ -20,6 +20,8 @@ from millstream.syntax import tree
 
 ENABLED = "ksql.access.validator.enable"
 CREATE, READ, WRITE = "Create", "Read", "Write"
+# ksqlDB's ERROR_CODE_FORBIDDEN_KAFKA_ACCESS.
+FORBIDDEN = 40301
 TOPIC = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
 AUTHORIZATION = (
     *TOPIC,
