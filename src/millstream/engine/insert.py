@@ -15,12 +15,13 @@ from millstream.engine.kafka import Bytes
 from millstream.engine.rows import ValueMismatch, fitter
 from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import Pair
-from millstream.engine.topic_access import WRITE, as_denied, denied_write
+from millstream.engine.topic_access import write_failure
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.settings import is_on
 from millstream.model.types import BIGINT
 from millstream.plan import inserts
+from millstream.services.kafka_errors import reason
 from millstream.spark.codec import UnreadableRecord
 from millstream.syntax import tree
 
@@ -43,14 +44,14 @@ def values(context: StatementContext, engine: EngineContext) -> None:
     inserts.check_time(record.rowtime, context.statement.span)
     if record.key is None and row.sink.kind is RelationKind.TABLE:
         raise inserts.without_key(row.sink, row.sink.schema.key, context.statement.span)
-    if record.rowtime == 0:
-        engine.spark.write_at_zero(row.sink.topic, record.key, record.value)
-    else:
-        try:
+    try:
+        if record.rowtime == 0:
+            engine.spark.write_at_zero(row.sink.topic, record.key, record.value)
+        else:
             engine.kafka.write_for(row.sink, row.sink.topic)
             engine.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
-        except KafkaException as failure:
-            raise denied_write(row.sink.topic, failure) from failure
+    except KafkaException as failure:
+        raise write_failure(row.sink.topic, failure) from failure
 
 
 def writable(target: str, engine: EngineContext) -> Source:
@@ -157,7 +158,7 @@ class RowWriter:
         return None if failure is None else RequestFailed(SERVER_ERROR, self._reason(failure))
 
     def _reason(self, failure: KafkaException) -> str:
-        return f"Kafka did not take the row: {as_denied(self.source.topic, WRITE, failure)}"
+        return f"Kafka did not take the row: {reason(write_failure(self.source.topic, failure))}"
 
     def _column(self, name: str) -> tuple[str, Callable[[Any], Any]]:
         column = _bare(name)

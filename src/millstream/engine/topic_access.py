@@ -15,7 +15,6 @@ from confluent_kafka import KafkaError, KafkaException
 from millstream.analysis.targets import names_read, target
 from millstream.catalog.catalog import Catalog
 from millstream.engine.kafka import KafkaClient
-from millstream.services.kafka_errors import reason
 from millstream.syntax import tree
 
 ENABLED = "ksql.access.validator.enable"
@@ -40,8 +39,8 @@ def denied(operation: str, topic: str) -> AccessDenied:
     return AccessDenied(f"Authorization denied to {operation} on topic(s): [{topic}]\n  hint: {RIGHTS}")
 
 
-def denied_write(topic: str, failure: KafkaException) -> Exception:
-    """The error for a record that was not written: that it is denied, if that is the reason, else the failure."""
+def write_failure(topic: str, failure: KafkaException) -> Exception:
+    """The error for a record that was not written: AccessDenied if that is the reason, else the failure."""
     return denied(WRITE, topic) if failure.args[0].code() in TOPIC else failure
 
 
@@ -65,7 +64,7 @@ def check_topics(needed: Mapping[str, str], settings: Mapping[str, str], kafka: 
 
 @singledispatch
 def operations(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str]) -> dict[str, str]:
-    """The operation by topic that a statement needs: of ksqlDB's, those that read a topic come first."""
+    """The operation that a statement needs on each topic, such as {"orders": "Read"}."""
     return {}
 
 
@@ -92,8 +91,3 @@ def _(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, s
 
 def _read(query: tree.SelectQuery, catalog: Catalog) -> dict[str, str]:
     return {catalog.sources[name].topic: READ for name in names_read(query) if name in catalog.sources}
-
-
-def as_denied(topic: str, operation: str, failure: KafkaException) -> str:
-    """The reason of a failure, for a message that has no error of its own."""
-    return str(denied(operation, topic)) if failure.args[0].code() in TOPIC else reason(failure)
