@@ -61,7 +61,7 @@ def test_a_certificate(secured: SecuredBroker, spark: SparkSession, kind: str) -
 
 
 def test_certificates_in_the_settings(secured: SecuredBroker, spark: SparkSession) -> None:
-    files = secured.certificates("pem")
+    files = secured.certificates("pem") | {"ssl.keystore.type": "PEM", "ssl.truststore.type": "PEM"}
     own = Path(files.pop("ssl.keystore.location")).read_text()
     key, _, chain = own.partition("-----END PRIVATE KEY-----\n")
     texts = {

@@ -119,11 +119,9 @@ class SecuredBroker:
 
     def certificates(self, kind: str) -> dict[str, str]:
         """A server's settings for a login by a certificate in files of a kind: pem, jks, p12."""
-        types = {f"ssl.{store}.type": {"p12": "PKCS12"}.get(kind, kind.upper()) for store in ("truststore", "keystore")}
         return {
             "bootstrap.servers": f"{HOST}:{self._ports['TLS']}",
             "security.protocol": "SSL",
-            **types,
             **self.authority.settings(kind),
         }
 

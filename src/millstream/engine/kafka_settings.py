@@ -13,8 +13,9 @@ The names are of Kafka's documentation (SslConfigs, SaslConfigs) and of librdkaf
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
-from millstream.formats.tls import client_key, client_trust
+from millstream.formats.tls import client_key, client_trust, is_pem
 from millstream.model.settings import CLIENT_PREFIXES, SettingRefused
 from millstream.services.errors import SetupError
 
@@ -46,7 +47,21 @@ _TOKEN = re.compile(r"""\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s=;"']
 def java_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """The settings of Kafka's clients among a server's: the address, and how to log in, under Kafka's names."""
     secure = {n.removeprefix("kafka."): v for n, v in settings.items() if n.startswith(CLIENT_PREFIXES)}
-    return {"bootstrap.servers": settings["bootstrap.servers"], **secure}
+    return {"bootstrap.servers": settings["bootstrap.servers"], **_types(secure), **secure}
+
+
+def _types(java: Mapping[str, str]) -> dict[str, str]:
+    """The types of stores of PEM, which Java does not know by their bytes as it does of the others."""
+    stores = ("ssl.keystore", "ssl.truststore")
+    return {f"{store}.type": "PEM" for store in stores if _is_readable_pem(java.get(f"{store}.location"))}
+
+
+def _is_readable_pem(location: str | None) -> bool:
+    try:
+        return bool(location) and is_pem(Path(str(location)))
+    except OSError:
+        # Where TLS is used, the file is read again, and the error is the setting's.
+        return False
 
 
 def librdkafka_settings(java: Mapping[str, str]) -> dict[str, str]:

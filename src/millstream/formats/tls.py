@@ -62,7 +62,7 @@ def _context(settings: Mapping[str, str]) -> ssl.SSLContext:
 def trusted_certificates(location: str, settings: Mapping[str, str]) -> str:
     """The certificates of a truststore, as PEM. Raises ValueError, OSError."""
     path = Path(location)
-    if _is_pem(path):
+    if is_pem(path):
         return path.read_text("latin-1")
     store = _pkcs12(path, settings.get("ssl.truststore.password", ""))
     certificates = [c.certificate for c in (*store.additional_certs, *([store.cert] if store.cert else []))]
@@ -72,7 +72,7 @@ def trusted_certificates(location: str, settings: Mapping[str, str]) -> str:
 def load_own(context: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> None:
     """Load the key and the certificates of a keystore into a context. Raises ValueError, OSError."""
     password = settings.get("ssl.keystore.password", "")
-    if _is_pem(path):
+    if is_pem(path):
         context.load_cert_chain(path, password=settings.get("ssl.key.password") or password)
         return
     key, certificates = _own_key(path, password, settings.get("ssl.key.password", ""))
@@ -101,7 +101,7 @@ def client_key(settings: Mapping[str, str]) -> ClientKey | None:
         key, chain = settings.get("ssl.keystore.key"), settings.get("ssl.keystore.certificate.chain")
         return _client_key(key.encode(), chain.encode(), password) if key and chain else None
     path, store_password = Path(location), settings.get("ssl.keystore.password", "")
-    if _is_pem(path):
+    if is_pem(path):
         data = path.read_bytes()
         return _client_key(data, data, password or store_password)
     loaded, certificates = _own_key(path, store_password, password or "")
@@ -119,7 +119,8 @@ def _plain(key: PrivateKeyTypes) -> str:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
-def _is_pem(path: Path) -> bool:
+def is_pem(path: Path) -> bool:
+    """True if a file holds certificates or keys as text. Raises OSError."""
     return b"-----BEGIN " in path.read_bytes()
 
 
