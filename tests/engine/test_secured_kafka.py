@@ -15,7 +15,7 @@ from millstream.model.settings import checked, effective
 from millstream.services.kafka_errors import reason
 from millstream.spark import sink
 from millstream.spark.bounded import Record
-from support.secured_broker import USER, Grant, SecuredBroker
+from support.secured_broker import OAUTH, USER, Grant, SecuredBroker
 from support.token_endpoint import token_endpoint
 
 EVERYTHING = [
@@ -72,10 +72,11 @@ def test_certificates_in_the_settings(secured: SecuredBroker, spark: SparkSessio
     assert written_and_read(KafkaClient(files | texts), spark, "t-texts") == BOTH
 
 
-def test_a_token_from_an_endpoint(secured: SecuredBroker, spark: SparkSession) -> None:
+@pytest.mark.parametrize("package", [OAUTH, f"{OAUTH}.secured"])
+def test_a_token_from_an_endpoint(secured: SecuredBroker, spark: SparkSession, package: str) -> None:
     with token_endpoint(USER, "client", "shh") as (url, asked):
-        client = KafkaClient(secured.token(url, "client", "shh"))
-        assert written_and_read(client, spark, "t-token") == BOTH
+        client = KafkaClient(secured.token(url, "client", "shh", package))
+        assert written_and_read(client, spark, f"t-{package}") == BOTH
     assert {frozenset(form.items()) for form in asked} == {
         frozenset({"grant_type": "client_credentials", "scope": "kafka"}.items())
     }

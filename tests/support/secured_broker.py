@@ -108,13 +108,13 @@ class SecuredBroker:
             "sasl.jaas.config": f"{MODULES[mechanism]} required {options};",
         } | (trust if tls else {})
 
-    def token(self, url: str, id: str, secret: str) -> dict[str, str]:
-        """A server's settings for a login by a token of the endpoint `url`."""
+    def token(self, url: str, id: str, secret: str, package: str = OAUTH) -> dict[str, str]:
+        """A server's settings for a login by a token of the endpoint `url`; `package` is that of Kafka's handler."""
         login = f'{MODULES["OAUTHBEARER"]} required clientId="{id}" clientSecret="{secret}" scope="kafka";'
         return self.settings("OAUTHBEARER") | {
             "sasl.jaas.config": login,
             "sasl.oauthbearer.token.endpoint.url": url,
-            "sasl.login.callback.handler.class": f"{OAUTH}.secured.OAuthBearerLoginCallbackHandler",
+            "sasl.login.callback.handler.class": f"{package}.OAuthBearerLoginCallbackHandler",
         }
 
     def certificates(self, kind: str) -> dict[str, str]:
