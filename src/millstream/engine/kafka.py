@@ -59,6 +59,7 @@ FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
 ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
 DENIED = KafkaError.TOPIC_AUTHORIZATION_FAILED
+CREATION_DENIED = (DENIED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
 # A partition was just created, or its broker has just come back: a client, or the broker itself, is not up to date.
 LEADERLESS = (
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -273,8 +274,10 @@ class KafkaClient:
         try:
             _answer(self._admin.create_topics([topic], validate_only=validate_only)[name])
         except KafkaException as failure:
-            if failure.args[0].code() != ERROR_EXISTS:
+            if failure.args[0].code() in CREATION_DENIED:
                 raise _about(f"topic {name} cannot be created", failure) from failure
+            if failure.args[0].code() != ERROR_EXISTS:
+                raise
             return False
         if not validate_only:
             self._settle(lambda: len(self.topics().get(name, ())) == partitions)

@@ -21,9 +21,9 @@ ENABLED = "ksql.access.validator.enable"
 CREATE, READ, WRITE = "Create", "Read", "Write"
 # ksqlDB's ERROR_CODE_FORBIDDEN_KAFKA_ACCESS.
 FORBIDDEN = 40301
-TOPIC = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
 AUTHORIZATION = (
-    *TOPIC,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 )
@@ -41,7 +41,7 @@ def denied(operation: str, topic: str) -> AccessDenied:
 
 def write_failure(topic: str, failure: KafkaException) -> Exception:
     """The error for a record that was not written: AccessDenied if that is the reason, else the failure."""
-    return denied(WRITE, topic) if failure.args[0].code() in TOPIC else failure
+    return denied(WRITE, topic) if is_denial(failure) else failure
 
 
 def is_denial(failure: KafkaException) -> bool:

@@ -27,4 +27,4 @@ def check(step: Step, kafka: KafkaClient) -> None:
     except KafkaException as failure:
         if topic_access.is_denial(failure):
             raise topic_access.denied(topic_access.CREATE, step.name) from failure
-        raise StatementError(f"Kafka: {reason(failure)}") from failure
+        raise StatementError(f"Kafka would not create topic {step.name}: {reason(failure)}") from failure
