@@ -46,6 +46,10 @@ LOGIN = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "bootstrap.
         ({}, "security.protocol=SASL_SSL needs sasl.jaas.config"),
         ({"sasl.jaas.config": f'{PLAIN} required username="x";'}, "sasl.jaas.config has no password"),
         ({"security.protocol": "SSL", "ssl.truststore.location": "/nowhere"}, "no TLS to Kafka: .*nowhere"),
+        (
+            {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": f"{PLAIN} required;"},
+            r"OAUTHBEARER needs sasl\.oauthbearer\.token\.endpoint\.url",
+        ),
         ({"security.protocol": "NONE"}, "a setting of Kafka's clients is wrong: .*security.protocol"),
         (
             {"sasl.mechanism": "GSSAPI", "sasl.jaas.config": f"{PLAIN} required;"},

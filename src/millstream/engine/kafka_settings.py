@@ -97,11 +97,9 @@ def _login(java: Mapping[str, str]) -> dict[str, str]:
 
 
 def _token(java: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
-    """How to get a token: from an endpoint of OAuth, else one without a signature, as Kafka does in tests."""
+    """How to get a token from an endpoint of OAuth. Raises SettingRefused without one: a handler in Java is no help."""
     if ENDPOINT not in java:
-        principal = options.get("unsecuredLoginStringClaim_sub", "")
-        claims = {"sasl.oauthbearer.config": f"principal={principal}"} if principal else {}
-        return {"enable.sasl.oauthbearer.unsecure.jwt": "true", **claims}
+        raise SettingRefused(f"{MECHANISM}=OAUTHBEARER needs {ENDPOINT}, which gives tokens\n  hint: docs/security.md")
     credentials = "sasl.oauthbearer.client.credentials.client"
     wanted = {
         "sasl.oauthbearer.client.id": java.get(f"{credentials}.id") or options.get("clientId"),
