@@ -124,13 +124,8 @@ final class Counts(query: String) {
     saveStates(progress.stateOperators.map(_.numRowsTotal).sum, bytes.sum)
   }
 
-  /** Record a failed write; only the first one is kept, and an executor reports it to the driver. */
-  def fail(why: String): Unit = synchronized {
-    if (failure == null) {
-      failure = why
-      if (DriverEndpoint.isRemote) DriverEndpoint.send("failure", query, why)
-    }
-  }
+  /** Record a failed write; only the first one is kept. */
+  def fail(why: String): Unit = synchronized(if (failure == null) failure = why)
 
   private def snapshot: CountsReport = {
     val (names, progress) = partitions.asScala.toArray.unzip

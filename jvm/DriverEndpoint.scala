@@ -23,8 +23,8 @@ import org.apache.spark.util.{RpcUtils, ThreadUtils}
  *   ask("fence", query)                      →   Fences.remaining
  *   ask("barrier", id), "barrier progress"   →   TableBootstrapBarriers.ends, report
  *   ask("stream time", run, key)             →   RunScope.time; send(…, time) → RunScope.keepTime
- *   ask("counts", query, …)                  →   Counts.report; send("failure", …) → Counts.reportFailure
- *   send("run failure", run, why)            →   QueryRuns.onFailure: the run is to fail
+ *   ask("counts", query, …)                  →   Counts.report
+ *   send("failure", run, why)                →   QueryRuns.onFailure: the run is to fail
  *   ask("time")                              →   SteadyClock.getTimeMillis
  *   ask("transaction slot", run, executor)   →   Transactions.slot; ask("transaction", run, …) → Transactions.join
  *
@@ -119,8 +119,7 @@ object DriverEndpoint extends Logging {
 
     override def receive: PartialFunction[Any, Unit] = {
       case List("stream time", run: String, key: String, time: Long) => RunScope.keepTime(run, key, time)
-      case List("failure", query: String, why: String) => Counts.reportFailure(query, why)
-      case List("run failure", run: String, why: String) => QueryRuns.onFailure(run, why)
+      case List("failure", run: String, why: String) => QueryRuns.onFailure(run, why)
     }
   }
 }

@@ -238,7 +238,7 @@ private object RemoteBatches extends BatchDriver {
   override def begun(run: QueryRun, batch: Int): Unit =
     DriverEndpoint.whenAnswered[Boolean]("batch end", run.id, batch)(_.foreach(_ => run.endBatch(batch)))
 
-  override def failed(run: QueryRun, reason: String): Unit = DriverEndpoint.send("run failure", run.id, reason)
+  override def failed(run: QueryRun, reason: String): Unit = DriverEndpoint.send("failure", run.id, reason)
 }
 
 /** The orders that a run can have. */
@@ -329,8 +329,11 @@ object QueryRuns {
   /** On the driver: a task of an executor has the first record of a batch. */
   private[millstream] def onRecord(id: String, batch: Int): Unit = Option(all.get(id)).foreach(_.onRecord(batch))
 
-  /** On the driver: a task of an executor has failed. */
-  private[millstream] def onFailure(id: String, reason: String): Unit = Option(all.get(id)).foreach(_.fail(reason))
+  /** On the driver: a task of an executor has failed, as a row could not be written. */
+  private[millstream] def onFailure(id: String, reason: String): Unit = {
+    Counts.reportFailure(query(id), reason)
+    Option(all.get(id)).foreach(_.fail(reason))
+  }
 
   /** On the driver: call `callback` when a batch has ended; at once if it has, or if there is no such run. */
   private[millstream] def onBatchEnd(id: String, batch: Int, callback: Runnable): Unit = {

@@ -233,8 +233,9 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
     failed = (e: Exception) =>
       if (transactions != null || !skips || !ProductionErrors.logged(query, topic.name, e)) {
         if (first.compareAndSet(null, e)) {
-          all.fail(unwritten(e))
-          current.failTask(unwritten(e))
+          val why = unwritten(e)
+          all.fail(why)
+          current.failTask(why)
         }
       }
     callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
