@@ -78,8 +78,8 @@ def refused(server: EngineProcess, statement: str) -> tuple[int, str]:
 def errors(server: EngineProcess, query: str) -> list[tuple[str, str]]:
     """Type and message of what has failed in a query."""
     described = server.execute("SHOW QUERIES EXTENDED;")[0]["queryDescriptions"]
-    found = next(d for d in described if d["id"] == query)
-    return [(error["type"], error["errorMessage"]) for error in found["queryErrors"]]
+    own = next(description for description in described if description["id"] == query)
+    return [(error["type"], error["errorMessage"]) for error in own["queryErrors"]]
 
 
 def test_a_server_without_rights_does_not_start(secured: SecuredBroker, settings: dict[str, str]) -> None:

@@ -21,13 +21,13 @@ from millstream.cli.properties import address_of
 from millstream.engine.connect import URL as CONNECT_URL
 from millstream.engine.connect import ConnectClient, ConnectFailed, connect_access
 from millstream.engine.kafka import KafkaClient
-from millstream.engine.topic_access import RIGHTS, is_denial
+from millstream.engine.topic_access import RIGHTS
 from millstream.formats.client import Access, access
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import SettingRefused
 from millstream.services import java
 from millstream.services.errors import SetupError
-from millstream.services.kafka_errors import reason
+from millstream.services.kafka_errors import is_denial, reason
 from millstream.services.ports import is_free
 
 OLDEST_PYTHON = (3, 11)

@@ -29,11 +29,11 @@ from millstream.engine.schemas import RegistryAccess
 from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
-from millstream.engine.topic_access import RIGHTS, is_denial
+from millstream.engine.topic_access import RIGHTS
 from millstream.engine.trimming import Trimmer
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
-from millstream.services.kafka_errors import reason
+from millstream.services.kafka_errors import is_denial, reason
 from millstream.services.loop import Loops, attempt
 from millstream.spark.session import Session
 from millstream.spark.session_settings import confinement, python_executable

@@ -52,33 +52,33 @@ def topics(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, s
 @topics.register
 def _(statement: tree.CreateSource, catalog: Catalog, settings: Mapping[str, str]) -> Iterator[str]:
     yield target(statement, catalog, settings).topic
-    yield from _of((statement.name,), catalog)
+    yield from topics_of((statement.name,), catalog)
 
 
 @topics.register
 def _(statement: tree.CreateAs, catalog: Catalog, settings: Mapping[str, str]) -> Iterator[str]:
     yield target(statement, catalog, settings).topic
-    yield from _of((statement.name, *names_read(statement.query)), catalog)
+    yield from topics_of((statement.name, *names_read(statement.query)), catalog)
 
 
 @topics.register
 def _(statement: tree.InsertInto, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
-    return _of((statement.target, *names_read(statement.query)), catalog)
+    return topics_of((statement.target, *names_read(statement.query)), catalog)
 
 
 @topics.register
 def _(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
-    return _of(names_read(statement.query), catalog)
+    return topics_of(names_read(statement.query), catalog)
 
 
 @topics.register
 def _(statement: tree.Drop, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
-    return _of((statement.name,), catalog)
+    return topics_of((statement.name,), catalog)
 
 
 @topics.register
 def _(statement: tree.AlterSource, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
-    return _of((statement.name,), catalog)
+    return topics_of((statement.name,), catalog)
 
 
 @topics.register
@@ -86,5 +86,6 @@ def _(statement: tree.Explain, catalog: Catalog, settings: Mapping[str, str]) ->
     return topics(statement.statement, catalog, settings) if statement.statement else ()
 
 
-def _of(names: Iterable[str], catalog: Catalog) -> Iterator[str]:
+def topics_of(names: Iterable[str], catalog: Catalog) -> Iterator[str]:
+    """The topics of those sources that exist."""
     return (catalog.sources[name].topic for name in names if name in catalog.sources)

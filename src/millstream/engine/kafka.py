@@ -36,7 +36,7 @@ from millstream.engine.kafka_settings import java_settings, librdkafka_settings
 from millstream.engine.watched_consumer import WatchedConsumer
 from millstream.model.secrets import without_values
 from millstream.model.settings import SettingRefused
-from millstream.services.kafka_errors import reason
+from millstream.services.kafka_errors import is_denial, reason
 from millstream.services.log_format import OncePerKind
 
 T = TypeVar("T")
@@ -59,7 +59,6 @@ FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
 ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
 DENIED = KafkaError.TOPIC_AUTHORIZATION_FAILED
-CREATION_DENIED = (DENIED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
 # A partition was just created, or its broker has just come back: a client, or the broker itself, is not up to date.
 LEADERLESS = (
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -236,27 +235,15 @@ class KafkaClient:
         desired = sorted(set(names))
         if not desired:
             return {}
-        answers = self._asked_of_reachable(lambda admin: self._operations(admin, desired))
-        return {name: operations for name, operations in answers.items() if operations is not None}
 
-    @staticmethod
-    def _operations(admin: AdminClient, names: Sequence[str]) -> dict[str, frozenset[str] | None]:
-        asked = admin.describe_topics(
-            TopicCollection(list(names)), include_authorized_operations=True, request_timeout=PATIENCE
-        )
-        answers: dict[str, frozenset[str] | None] = {}
-        for name, answer in asked.items():
-            try:
-                described = _unless_gone(answer)
-            except KafkaException as failure:
-                if failure.args[0].code() != DENIED:
-                    raise
-                answers[name] = frozenset()
-            else:
-                # Whoever may describe a topic has that right: without any, the broker does not say what there are.
-                rights = described.authorized_operations if described else None
-                answers[name] = frozenset(o.name for o in rights) if rights else None
-        return answers
+        def ask(admin: AdminClient) -> dict[str, frozenset[str] | None]:
+            answers = admin.describe_topics(
+                TopicCollection(desired), include_authorized_operations=True, request_timeout=PATIENCE
+            )
+            return {name: _operations(answer) for name, answer in answers.items()}
+
+        asked = self._asked_of_reachable(ask)
+        return {name: operations for name, operations in asked.items() if operations is not None}
 
     def create(
         self,
@@ -274,7 +261,7 @@ class KafkaClient:
         try:
             _answer(self._admin.create_topics([topic], validate_only=validate_only)[name])
         except KafkaException as failure:
-            if failure.args[0].code() in CREATION_DENIED:
+            if is_denial(failure):
                 raise _about(f"topic {name} cannot be created", failure) from failure
             if failure.args[0].code() != ERROR_EXISTS:
                 raise
@@ -580,6 +567,19 @@ def _unless_gone(future: "Future[Any]", *more: int) -> Any:
         if failure.args[0].code() not in (ERROR_UNKNOWN, *LEADERLESS, *more):
             raise
         return None
+
+
+def _operations(future: "Future[Any]") -> frozenset[str] | None:
+    """What the answer about a topic allows; None if it does not say. Raises KafkaException."""
+    try:
+        described = _unless_gone(future)
+    except KafkaException as failure:
+        if failure.args[0].code() != DENIED:
+            raise
+        return frozenset()
+    # Whoever may describe a topic has that right: without any, the broker does not say what there are.
+    rights = described.authorized_operations if described else None
+    return frozenset(operation.name for operation in rights) if rights else None
 
 
 def _about(what: str, failure: KafkaException) -> KafkaException:

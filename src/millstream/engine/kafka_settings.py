@@ -101,7 +101,7 @@ def _token(java: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str
     if ENDPOINT not in java:
         raise SettingRefused(f"{MECHANISM}=OAUTHBEARER needs {ENDPOINT}, which gives tokens\n  hint: docs/security.md")
     credentials = "sasl.oauthbearer.client.credentials.client"
-    wanted = {
+    settings = {
         "sasl.oauthbearer.client.id": java.get(f"{credentials}.id") or options.get("clientId"),
         "sasl.oauthbearer.client.secret": java.get(f"{credentials}.secret") or options.get("clientSecret"),
         "sasl.oauthbearer.scope": java.get("sasl.oauthbearer.scope") or options.get("scope"),
@@ -109,16 +109,20 @@ def _token(java: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str
             f"{n.removeprefix('extension_')}={v}" for n, v in options.items() if n.startswith("extension_")
         ),
     }
-    return {"sasl.oauthbearer.method": "oidc"} | {name: value for name, value in wanted.items() if value}
+    return {"sasl.oauthbearer.method": "oidc"} | _without_empty(settings)
 
 
 def _kerberos(java: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
-    wanted = {
+    settings = {
         "sasl.kerberos.service.name": java.get("sasl.kerberos.service.name") or options.get("serviceName"),
         "sasl.kerberos.principal": options.get("principal"),
         "sasl.kerberos.keytab": options.get("keyTab"),
     }
-    return {name: value for name, value in wanted.items() if value}
+    return _without_empty(settings)
+
+
+def _without_empty(settings: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if value}
 
 
 def _tls(java: Mapping[str, str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from millstream.engine.rows import timestamp_text
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean
+from millstream.services.kafka_errors import is_denial
 from millstream.syntax import tree
 
 PULSE = 0.25
@@ -65,7 +66,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
 def _check_right(topic: str, message: Message | None) -> None:
     """Raises RequestFailed if the message is the news that the topic must not be read any more."""
     error = message.error() if message is not None else None
-    if error is not None and topic_access.is_denial(KafkaException(error)):
+    if error is not None and is_denial(KafkaException(error)):
         raise RequestFailed(topic_access.FORBIDDEN, str(topic_access.denied(topic_access.READ, topic)))
 
 

@@ -10,23 +10,19 @@ allows everything. What is taken back later ends a query with Kafka's own error;
 from collections.abc import Mapping
 from functools import singledispatch
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 
 from millstream.analysis.targets import names_read, target
 from millstream.catalog.catalog import Catalog
+from millstream.engine.facts import topics_of
 from millstream.engine.kafka import KafkaClient
+from millstream.services.kafka_errors import is_denial
 from millstream.syntax import tree
 
 ENABLED = "ksql.access.validator.enable"
 CREATE, READ, WRITE = "Create", "Read", "Write"
 # ksqlDB's ERROR_CODE_FORBIDDEN_KAFKA_ACCESS.
 FORBIDDEN = 40301
-AUTHORIZATION = (
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-)
 RIGHTS = "docs/security.md has the rights that a server's user needs at Kafka"
 
 
@@ -42,11 +38,6 @@ def denied(operation: str, topic: str) -> AccessDenied:
 def write_failure(topic: str, failure: KafkaException) -> Exception:
     """The error for a record that was not written: AccessDenied if that is the reason, else the failure."""
     return denied(WRITE, topic) if is_denial(failure) else failure
-
-
-def is_denial(failure: KafkaException) -> bool:
-    """True if Kafka has refused something for the want of a right."""
-    return failure.args[0].code() in AUTHORIZATION
 
 
 def check(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str], kafka: KafkaClient) -> None:
@@ -80,8 +71,7 @@ def _(statement: tree.CreateAs, catalog: Catalog, settings: Mapping[str, str]) -
 
 @operations.register
 def _(statement: tree.InsertInto, catalog: Catalog, settings: Mapping[str, str]) -> dict[str, str]:
-    sink = catalog.sources.get(statement.target)
-    return _read(statement.query, catalog) | ({sink.topic: WRITE} if sink else {})
+    return _read(statement.query, catalog) | dict.fromkeys(topics_of((statement.target,), catalog), WRITE)
 
 
 @operations.register
@@ -90,4 +80,4 @@ def _(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, s
 
 
 def _read(query: tree.SelectQuery, catalog: Catalog) -> dict[str, str]:
-    return {catalog.sources[name].topic: READ for name in names_read(query) if name in catalog.sources}
+    return dict.fromkeys(topics_of(names_read(query), catalog), READ)

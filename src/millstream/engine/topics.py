@@ -6,7 +6,7 @@ from millstream.engine import topic_access, trimming
 from millstream.engine.kafka import KafkaClient
 from millstream.model.errors import StatementError
 from millstream.plan.steps import CreateTopic, DeleteTopic, Step
-from millstream.services.kafka_errors import reason
+from millstream.services.kafka_errors import is_denial, reason
 
 
 def carry_out(step: CreateTopic | DeleteTopic, kafka: KafkaClient) -> None:
@@ -25,6 +25,6 @@ def check(step: Step, kafka: KafkaClient) -> None:
     try:
         kafka.create(step.name, step.partitions, step.replicas, step.config, validate_only=True)
     except KafkaException as failure:
-        if topic_access.is_denial(failure):
+        if is_denial(failure):
             raise topic_access.denied(topic_access.CREATE, step.name) from failure
         raise StatementError(f"Kafka would not create topic {step.name}: {reason(failure)}") from failure
