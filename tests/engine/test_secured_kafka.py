@@ -106,7 +106,7 @@ def test_why_a_login_fails(secured: SecuredBroker) -> None:
     cases = [
         (secured.settings("SCRAM-SHA-512", "wrong"), "Authentication failed during authentication due to invalid cred"),
         (secured.settings("PLAIN", "wrong", tls=True), "Authentication failed: Invalid username or password"),
-        (unknown, "SSL handshake failed"),
+        (unknown, "certificate verify failed"),
         (nobody, "alert"),
     ]
     for settings, why in cases:
