@@ -114,7 +114,8 @@ def _common_with(common: SqlType, operand: Operand) -> SqlType:
     if joined is None:
         joined = agreed_type(common, source)
     if joined is None:
-        raise StatementError(f"{common} and {operand_text(operand)} have no common type", operand.span, CAST_ONE)
+        fact = f"{common} and {operand_text(operand)} have no common type"
+        raise StatementError(fact, operand.span, cast_one(common, source))
     return joined
 
 
@@ -196,7 +197,6 @@ _EXAMPLES: dict[SqlType, str] = {
 }
 
 
-CAST_ONE = "CAST one to the other's type"
 _MOST_SHOWN = 60
 
 
@@ -268,6 +268,13 @@ def decimal_constant(text: str, at: Span) -> Constant:
     return Constant(text_conversions.decimal_type(number), number)
 
 
+def cast_one(left: SqlType | None, right: SqlType | None) -> str:
+    """The hint for two types that do not go together; "" if neither can be CAST to the other."""
+    if left is None or right is None or not (castable(left, right) or castable(right, left)):
+        return ""
+    return "CAST one to the other's type"
+
+
 def castable(source: SqlType, target: SqlType) -> bool:
     """True if `source` can be CAST to `target`."""
     if source == target:
@@ -303,7 +310,8 @@ def coerce(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression
     if value.type is None:
         return Constant(target, None)
     if not _assignable(value, target):
-        raise StatementError(f"{value.type} cannot be used where {target} is expected", at, "CAST it")
+        hint = "CAST it" if castable(value.type, target) else ""
+        raise StatementError(f"{value.type} cannot be used where {target} is expected", at, hint)
     return convert(value, target, at)
 
 

@@ -21,9 +21,9 @@ from functools import singledispatch
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.calls import call
 from millstream.analysis.coercion import (
-    CAST_ONE,
     Operand,
     agreed_type,
+    cast_one,
     castable,
     common_type,
     convert,
@@ -252,15 +252,15 @@ def _comparable(
     target = _compared_as(operator, left, right)
     if target is None:
         fact = f"{operand_text(left)} cannot be compared with {operand_text(right)} by {operator}"
-        raise StatementError(fact, at, _hint(left_value, right_value))
+        raise StatementError(fact, at, _hint(left_value.type, right_value.type))
     if isinstance(target, Decimal):
         return _to_decimal(left_value, at), _to_decimal(right_value, at)
     return convert(left_value, target, left.span), convert(right_value, target, right.span)
 
 
-def _hint(left: typed.TypedExpression, right: typed.TypedExpression) -> str:
-    ordered = any(isinstance(v.type, Array | Map | Struct) or v.type == BOOLEAN for v in (left, right))
-    return "such values are equal or not, none is greater" if ordered and left.type == right.type else CAST_ONE
+def _hint(left: SqlType | None, right: SqlType | None) -> str:
+    unordered = isinstance(left, Array | Map | Struct) or left == BOOLEAN
+    return "such values are equal or not, none is greater" if unordered and left == right else cast_one(left, right)
 
 
 def _is_bound(value: typed.TypedExpression) -> bool:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from millstream.analysis import views
-from millstream.analysis.coercion import agreed_type
+from millstream.analysis.coercion import agreed_type, cast_one
 from millstream.analysis.expressions import condition, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.typed_expressions import (
@@ -205,7 +205,7 @@ def _agreed(type: SqlType | None, column: ColumnReference, at: Span) -> SqlType:
     agreed = agreed_type(type, column.type)
     if agreed is None:
         fact = f"column {identifier(column.name)} of a UNION's branch is {column.type}, and {type} in those before it"
-        raise StatementError(fact, at, "CAST one of them")
+        raise StatementError(fact, at, cast_one(type, column.type))
     return agreed
 
 

@@ -79,7 +79,6 @@ A < A
 
 A = MP
 -- → StatementError: line 1:1: A (ARRAY<INTEGER>) cannot be compared with MP (MAP<STRING, BIGINT>) by =
--- →   hint: CAST one to the other's type
 
 ST = STRUCT(ID := 1)
 -- → BOOLEAN
@@ -103,7 +102,6 @@ DAY < TS
 
 CLOCK < DAY
 -- → StatementError: line 1:1: CLOCK (TIME) cannot be compared with DAY (DATE) by <
--- →   hint: CAST one to the other's type
 
 CLOCK > '25:00'
 -- → StatementError: line 1:9: '25:00' is no TIME
@@ -128,7 +126,6 @@ I IN (10, '10 - not a number')
 
 I IN (10, TRUE)
 -- → StatementError: line 1:11: INTEGER and TRUE (BOOLEAN) have no common type
--- →   hint: CAST one to the other's type
 
 T IN (TRUE, 'Not a boolean')
 -- → StatementError: line 1:13: 'Not a boolean' is no BOOLEAN
@@ -136,7 +133,6 @@ T IN (TRUE, 'Not a boolean')
 
 T IN (TRUE, 10)
 -- → StatementError: line 1:13: BOOLEAN and 10 (INTEGER) have no common type
--- →   hint: CAST one to the other's type
 
 T IN (TRUE, S)
 -- → StatementError: line 1:13: BOOLEAN and S (STRING) have no common type
@@ -155,14 +151,12 @@ S IN (10, D)
 
 A IN (A, ARRAY[T])
 -- → StatementError: line 1:10: INTEGER and BOOLEAN have no common type
--- →   hint: CAST one to the other's type
 
 MP IN (MAP('10' := 'not 10'))
 -- → StatementError: line 1:8: 'not 10' is no BIGINT
 
 MP IN (10)
 -- → StatementError: line 1:8: MAP<STRING, BIGINT> and 10 (INTEGER) have no common type
--- →   hint: CAST one to the other's type
 
 ST IN (STRUCT(ID := '1', MORE := 2))
 -- → BOOLEAN
@@ -245,7 +239,6 @@ ARRAY[1, 'not a number']
 
 ARRAY[I, T]
 -- → StatementError: line 1:10: INTEGER and T (BOOLEAN) have no common type
--- →   hint: CAST one to the other's type
 
 ARRAY[STRUCT(A := 1), STRUCT(A := 2.5, C := S)]
 -- → ARRAY<STRUCT<`A` DECIMAL(11, 1), `C` STRING>>

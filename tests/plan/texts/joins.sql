@@ -181,7 +181,7 @@ CREATE TABLE o AS SELECT * FROM t JOIN a ON a.id = t.id;
 
 CREATE TABLE o AS SELECT * FROM t JOIN u ON t.id = u.name;
 -- → line 1:45: Invalid join condition: types don't match. Got T.ID{INTEGER} = U.NAME{STRING}.
--- →   hint: CAST one side
+-- →   hint: CAST one to the other's type
 
 CREATE TABLE o AS SELECT * FROM t FULL JOIN u ON u_id = u.id;
 -- → line 1:35: Invalid join type: FULL OUTER JOIN on a foreign key is not supported. Got U_ID = U.ID.
@@ -231,11 +231,10 @@ CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.xx = b.id;
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.v = b.id;
 -- → line 1:60: Invalid join condition: types don't match. Got A.V{STRING} = B.ID{INTEGER}.
--- →   hint: CAST one side
+-- →   hint: CAST one to the other's type
 
 CREATE STREAM o AS SELECT * FROM b JOIN a WITHIN 1 HOUR ON b.tags = a.id;
 -- → line 1:60: Invalid join condition: types don't match. Got B.TAGS{MAP<STRING, INTEGER>} = A.ID{INTEGER}.
--- →   hint: CAST one side
 
 CREATE STREAM o AS SELECT * FROM a JOIN k WITHIN 1 HOUR ON a.id = k.id;
 -- → line 1:41: Source(s) K are using the 'KAFKA' value format. This format does not yet support JOIN.

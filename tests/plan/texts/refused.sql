@@ -180,6 +180,12 @@ INSERT INTO orders (id, amount) VALUES (1, 'two');
 -- → line 1:44: column AMOUNT: STRING cannot be used where INTEGER is expected
 -- →   hint: CAST it
 
+INSERT INTO orders (id, amount) VALUES (1, ARRAY[2]);
+-- → line 1:44: column AMOUNT: ARRAY<INTEGER> cannot be used where INTEGER is expected
+
+CREATE STREAM o AS SELECT id FROM orders WHERE amount = ARRAY[2];
+-- → line 1:48: AMOUNT (INTEGER) cannot be compared with ARRAY[2] (ARRAY<INTEGER>) by =
+
 INSERT INTO orders (id, rowoffset) VALUES (1, 2);
 -- → line 1:47: Inserting into column `ROWOFFSET` is not allowed.
 
@@ -221,7 +227,7 @@ CREATE TABLE t AS SELECT item, amount, COUNT(*) AS n FROM orders GROUP BY item;
 
 CREATE STREAM s AS SELECT * FROM orders o JOIN pairs p ON o.id = p.a;
 -- → line 1:59: Invalid join condition: types don't match. Got O.ID{BIGINT} = P.A{INTEGER}.
--- →   hint: CAST one side
+-- →   hint: CAST one to the other's type
 
 CREATE STREAM s (v INT) WITH (kafka_topic='s', partitions=1, value_format='DELIMITED', wrap_single_value=true);
 -- → line 1:88: Format 'DELIMITED' does not support 'WRAP_SINGLE_VALUE' set to 'true'.

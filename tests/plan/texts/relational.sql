@@ -186,7 +186,7 @@ SELECT MAX(n) - MIN(n) AS spread FROM one WHERE id IN (1, 2, 3);
 
 SELECT id FROM one UNION ALL SELECT s FROM two;
 -- → line 1:30: column S of a UNION's branch is STRING, and INTEGER in those before it
--- →   hint: CAST one of them
+-- →   hint: CAST one to the other's type
 -- → without scans: line 1:1: Missing WHERE clause.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
