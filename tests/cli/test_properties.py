@@ -69,12 +69,13 @@ def test_options_outrank_words_and_words_the_file(tmp_path: Path, monkeypatch: p
     seen = []
     monkeypatch.setattr(server, "run", lambda args: seen.append(server.properties(args)) or 0)
     words = ["--config-file", str(file), "--set", "ksql.service.id=word", "--set", "x=y", "--listen", "127.0.0.1:9"]
-    assert main(["server", *words, "--bootstrap-servers", "option:9092"]) == 0
+    assert main(["server", *words, "--bootstrap-servers", "option:9092", "--queries-file", "shop.sql"]) == 0
     assert seen == [
         {
             "ksql.service.id": "word",
             "bootstrap.servers": "option:9092",
             "listeners": "http://127.0.0.1:9",
+            "ksql.queries.file": "shop.sql",
             "other": "file",
             "x": "y",
         }

@@ -80,6 +80,10 @@ class EngineProcess:
         """What /healthcheck answers."""
         return dict(self._request("health", "", {}))
 
+    def carry_out_file(self) -> str:
+        """What a start does with the file `ksql.queries.file`, and says; RequestFailed as the engine raises it."""
+        return str(self._request("file", "", {}))
+
     def postgres(self) -> int:
         """The port of a server for Postgres's clients, in the process."""
         return int(self._request("postgres", "", {}))
@@ -157,6 +161,8 @@ def _answer(engine: MillstreamEngine, how: str, text: str, properties: Mapping[s
     request = Request(text, properties)
     if how == "execute":
         return engine.execute(request)
+    if how == "file":
+        return str(engine.carry_out_file())
     if how == "health":
         return engine.health()
     if how == "postgres":

@@ -16,6 +16,7 @@ from millstream.client.errors import MillstreamError, network_reason
 from millstream.client.exchange import DELIMITED, KSQL, SessionSettings, address
 from millstream.client.rows import LineBuffer
 from millstream.formats.tls import context as tls_context
+from millstream.model.errors import hint_line
 from millstream.services.errors import SetupError
 
 CONNECT_SECONDS = 5.0
@@ -27,7 +28,7 @@ class ClientError(Exception):
 
     def __init__(self, message: str, hint: str = "") -> None:
         self.message, self.hint = message, hint
-        super().__init__(message + (f"\n  hint: {hint}" if hint else ""))
+        super().__init__(message + hint_line(hint))
 
 
 class AlreadyReported(ClientError):

@@ -34,6 +34,7 @@ FLAGS = {
     "data_dir": "millstream.data.dir",
     "schema_registry": "ksql.schema.registry.url",
     "master": "millstream.spark.master",
+    "queries_file": "ksql.queries.file",
     "log_format": LOG_FORMAT,
     "pg_listen": PG_LISTEN,
 }
@@ -61,6 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-dir", metavar="DIR", help="where checkpoints are: a path, or a Hadoop URL")
     parser.add_argument("--schema-registry", metavar="URL", help="the schema registry, for AVRO, PROTOBUF and JSON_SR")
     parser.add_argument("--master", metavar="URL", help="the Spark master (default: this process)")
+    parser.add_argument("--queries-file", metavar="FILE", help="run its statements, and take none that define others")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
     parser.add_argument("--config-file", type=Path, metavar="FILE", help="properties; the options above override them")
 

@@ -10,8 +10,11 @@ from types import FrameType
 
 from millstream.cli.main import INTERRUPTED
 from millstream.cli.properties import INSECURE, LISTENERS, PG_LISTEN, address_of
+from millstream.engine.api import RequestFailed
 from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
+from millstream.engine.queries_file import QUERIES_FILE
+from millstream.model.errors import fact_and_hint
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import as_texts, effective, is_on
 from millstream.pg.context import PgContext
@@ -30,7 +33,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 def serve(properties: Mapping[str, str], report: Callable[[str], None]) -> None:
     """Serve until SIGTERM or Ctrl-C; `report` gets what the operator should see. Raises SetupError."""
-    with terminable(), serving(properties) as server, stop_requested() as stop:
+    with terminable(), serving(properties, report) as server, stop_requested() as stop:
         report(f"millstream answers at {server.url}")
         if properties.get(PG_LISTEN):
             report(f"Postgres's clients are served at {properties[PG_LISTEN]}")
@@ -39,8 +42,9 @@ def serve(properties: Mapping[str, str], report: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def serving(properties: Mapping[str, str]) -> Iterator[Server]:
-    """An engine with these properties, served at its `listeners`, until the block ends.
+def serving(properties: Mapping[str, str], report: Callable[[str], None] = lambda text: None) -> Iterator[Server]:
+    """An engine with these properties, served at its `listeners`, until the block ends; `report` gets what the start
+    has done with `ksql.queries.file`.
 
     Raises SetupError with the reason if it cannot start.
     """
@@ -63,6 +67,7 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
             anyone = options.login is None and not all(map(is_loopback, hosts))
             engine = _started(engine_properties(properties, anyone))
             stack.callback(engine.close)
+        _carry_out_file(engine, properties.get(QUERIES_FILE, ""), report)
         server = stack.enter_context(Server(engine, host, port, options))
         if options.pg_listen:
             stack.enter_context(PgServer(PgContext(server.work, options.login, options.pg_tls), *pg_address(options)))
@@ -92,11 +97,22 @@ def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> Non
         )
 
 
+def _carry_out_file(engine: MillstreamEngine, file: str, report: Callable[[str], None]) -> None:
+    """Bring the statements of the engine's file, if it has one, into effect. Raises SetupError if one is refused."""
+    try:
+        outcome = engine.carry_out_file()
+    except RequestFailed as failure:
+        fact, hint = fact_and_hint(failure.message)
+        raise SetupError(f"{file}: {fact}", hint) from failure
+    if outcome is not None:
+        report(str(outcome))
+
+
 def _started(properties: Mapping[str, str]) -> MillstreamEngine:
     try:
         return MillstreamEngine(properties)
     except EngineCannotStart as error:
-        fact, _, hint = str(error).partition("\n  hint: ")
+        fact, hint = fact_and_hint(str(error))
         raise SetupError(fact, hint) from error
 
 

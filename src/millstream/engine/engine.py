@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -18,6 +20,7 @@ from millstream.engine.heartbeats import WINDOW, Heartbeats, intervals
 from millstream.engine.insert import RowWriter
 from millstream.engine.lookups import PlannedLookup, PlannedLookups, is_select
 from millstream.engine.observation import Observer
+from millstream.engine.queries_file import QUERIES_FILE, FileOutcome, carry_out, refusing_definitions
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.engine.session import RequestSession
 from millstream.engine.supervisor import QueryHealth
@@ -62,7 +65,15 @@ class MillstreamEngine:
 
     def execute(self, request: Request) -> list[Entity]:
         """Execute statements other than queries, in order; see docs/rest-api.md. Raises RequestFailed."""
+        if file := self._context.server[QUERIES_FILE]:
+            request = replace(request, missing_right=refusing_definitions(request.missing_right, file))
         return execute.execute(request, self._context)
+
+    def carry_out_file(self) -> FileOutcome | None:
+        """Bring into effect what the file `ksql.queries.file` says; None if there is no such file. Raises
+        RequestFailed."""
+        file = self._context.server[QUERIES_FILE]
+        return carry_out(Path(file), self._context) if file else None
 
     def query(self, request: Request) -> Rows:
         """Start the only SELECT in the request's text. Raises RequestFailed."""

@@ -21,13 +21,27 @@ class Span:
         return f"{self.file}:{self.line}:{self.column}" if self.file else place
 
 
+HINT = "\n  hint: "
+
+
+def hint_line(hint: str) -> str:
+    """The end of a message with this hint; "" if there is none."""
+    return f"{HINT}{hint}" if hint else ""
+
+
+def fact_and_hint(message: str) -> tuple[str, str]:
+    """A message without its hint, and the hint; "" if it has none."""
+    fact, _, hint = message.partition(HINT)
+    return fact, hint
+
+
 class StatementError(Exception):
     """An error that a statement's author can correct: `fact` is what is wrong, `at` where, `hint` what to do."""
 
     def __init__(self, fact: str, at: Span | None = None, hint: str = "") -> None:
         self.fact, self.at, self.hint = fact, at, hint
         place = f"{at}: " if at else ""
-        super().__init__(place + fact + (f"\n  hint: {hint}" if hint else ""))
+        super().__init__(place + fact + hint_line(hint))
 
     def located(self, at: Span | None) -> "StatementError":
         """The same error with a position, if it has none yet."""

@@ -256,7 +256,14 @@ _KSQL = (
     _server("ksql.connect.basic.auth.credentials.reload", "false", "whether it is read for each request", _flag),
     *_tls("ksql.connect.ssl.", "Kafka Connect"),
     _server("ksql.extension.dir", "ext", "the folder of the server's own functions"),
-    _server("ksql.queries.file", "", f"{ACCEPTED}: every server has a REST API"),
+    _server("ksql.queries.file", "", "a file of statements that the server runs; requests cannot define others"),
+    _server(
+        "millstream.queries.file.others",
+        "refuse",
+        "what a start does with sources and queries that are not in ksql.queries.file: refuse to start, keep, drop",
+        one_of("refuse", "keep", "drop"),
+        SettingScope.OWN,
+    ),
     _server("ksql.pull.queries.enable", "true", "whether pull queries are allowed", _flag, alterable=True),
     _server("ksql.max.push.queries", "100", "how many push queries may run at once", _count, alterable=True),
     _server(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from millstream.model.errors import fact_and_hint, hint_line
 from millstream.model.names import did_you_mean
 from millstream.model.secrets import HIDDEN, without_user
 from millstream.model.setting import Setting, text_of
@@ -15,7 +16,6 @@ SPARK_PREFIX = "spark."
 _UNCHECKED = (*CLIENT_PREFIXES, SPARK_PREFIX)
 CHECKED = "is not a valid value"
 AT_START = "only a server's configuration sets it: use --set or --config-file, and restart the server"
-_HINT = "\n  hint: "
 OF_SESSIONS = "SET sets it for the statements of a session"
 
 
@@ -25,8 +25,7 @@ class SettingRefused(Exception):
     @property
     def fact_and_hint(self) -> tuple[str, str]:
         """The text without its hint, and the hint; "" if it has none."""
-        fact, _, hint = str(self).partition(_HINT)
-        return fact, hint
+        return fact_and_hint(str(self))
 
 
 def canonical(name: str) -> str:
@@ -48,11 +47,13 @@ def check(name: str, value: object = None) -> Setting:
     setting = SETTINGS.get(canonical(name))
     if setting is None:
         hint = did_you_mean(name, SETTINGS)
-        raise SettingRefused(f"Not recognizable as ksql, streams, consumer, or producer property: '{name}'" + _so(hint))
+        raise SettingRefused(
+            f"Not recognizable as ksql, streams, consumer, or producer property: '{name}'" + hint_line(hint)
+        )
     if value is not None and setting.stored(value) is None:
         shown = HIDDEN if setting.secret else shortened(without_user(text_of(value)))
         hint = f"valid is {setting.valid.words}"
-        raise SettingRefused(f"'{shown}' {CHECKED} of property '{name}' ({setting.doc})" + _so(hint))
+        raise SettingRefused(f"'{shown}' {CHECKED} of property '{name}' ({setting.doc})" + hint_line(hint))
     return setting
 
 
@@ -73,13 +74,13 @@ def check_system(name: str, value: str) -> Setting:
     not valid.
     """
     if canonical(name) not in SETTINGS and _bare(name).startswith(_UNCHECKED):
-        raise SettingRefused(f"Cannot alter system property '{name}'{_so(AT_START)}")
+        raise SettingRefused(f"Cannot alter system property '{name}'{hint_line(AT_START)}")
     setting = check(name)
     if setting.doc.startswith(ACCEPTED):
-        raise SettingRefused(f"Cannot alter system property '{name}': it has no effect{_so(setting.doc)}")
+        raise SettingRefused(f"Cannot alter system property '{name}': it has no effect{hint_line(setting.doc)}")
     if not setting.alterable:
         hint = OF_SESSIONS if setting.editable else AT_START
-        raise SettingRefused(f"Cannot alter system property '{name}'{_so(hint)}")
+        raise SettingRefused(f"Cannot alter system property '{name}'{hint_line(hint)}")
     return check(name, value)
 
 
@@ -135,7 +136,3 @@ def words(text: str) -> tuple[str, ...]:
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(map(canonical, words(text)))
-
-
-def _so(hint: str) -> str:
-    return f"{_HINT}{hint}" if hint else ""

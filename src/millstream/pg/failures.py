@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from millstream.engine.api import RequestFailed
-from millstream.model.errors import NotSupported, StatementError
+from millstream.model.errors import NotSupported, StatementError, fact_and_hint
 from millstream.server.errors import failure, without_stack
 from millstream.syntax.errors import SqlSyntaxError
 
@@ -14,7 +14,6 @@ FORBIDDEN, TOO_LARGE, TOO_MANY, NOT_READY, STOPPING = "42501", "54000", "53300",
 CANCELLED, IDLE, IN_FAILED, NO_CURSOR, NO_STATEMENT = "57014", "57P05", "25P02", "34000", "26000"
 CODES = {40300: FORBIDDEN, 41300: TOO_LARGE, 42900: TOO_MANY, 50302: NOT_READY, 50303: STOPPING}
 _PLACE = re.compile(r"line (\d+):(\d+): ")
-_HINT = "\n  hint: "
 # SQLSTATEs by patterns of the messages about names that do not exist.
 _UNKNOWN = (
     (re.compile(r"(?i)no stream or table|there is no (stream|table)|could not find stream/table"), UNKNOWN_TABLE),
@@ -61,7 +60,7 @@ def pg_error(error: Exception) -> PgError:
     if isinstance(error, PgError):
         return error
     refusal = _refused(error) if isinstance(error, StatementError) else failure(error)
-    text, _, hint = without_stack(refusal.message).partition(_HINT)
+    text, hint = fact_and_hint(without_stack(refusal.message))
     match = _PLACE.match(text)
     place = Place(int(match[1]), int(match[2])) if match else None
     fact = text[match.end() :] if match else text

@@ -1,0 +1,229 @@
+"""A server that runs the statements of a file (`ksql.queries.file`), and takes none that define others.
+
+The file says what there is. With a `shop.sql` of
+
+    CREATE STREAM orders (…) WITH (…);
+    CREATE TABLE per_item AS SELECT item, COUNT(*) FROM orders GROUP BY item EMIT CHANGES;
+
+    the first start               executes both
+    each other start              finds both in effect: the query goes on from its checkpoint
+    one after a change of SELECT  executes CREATE OR REPLACE TABLE per_item AS …
+    one without per_item          is refused, or drops it (`millstream.queries.file.others`)
+
+Statements are compared as trees, so that comments and spelling do not count; the settings before them do not either.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from millstream.analysis import sources
+from millstream.catalog.catalog import Catalog, QueryKind, Source
+from millstream.engine import execute, log_stream
+from millstream.engine.api import MissingRight, Request, RequestFailed
+from millstream.engine.context import EngineContext, StatementContext
+from millstream.engine.session import RequestSession
+from millstream.model.errors import StatementError
+from millstream.model.names import identifier
+from millstream.syntax import tree
+from millstream.syntax.parser import parse_one
+
+QUERIES_FILE = "ksql.queries.file"
+OTHERS = "millstream.queries.file.others"
+KEEP, DROP = "keep", "drop"
+
+_CREATED = tree.CreateSource | tree.CreateAs
+_ALLOWED = _CREATED | tree.InsertInto | tree.CreateType | tree.CreateFunction | tree.CreateIndex
+_DEFINING = _ALLOWED | tree.Drop | tree.AlterSource | tree.DropType | tree.DropFunction | tree.DropIndex
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What a start did with its file: the number of statements that were `executed` and that were `in_effect`, and the
+    names of the sources and queries that were `dropped` because they are not in the file."""
+
+    executed: int
+    in_effect: int
+    dropped: tuple[str, ...]
+
+    def __str__(self) -> str:
+        dropped = f"; dropped: {', '.join(self.dropped)}" if self.dropped else ""
+        return f"statements of the file: {self.executed} executed, {self.in_effect} already in effect{dropped}"
+
+
+def carry_out(path: Path, engine: EngineContext) -> FileOutcome:
+    """Bring into effect what the file says. Raises RequestFailed, without a change if the file is not valid by itself
+    or leaves out what must not be dropped."""
+    with execute.refusals(lambda: ""):
+        text = _text(path)
+        written = _checked(list(_statements(text, engine)))
+        dropped = _drop_others(written, engine)
+        executed = 0
+        for context in _statements(text, engine):
+            if not _is_in_effect(context.statement, engine.state.catalog):
+                with execute.refusals(lambda text=context.text: text):  # type: ignore[misc]
+                    execute.one(_replacing(context, engine.state.catalog), Request(text), engine)
+                executed += 1
+        return FileOutcome(executed, len(written) - executed, dropped)
+
+
+def refusing_definitions(missing_right: MissingRight, path: str) -> MissingRight:
+    """`missing_right`, which also refuses statements that define what the file at `path` defines."""
+
+    def missing(statement: tree.Statement, catalog: Catalog) -> str:
+        if isinstance(statement, _DEFINING):
+            return (
+                f"this server runs the statements of {Path(path).name} ({QUERIES_FILE}), and takes none that define "
+                "others\n  hint: change the file, and start the server again"
+            )
+        return missing_right(statement, catalog)
+
+    return missing
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as failure:
+        raise RequestFailed(execute.BAD_REQUEST, f"the file cannot be read: {failure}") from failure
+
+
+def _statements(text: str, engine: EngineContext) -> Iterator[StatementContext]:
+    """The statements of the file, without those about the session, which apply to the ones after them."""
+    session = RequestSession(Request(text), engine.server)
+    for context in execute.statements(text, session, engine):
+        if not session.apply(context.statement):
+            yield context
+
+
+def _checked(contexts: Sequence[StatementContext]) -> Sequence[tree.Statement]:
+    """The statements, if they can be a file's. Raises StatementError."""
+    if not contexts:
+        raise StatementError("the file has no statement that defines anything", None, "CREATE STREAM …, CREATE TABLE …")
+    seen = set[str]()
+    for statement in (context.statement for context in contexts):
+        if not isinstance(statement, _ALLOWED):
+            hint = "it may have CREATE and INSERT INTO … SELECT, SET and DEFINE"
+            raise StatementError("this statement cannot be in the file of a server", statement.span, hint)
+        if isinstance(statement, _CREATED):
+            if statement.name in seen:
+                raise StatementError(f"the file creates {identifier(statement.name)} twice", statement.span)
+            seen.add(statement.name)
+    return [context.statement for context in contexts]
+
+
+# ---------------------------------------------------------------- what is in effect
+
+
+def _is_in_effect(statement: tree.Statement, catalog: Catalog) -> bool:
+    """True if what the statement defines is there, and was defined by the same statement."""
+    match statement:
+        case tree.CreateSource(name=name) | tree.CreateAs(name=name):
+            made = [source for source in (catalog.sources.get(name), catalog.rebuild_of(name)) if source is not None]
+            return bool(made) and (
+                statement.if_not_exists or any(_is_made_by(source, statement, catalog) for source in made)
+            )
+        case tree.InsertInto():
+            return any(_parsed(text) == statement for text in _inserts(catalog).values())
+        case tree.CreateType(name=name, type=type):
+            known = catalog.types.get(name)
+            return known is not None and (
+                statement.if_not_exists or known == sources.expand(type, catalog.types, statement.span)
+            )
+        case tree.CreateFunction(name=name):
+            function = catalog.functions.get(name.upper())
+            return function is not None and (statement.if_not_exists or _is_same(function.statement, statement))
+        case tree.CreateIndex(name=name):
+            index = catalog.indexes.get(name)
+            return index is not None and (statement.if_not_exists or _is_same(index.statement, statement))
+    return False
+
+
+def _is_made_by(source: Source, statement: tree.CreateSource | tree.CreateAs, catalog: Catalog) -> bool:
+    runs = isinstance(statement, tree.CreateSource) or source.created_by in catalog.queries
+    return runs and _is_same(source.statement, statement)
+
+
+def _is_same(text: str, statement: tree.Statement) -> bool:
+    """True if a text is this statement, but for OR REPLACE and IF NOT EXISTS."""
+    known = _parsed(text)
+    return known is not None and _bare(known) == _bare(statement)
+
+
+def _bare(statement: tree.Statement) -> tree.Statement:
+    match statement:
+        case tree.CreateSource() | tree.CreateAs() | tree.CreateFunction():
+            return replace(statement, or_replace=False, if_not_exists=False)
+        case tree.CreateIndex():
+            return replace(statement, if_not_exists=False)
+    return statement
+
+
+def _parsed(text: str) -> tree.Statement | None:
+    """The statement of a text of the catalog; None if this version does not accept it."""
+    try:
+        return parse_one(text)
+    except StatementError:
+        return None
+
+
+def _inserts(catalog: Catalog) -> Mapping[str, str]:
+    """The texts of the INSERT INTO … SELECT that run, by the id of their query."""
+    return {id: query.statement for id, query in catalog.queries.items() if query.kind is QueryKind.INSERT}
+
+
+def _replacing(context: StatementContext, catalog: Catalog) -> StatementContext:
+    """The statement with OR REPLACE if it changes what there is."""
+    statement = context.statement
+    match statement:
+        case tree.CreateSource(name=name) | tree.CreateAs(name=name):
+            exists = name in catalog.sources
+        case tree.CreateFunction(name=name):
+            exists = name.upper() in catalog.functions
+        case _:
+            return context
+    if not exists or statement.or_replace:
+        return context
+    text = context.text[len("CREATE") :]
+    return replace(context, statement=replace(statement, or_replace=True), text=f"CREATE OR REPLACE{text}")
+
+
+# ---------------------------------------------------------------- what is not in the file
+
+
+def _drop_others(written: Sequence[tree.Statement], engine: EngineContext) -> tuple[str, ...]:
+    """Drop the sources and queries that are not in the file, if that is allowed; their names.
+
+    Raises StatementError if there are some, and neither `keep` nor `drop` says what to do.
+    """
+    catalog, policy = engine.state.catalog, engine.server[OTHERS]
+    names = {statement.name for statement in written if isinstance(statement, _CREATED)}
+    doomed = {s.name for s in catalog.sources.values() if s.rebuilds not in names} - names - {log_stream.NAME}
+    queries = [id for id, text in _inserts(catalog).items() if _parsed(text) not in written]
+    others = (*queries, *sorted(doomed))
+    if policy == KEEP or not others:
+        return ()
+    if policy != DROP:
+        more = ", …" if len(others) > _MOST_NAMED else ""
+        raise StatementError(
+            f"the server has what is not in the file: {', '.join(others[:_MOST_NAMED])}{more}",
+            None,
+            f"--set {OTHERS}=drop drops it (topics stay), keep keeps it; or use another ksql.service.id",
+        )
+    for id in queries:
+        _execute(f"TERMINATE {identifier(id)};", engine)
+    while doomed:
+        name = _unread(doomed, engine.state.catalog)
+        _execute(f"DROP {engine.state.catalog.sources[name].kind.value} {identifier(name)};", engine)
+        doomed.remove(name)
+    return others
+
+
+def _unread(names: set[str], catalog: Catalog) -> str:
+    """One of the sources that no query reads; if there is none any of them, which the engine then refuses to drop."""
+    return min(names, key=lambda name: (bool(catalog.readers(name)), name))
+
+
+def _execute(text: str, engine: EngineContext) -> None:
+    execute.execute(Request(text), engine)

@@ -1,0 +1,121 @@
+"""A server that runs the statements of a file: what each start does after the file has changed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from millstream.engine.api import RequestFailed
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
+
+Begin = Callable[..., EngineProcess]
+
+pytestmark = pytest.mark.live
+ORDERS = """
+DEFINE topic = '{0}-orders';
+-- What comes in.
+CREATE STREAM orders (id STRING KEY, item STRING, n INT)
+  WITH (kafka_topic='${{topic}}', partitions=1, value_format='JSON');
+"""
+LARGE = "CREATE STREAM large WITH (kafka_topic='{0}-large') AS SELECT id, n FROM orders WHERE n > {1} EMIT CHANGES;"
+PER_ITEM = """
+CREATE TYPE total AS STRUCT<n BIGINT>;
+CREATE TABLE per_item WITH (kafka_topic='{0}-items') AS
+  SELECT item, CAST(STRUCT(n := SUM(n)) AS total) AS s FROM orders GROUP BY item EMIT CHANGES;
+"""
+COPY = """
+CREATE STREAM copies (id STRING KEY, n INT) WITH (kafka_topic='{0}-copies', partitions=1, value_format='JSON');
+INSERT INTO copies SELECT id, n FROM orders WHERE n > {1};
+"""
+
+
+def test_a_file(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
+    name, file = kafka.unique("file"), tmp_path / "shop.sql"
+
+    def write(*parts: str) -> None:
+        file.write_text("".join(parts), encoding="utf-8")
+
+    write(ORDERS.format(name), LARGE.format(name, 5), PER_ITEM.format(name), COPY.format(name, 0))
+    engine = begin(**{"ksql.queries.file": str(file)})
+    assert engine.carry_out_file() == "statements of the file: 6 executed, 0 already in effect"
+    assert engine.carry_out_file() == "statements of the file: 0 executed, 6 already in effect"
+    order(engine, "('a', 'tea', 7)")
+    wait_for(lambda: rows(kafka, f"{name}-copies") == ["a"], "the rows of copies")
+
+    # Comments and spelling are no change; another condition is, and OR REPLACE is added to the statement.
+    changed = LARGE.format(name, 8).lower().replace("as select", "as /* more */ select")
+    write(ORDERS.format(name), changed, PER_ITEM.format(name), COPY.format(name, 0))
+    assert engine.carry_out_file() == "statements of the file: 1 executed, 5 already in effect"
+    order(engine, "('b', 'tea', 7)", "('c', 'tea', 9)")
+    wait_for(lambda: rows(kafka, f"{name}-large") == ["a", "c"], "the rows of large")
+
+    # A terminated query is started again; its source was left.
+    engine.execute(f"TERMINATE {query_of(engine, 'PER_ITEM')};")
+    assert engine.carry_out_file() == "statements of the file: 1 executed, 5 already in effect"
+
+    write(ORDERS.format(name), changed, COPY.format(name, 3))
+    with pytest.raises(RequestFailed, match=r"has what is not in the file: INSERTQUERY_\d+, PER_ITEM\n  hint: --set"):
+        engine.carry_out_file()
+    assert query_of(engine, "PER_ITEM")
+    for text in ("DROP STREAM large;", "CREATE STREAM x AS SELECT * FROM orders;", "CREATE TYPE t AS INT;"):
+        with pytest.raises(RequestFailed, match=r"this server runs the statements of shop\.sql") as refused:
+            engine.execute(text)
+        assert refused.value.code == 40300
+
+    engine.close()
+    engine = begin(**{"ksql.queries.file": str(file), "millstream.queries.file.others": "drop"})
+    outcome = engine.carry_out_file()
+    assert outcome.startswith("statements of the file: 1 executed, 3 already in effect; dropped: INSERTQUERY_")
+    assert outcome.endswith(", PER_ITEM")
+    order(engine, "('d', 'tea', 2)", "('e', 'tea', 12)")
+    # The changed INSERT INTO is another query, which reads from the earliest record.
+    wait_for(lambda: rows(kafka, f"{name}-copies") == [*"abc", *"abce"], "the rows of copies")
+    # The query of `large` has continued: no row is repeated.
+    wait_for(lambda: rows(kafka, f"{name}-large") == ["a", "c", "e"], "the rows of large")
+
+
+@pytest.fixture(scope="module")
+def checked(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> tuple[EngineProcess, Path]:
+    file = tmp_path_factory.mktemp("files") / "wrong.sql"
+    return begin("checked", **{"ksql.queries.file": str(file), "ksql.service.id": "checked_"}), file
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "the file cannot be read: .*No such file"),
+        ("-- nothing yet\n", "the file has no statement that defines anything"),
+        ("SET 'auto.offset.reset'='earliest';", "the file has no statement that defines anything"),
+        ("CREATE TYPE t AS INT;\nDROP TYPE t;", "line 2:1: this statement cannot be in the file of a server"),
+        ("CREATE TYPE t AS INT;\nSELECT * FROM t;", "line 2:1: this statement cannot be in the file of a server"),
+        ("CREATE TYPE t AS INT;\nCREATE STREAM", "line 2:14: unexpected end"),
+        (
+            "CREATE STREAM s (a INT) WITH (kafka_topic='s', value_format='JSON');\nCREATE STREAM s AS SELECT * FROM t;",
+            "line 2:1: the file creates S twice",
+        ),
+    ],
+)
+def test_files_that_change_nothing(checked: tuple[EngineProcess, Path], text: str | None, message: str) -> None:
+    engine, file = checked
+    file.unlink(missing_ok=True)
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(RequestFailed, match=message):
+        engine.carry_out_file()
+    assert engine.execute("SHOW TYPES;")[0]["types"] == {}
+
+
+def order(engine: EngineProcess, *rows: str) -> None:
+    engine.execute("".join(f"INSERT INTO orders (id, item, n) VALUES {row};" for row in rows))
+
+
+def rows(kafka: BrokerClient, topic: str) -> list[str]:
+    """The keys of a topic's records, in order."""
+    return [(record.key or b"").decode() for record in kafka.committed(topic)]
+
+
+def query_of(engine: EngineProcess, sink: str) -> str:
+    """The id of the query that writes a source; "" if there is none."""
+    queries = engine.execute("SHOW QUERIES;")[0]["queries"]
+    return next((query["id"] for query in queries if sink in query["sinks"]), "")
