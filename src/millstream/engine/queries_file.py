@@ -59,13 +59,23 @@ def carry_out(path: Path, engine: EngineContext) -> FileOutcome:
         text = _text(path)
         written = _checked(list(_statements(text, engine)))
         dropped = _drop_others(written, engine)
-        executed = 0
-        for context in _statements(text, engine):
-            if not _is_in_effect(context.statement, engine.state.catalog):
-                with execute.refusals(lambda text=context.text: text):  # type: ignore[misc]
-                    execute.one(_replacing(context, engine.state.catalog), Request(text), engine)
-                executed += 1
+        executed = sum(_carry_out(context, Request(text), engine) for context in _statements(text, engine))
         return FileOutcome(executed, len(written) - executed, dropped)
+
+
+def _carry_out(context: StatementContext, request: Request, engine: EngineContext) -> bool:
+    """Execute a statement that is not in effect; False if it is. Raises RequestFailed."""
+    if _is_in_effect(context.statement, engine.state.catalog):
+        return False
+    with execute.refusals(lambda: context.text):
+        try:
+            execute.one(_replacing(context, engine.state.catalog), request, engine)
+        except StatementError:
+            # Another server of the service may have executed it at the same moment.
+            if not _is_in_effect(context.statement, engine.state.catalog):
+                raise
+            return False
+    return True
 
 
 def refusing_definitions(missing_right: MissingRight, path: str) -> MissingRight:
