@@ -1,10 +1,13 @@
 """A server that runs the statements of a file: what each start does after the file has changed."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from millstream.cli.client import RestClient
+from millstream.cli.export import exported
 from millstream.engine.api import RequestFailed
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
@@ -22,12 +25,18 @@ LARGE = "CREATE STREAM large WITH (kafka_topic='{0}-large') AS SELECT id, n FROM
 PER_ITEM = """
 CREATE TYPE total AS STRUCT<n BIGINT>;
 CREATE TABLE per_item WITH (kafka_topic='{0}-items') AS
-  SELECT item, CAST(STRUCT(n := SUM(n)) AS total) AS s FROM orders GROUP BY item EMIT CHANGES;
+  SELECT item, COUNT(*) AS orders, CAST(STRUCT(n := SUM(n)) AS total) AS s FROM orders GROUP BY item EMIT CHANGES;
+CREATE INDEX by_orders ON per_item (orders);
 """
 COPY = """
 CREATE STREAM copies (id STRING KEY, n INT) WITH (kafka_topic='{0}-copies', partitions=1, value_format='JSON');
 INSERT INTO copies SELECT id, n FROM orders WHERE n > {1};
 """
+EXPORTED = [
+    *(("CREATE", name) for name in ("TOTAL", "copies", "orders", "large", "per_item")),
+    ("INSERT", "copies"),
+    ("CREATE", "by_orders"),
+]
 
 
 def test_a_file(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
@@ -38,21 +47,25 @@ def test_a_file(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
 
     write(ORDERS.format(name), LARGE.format(name, 5), PER_ITEM.format(name), COPY.format(name, 0))
     engine = begin(**{"ksql.queries.file": str(file)})
-    assert engine.carry_out_file() == "statements of the file: 6 executed, 0 already in effect"
-    assert engine.carry_out_file() == "statements of the file: 0 executed, 6 already in effect"
+    assert engine.carry_out_file() == "statements of the file: 7 executed, 0 already in effect"
+    # What the server exports is this file again, with LARGE before PER_ITEM by their names, and the INSERT at the end.
+    written = "\n\n".join(exported(RestClient(engine.rest())))
+    assert re.findall(r"^(CREATE|INSERT) \w+ (\w+)", written, re.MULTILINE) == EXPORTED
+    write(written)
+    assert engine.carry_out_file() == "statements of the file: 0 executed, 7 already in effect"
     order(engine, "('a', 'tea', 7)")
     wait_for(lambda: rows(kafka, f"{name}-copies") == ["a"], "the rows of copies")
 
     # Comments and spelling are no change; another condition is, and OR REPLACE is added to the statement.
     changed = LARGE.format(name, 8).lower().replace("as select", "as /* more */ select")
     write(ORDERS.format(name), changed, PER_ITEM.format(name), COPY.format(name, 0))
-    assert engine.carry_out_file() == "statements of the file: 1 executed, 5 already in effect"
+    assert engine.carry_out_file() == "statements of the file: 1 executed, 6 already in effect"
     order(engine, "('b', 'tea', 7)", "('c', 'tea', 9)")
     wait_for(lambda: rows(kafka, f"{name}-large") == ["a", "c"], "the rows of large")
 
     # A terminated query is started again; its source was left.
     engine.execute(f"TERMINATE {query_of(engine, 'PER_ITEM')};")
-    assert engine.carry_out_file() == "statements of the file: 1 executed, 5 already in effect"
+    assert engine.carry_out_file() == "statements of the file: 1 executed, 6 already in effect"
 
     write(ORDERS.format(name), changed, COPY.format(name, 3))
     with pytest.raises(RequestFailed, match=r"has what is not in the file: INSERTQUERY_\d+, PER_ITEM\n  hint: --set"):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from millstream.cli.display import Grid, Part, Sql, Text
+from millstream.model.names import identifier
 
 Entity = Mapping[str, Any]
 Show = Callable[[Entity], list[Part]]
@@ -352,7 +353,8 @@ def type_text(schema: Entity) -> str:
     if kind == "MAP":
         return f"MAP<STRING, {type_text(schema['memberSchema'])}>"
     if kind == "STRUCT":
-        inside = (f"{field['name']} {type_text(field['schema'])}" for field in schema.get("fields") or ())
+        fields = schema.get("fields") or ()
+        inside = (f"{identifier(field['name'])} {type_text(field['schema'])}" for field in fields)
         return f"STRUCT<{', '.join(inside)}>"
     if kind == "DECIMAL" and (parameters := schema.get("parameters")):
         return f"DECIMAL({parameters['precision']}, {parameters['scale']})"

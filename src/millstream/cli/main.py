@@ -15,6 +15,7 @@ COMMANDS = {
     "doctor": "check whether this machine, the broker and the registry are fit for a server",
     "users": "the users of a server that requires a login",
     "test": "play case files: statements, records in, records out",
+    "export": "the statements that make what a server has, as a file",
     "migrations": "apply versioned files of statements to a server, as ksql-migrations does",
     "demo": "load real flights and watch them stream through SQL",
 }

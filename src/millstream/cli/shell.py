@@ -1,7 +1,6 @@
 """`millstream [URL]`: the shell, and statements from the command line, a file or a pipe."""
 
 import argparse
-import getpass
 import os
 import pydoc
 import sys
@@ -13,10 +12,11 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console
 
-from millstream.cli.client import ClientError, ClientTls, RestClient
+from millstream.cli.client import ClientError
 from millstream.cli.commands import QuitShell, text_of
 from millstream.cli.completion import SqlCompleter
 from millstream.cli.error_report import trouble
+from millstream.cli.login import add_login, add_url, rest_client
 from millstream.cli.main import command_list, formatter
 from millstream.cli.output import Output, OutputFormat
 from millstream.cli.prompt import Prompt, history_file
@@ -27,7 +27,6 @@ from millstream.syntax.variables import is_variable_name
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-URL = "http://localhost:8088"
 FAILED, UNUSABLE = 1, 2
 USAGE = "millstream [URL] [options]\n       millstream COMMAND [options]"
 ABOUT = """\
@@ -53,7 +52,7 @@ def add(subparsers: "Subparsers") -> None:
         epilog=f"{command_list()}\n{EXAMPLES}",
         formatter_class=formatter,
     )
-    parser.add_argument("url", nargs="?", default=URL, metavar="URL", help=f"the server (default {URL})")
+    add_url(parser)
     parser.add_argument("--version", action="version", version=f"millstream {version('millstream')}")
     what = parser.add_argument_group("what to execute")
     what.add_argument("-e", "--execute", action="append", metavar="SQL", help="these statements, then exit")
@@ -65,12 +64,7 @@ def add(subparsers: "Subparsers") -> None:
     how.add_argument("--output", choices=["TABULAR", "JSON"], default="TABULAR", type=str.upper, help="form of answers")
     how.add_argument("--query-row-limit", type=_count, metavar="N", help="end each query after N rows")
     how.add_argument("--query-timeout", type=_count, metavar="MS", help="end each query after so many milliseconds")
-    who = parser.add_argument_group("who")
-    who.add_argument("-u", "--user", help="user name, if the server requires one")
-    who.add_argument("-p", "--password", help="password (it is prompted for if only the name is given)")
-    who.add_argument("-t", "--token", help="bearer token, if the server requires one")
-    who.add_argument("--cacert", type=Path, metavar="FILE", help="the authority of an https server, as PEM")
-    who.add_argument("--cert", type=Path, metavar="FILE", help="your own certificate and key, as PEM")
+    add_login(parser)
 
 
 def _count(text: str) -> int:
@@ -155,8 +149,7 @@ def banner(session: ShellSession) -> None:
 
 def _session(args: argparse.Namespace) -> ShellSession:
     config = session_config(args.config_file) if args.config_file else SessionConfig()
-    certificates = ClientTls(args.cacert, args.cert, config.tls)
-    client = RestClient(args.url, _login(args), certificates, args.token)
+    client = rest_client(args, config.tls)
     output = Output(
         Console(highlight=False), Console(stderr=True, highlight=False), OutputFormat(args.output == "JSON")
     )
@@ -168,19 +161,6 @@ def _session(args: argparse.Namespace) -> ShellSession:
             raise ClientError(f"-d {text} defines nothing", "it is written -d NAME=VALUE")
         session.define(name, value)
     return session
-
-
-def _login(args: argparse.Namespace) -> tuple[str, str] | None:
-    """The user's name and password; None if there is no name. Raises ClientError if one of them is missing."""
-    if not args.user:
-        if args.password is not None:
-            raise ClientError("a password is given, and no user", "name the user with -u")
-        return None
-    if args.password:
-        return args.user, args.password
-    if not sys.stdin.isatty():
-        raise ClientError(f"there is no terminal to ask for the password of {args.user}", "give it with -p")
-    return args.user, getpass.getpass(f"password of {args.user}: ")
 
 
 def _texts(args: argparse.Namespace) -> list[tuple[str, str]] | None:

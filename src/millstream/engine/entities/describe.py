@@ -187,7 +187,8 @@ def unstarted(text: str, statement: str, schema: Schema, query: tuple[str, list[
 
 
 def function_entity(text: str, function: Function, own: UserFunction | None = None, confinement: str = "") -> Entity:
-    """DESCRIBE FUNCTION; `own` is a user's declaration, `confinement` what its processes may not do."""
+    """DESCRIBE FUNCTION; `own` is a user's declaration, `confinement` what its processes may not do. ksqlDB's
+    descriptions have neither."""
     return entity(
         "describe_function",
         text,
@@ -198,7 +199,7 @@ def function_entity(text: str, function: Function, own: UserFunction | None = No
         path=(own.file or STATEMENT) if own else BUILT_IN,
         type=function.kind.value,
         functions=[_variant(s, function.description) for s in function.signatures],
-        **({"confinement": confinement} if own else {}),
+        **({"confinement": confinement, "statement": own.statement} if own else {}),
     )
 
 

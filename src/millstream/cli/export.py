@@ -1,0 +1,158 @@
+"""`millstream export`: the statements that make what a server has, millstream's or ksqlDB's, as a file.
+
+    CREATE TYPE total AS STRUCT<N BIGINT>;
+
+    CREATE STREAM orders (id STRING KEY, …) WITH (…);
+
+    SET 'auto.offset.reset' = 'earliest';
+
+    CREATE TABLE per_item AS SELECT … FROM orders …;
+
+Types and functions in Python come first, then the sources that only describe a topic, then those that are derived from
+others, each after those it reads, at last INSERT INTO … SELECT and indexes. A setting that millstream does not take is
+a comment.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from millstream.cli.client import ClientError, Entity
+from millstream.cli.entities import type_text
+from millstream.cli.error_report import trouble
+from millstream.cli.login import add_login, add_url, rest_client
+from millstream.cli.main import formatter
+from millstream.client.exchange import SessionSettings
+from millstream.functions.python import CATEGORY
+from millstream.model.names import identifier, literal
+from millstream.model.settings import SettingRefused, check_session
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+ABOUT = """\
+Writes the statements that make the types, streams, tables, queries and indexes of a server, millstream's or ksqlDB's,
+in an order in which they can be executed (docs/operations.md#statements-from-a-file)."""
+EXAMPLES = """
+examples:
+  millstream export > shop.sql
+  millstream export http://ksqldb:8088 -u ann > shop.sql
+"""
+LISTINGS = "LIST FUNCTIONS; LIST TYPES; LIST STREAMS EXTENDED; LIST TABLES EXTENDED; LIST QUERIES;"
+# The stream that each server declares over its own processing log.
+_OWN = "KSQL_PROCESSING_LOG"
+
+
+class StatementClient(Protocol):
+    """What executes statements, as RestClient does."""
+
+    def execute(self, text: str, context: SessionSettings, /) -> list[Entity]:
+        """The entities that the statements answer. Raises ClientError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedQuery:
+    """A persistent query: what it reads and writes, its statement, and the settings of the session that created it."""
+
+    id: str
+    sources: tuple[str, ...]
+    sink: str
+    statement: str
+    settings: Mapping[str, str]
+
+
+def add(subparsers: "Subparsers") -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser("export", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
+    add_url(parser)
+    add_login(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the statements; returns 0, or 1 after an error."""
+    try:
+        paragraphs = list(exported(rest_client(args, {})))
+    except ClientError as error:
+        print(trouble(error).text, file=sys.stderr)
+        return 1
+    print("\n\n".join(paragraphs))
+    return 0
+
+
+def exported(client: StatementClient) -> Iterator[str]:
+    """The statements of a server, and comments, each a paragraph. Raises ClientError."""
+    session = SessionSettings()
+    functions, types, streams, tables, listed = client.execute(LISTINGS, session)
+    for name, schema in types["types"].items():
+        yield f"CREATE TYPE {identifier(name)} AS {type_text(schema)};"
+    yield from _functions(client, [f["name"] for f in functions["functions"] if f["category"] == CATEGORY], session)
+    sources = {s["name"]: s for e in (streams, tables) for s in e["sourceDescriptions"] if s["name"] != _OWN}
+    queries = [_query(client, q["id"], session) for q in listed["queries"] if q.get("queryType") == "PERSISTENT"]
+    inserting = [query for query in queries if query.statement.lstrip().upper().startswith("INSERT")]
+    deriving = {query.sink: query for query in queries if query not in inserting}
+    for name in sorted(sources.keys() - deriving.keys()):
+        yield _ended(sources[name]["statement"])
+    yield from _of_queries([*_in_order(deriving), *inserting])
+    for source in sources.values():
+        yield from (_ended(index["statement"]) for index in source.get("indexes", ()))
+
+
+def _functions(client: StatementClient, names: Iterable[str], session: SessionSettings) -> Iterator[str]:
+    """The statements of functions in Python. Those of a server's files are there without a statement."""
+    for name in names:
+        statement = client.execute(f"DESCRIBE FUNCTION {identifier(name)};", session)[0]["statement"]
+        if statement:
+            yield _ended(statement)
+
+
+def _query(client: StatementClient, id: str, session: SessionSettings) -> ExportedQuery:
+    body: dict[str, Any] = client.execute(f"EXPLAIN {identifier(id)};", session)[0]["queryDescription"]
+    settings = {name: str(value) for name, value in (body.get("overriddenProperties") or {}).items()}
+    return ExportedQuery(id, tuple(body["sources"]), body["sinks"][0], body["statementText"], settings)
+
+
+def _in_order(deriving: Mapping[str, ExportedQuery]) -> Iterator[ExportedQuery]:
+    """The queries that create sources, each after those that create what it reads."""
+    waiting = dict(deriving)
+    while waiting:
+        ready = [sink for sink, query in waiting.items() if not any(s in waiting for s in query.sources if s != sink)]
+        # Sources cannot be derived from one another in a circle; if a server says so, its order is as good as any.
+        for sink in ready or list(waiting):
+            yield waiting.pop(sink)
+
+
+def _of_queries(queries: Iterable[ExportedQuery]) -> Iterator[str]:
+    """The statements of queries, with SET and UNSET where settings change."""
+    current: dict[str, str] = {}
+    for query in queries:
+        settings, comments = _known(query.settings)
+        lines = [f"UNSET {literal(name)};" for name in current if name not in settings]
+        lines += [f"SET {literal(n)} = {literal(v)};" for n, v in settings.items() if current.get(n) != v]
+        current = settings
+        yield from (_comment(f"{query.id} has a setting that millstream does not take: {text}") for text in comments)
+        if lines:
+            yield "\n".join(lines)
+        yield _ended(query.statement)
+
+
+def _known(settings: Mapping[str, str]) -> tuple[dict[str, str], Sequence[str]]:
+    """The settings that a session may have, by their own names, and texts about the others."""
+    known, comments = dict[str, str](), list[str]()
+    for name, value in settings.items():
+        try:
+            known[check_session(name, value, {}).name] = value
+        except SettingRefused as refused:
+            comments.append(f"{name}={value} ({refused.fact_and_hint[0]})")
+    return known, comments
+
+
+def _comment(text: str) -> str:
+    return "\n".join(f"-- {line}" for line in text.splitlines())
+
+
+def _ended(statement: str) -> str:
+    text = statement.strip()
+    return text if text.endswith(";") else f"{text};"

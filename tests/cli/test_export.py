@@ -1,0 +1,60 @@
+"""`millstream export` of a server that answers as ksqlDB does."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from millstream.cli.export import LISTINGS, exported
+
+INT = {"type": "INTEGER", "fields": None, "memberSchema": None}
+ORDERS = "CREATE STREAM ORDERS (ID STRING KEY, N INTEGER) WITH (KAFKA_TOPIC='orders', VALUE_FORMAT='JSON');"
+LATER = "CREATE TABLE A_LATER AS SELECT * FROM Z_FIRST EMIT CHANGES;"
+FIRST = "CREATE TABLE Z_FIRST AS SELECT ID, COUNT(*) N FROM ORDERS GROUP BY ID EMIT CHANGES;"
+MORE = "INSERT INTO MORE SELECT * FROM ORDERS EMIT CHANGES;"
+# Query id → sources, sink, statement and settings.
+QUERIES: Mapping[str, tuple[str, str, str, dict[str, Any]]] = {
+    "CTAS_A_LATER_9": ("Z_FIRST", "A_LATER", LATER, {"ksql.streams.auto.offset.reset": "earliest"}),
+    "CTAS_Z_FIRST_5": (
+        "ORDERS",
+        "Z_FIRST",
+        FIRST,
+        {"auto.offset.reset": "earliest", "ksql.streams.num.stream.threads": 2, "no.such.setting": "x"},
+    ),
+    "INSERTQUERY_7": ("ORDERS", "MORE", MORE, {}),
+}
+
+
+class KsqlDb:
+    """Answers the statements of an export."""
+
+    def execute(self, text: str, context: object, patience: float | None = None) -> list[dict[str, Any]]:
+        if text == LISTINGS:
+            return [
+                {"functions": [{"name": "UCASE", "type": "SCALAR", "category": "STRING"}]},
+                {"types": {"PLACE": {"type": "STRUCT", "fields": [{"name": "my x", "schema": INT}]}}},
+                {"sourceDescriptions": [_source("ORDERS", ORDERS), _source("MORE", ORDERS.replace("ORDERS", "MORE"))]},
+                {"sourceDescriptions": [_source("A_LATER", LATER), _source("Z_FIRST", FIRST)]},
+                {"queries": [{"id": id, "queryType": "PERSISTENT"} for id in QUERIES] + [{"queryType": "PUSH"}]},
+            ]
+        source, sink, statement, settings = QUERIES[text.removeprefix("EXPLAIN ").removesuffix(";")]
+        body = {"sources": [source], "sinks": [sink], "statementText": statement, "overriddenProperties": settings}
+        return [{"queryDescription": body}]
+
+
+def _source(name: str, statement: str) -> dict[str, str]:
+    return {"name": name, "statement": statement}
+
+
+def test_an_export() -> None:
+    assert list(exported(KsqlDb())) == [
+        "CREATE TYPE PLACE AS STRUCT<`my x` INTEGER>;",
+        ORDERS.replace("ORDERS", "MORE"),
+        ORDERS,
+        "-- CTAS_Z_FIRST_5 has a setting that millstream does not take: no.such.setting=x (Not recognizable as ksql, "
+        "streams, consumer, or producer property: 'no.such.setting')",
+        "SET 'auto.offset.reset' = 'earliest';\nSET 'num.stream.threads' = '2';",
+        FIRST,
+        "UNSET 'num.stream.threads';",
+        LATER,
+        "UNSET 'auto.offset.reset';",
+        MORE,
+    ]
