@@ -27,6 +27,7 @@ from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import SettingRefused
 from millstream.services import java
 from millstream.services.errors import SetupError
+from millstream.services.folders import check_writable
 from millstream.services.kafka_errors import is_denial, reason
 from millstream.services.ports import is_free
 
@@ -164,25 +165,16 @@ def connect(around: Surroundings) -> CheckResult:
 
 
 def checkpoints(around: Surroundings) -> CheckResult:
-    """Whether files in the checkpoint folder can be written, renamed and read."""
+    """Whether files in the checkpoint folder can be written and renamed."""
     folder = around.folder
     if folder is None:
         return CheckResult(
             CheckOutcome.NOT_CHECKED, f"{around.settings[DATA]} is reached by Spark alone", "start a server to see"
         )
-    probe = folder / f"doctor-{uuid4().hex}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"well")
-        renamed = probe.rename(probe.with_suffix(".renamed"))
-        read = renamed.read_bytes()
-        renamed.unlink()
-    except OSError as error:
-        return _not_well(
-            f"{folder} cannot be written to: {error.strerror or error}", f"give its owner the right, or set {DATA}"
-        )
-    if read != b"well":
-        return _not_well(f"{folder} does not give back what was written", f"set {DATA} to another folder")
+        check_writable(folder, f"set {DATA}")
+    except SetupError as refused:
+        return _not_well(refused.fact, refused.hint)
     return _well(f"{folder} can be written to")
 
 

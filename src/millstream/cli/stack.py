@@ -19,6 +19,7 @@ from millstream.services.broker import BrokerProcess
 from millstream.services.cluster import SparkCluster
 from millstream.services.connect import ConnectProcess
 from millstream.services.errors import SetupError
+from millstream.services.folders import check_writable
 from millstream.services.jars import cache_folder
 from millstream.services.ports import check_free
 from millstream.services.progress import Counter
@@ -76,7 +77,7 @@ def running(options: StackOptions, report: Report) -> Iterator[RunningStack]:
     registry and Kafka Connect, which may have to be downloaded first, start in the background: nothing waits for them.
     """
     _check_ports(options)
-    options.data.mkdir(parents=True, exist_ok=True)
+    check_writable(options.data, "choose another folder with --data")
     with logged(options.data / "logs" / "server.log"), ExitStack() as stack:
         broker = BrokerProcess(options.data, options.kafka_port, options.host, settings=options.kafka)
         with _timed(report, "Kafka", lambda: broker.bootstrap):

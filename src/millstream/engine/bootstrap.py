@@ -26,6 +26,7 @@ from millstream.engine.push_queries import remove_leftovers
 from millstream.engine.push_subscriptions import PushSubscriptions
 from millstream.engine.rebuilds import RebuildWatch
 from millstream.engine.schemas import RegistryAccess
+from millstream.engine.session_options import local_folder
 from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
@@ -33,6 +34,7 @@ from millstream.engine.topic_access import RIGHTS
 from millstream.engine.trimming import Trimmer
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
+from millstream.services.folders import check_writable
 from millstream.services.kafka_errors import is_denial, reason
 from millstream.services.loop import Loops, attempt
 from millstream.spark.session import Session
@@ -43,6 +45,7 @@ from millstream.tables.shared_calls import SharedCalls
 from millstream.udf.probe import in_force
 
 PROCESSING_LOG = "ksql.logging.processing."
+DATA = "millstream.data.dir"
 PYTHON = "millstream.python.functions.enabled"
 # How long, in seconds, pull queries use the cached id and number of partitions of a topic.
 TOPIC_KNOWN = 1.0
@@ -65,6 +68,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
     server = _server(properties)
     settings = effective(server)
     name = _name(settings)
+    _check_folder(settings)
     kafka = _kafka(settings)
     catalog = Catalog(functions=_functions(settings))
     with ExitStack() as started:
@@ -260,6 +264,14 @@ def _kafka(settings: Mapping[str, str]) -> KafkaClient:
     try:
         return KafkaClient(settings)
     except SettingRefused as refused:
+        raise EngineCannotStart(str(refused)) from refused
+
+
+def _check_folder(settings: Mapping[str, str]) -> None:
+    """Raises EngineCannotStart if the data directory cannot be written to: Spark would not start."""
+    try:
+        check_writable(local_folder(settings), f"set {DATA} to another folder")
+    except SetupError as refused:
         raise EngineCannotStart(str(refused)) from refused
 
 
