@@ -105,6 +105,32 @@ def test_a_fault_is_fatal_after_a_minute_and_an_outage_never(error: Exception, f
     loop.stop()
 
 
+def test_an_outage_is_not_over_with_the_first_step_that_succeeds(caplog: pytest.LogCaptureFixture) -> None:
+    """A disk is full: each second step after it was noticed has nothing to write, and succeeds."""
+    clock, steps, is_full = Clock(), iter(range(2**31)), [True]
+
+    def step(_: None) -> None:
+        if next(steps) % 2 and is_full[0]:
+            raise Away("the disk is full")
+
+    loop = Loop("test", step, no_resource, outages=(Away,), clock=clock, settling=3.0)
+    loop.start()
+    wait_for(lambda: next(steps) > 8, "several failures")
+    for _ in range(20):
+        assert loop.health().error == "the disk is full"
+        time.sleep(0.01)
+    assert len(caplog.records) == 1
+    is_full.clear()
+    is_full.append(False)
+
+    def is_over() -> bool:
+        clock.now += 4
+        return not loop.health().error
+
+    wait_for(is_over, "the end of the outage", timeout=20)
+    loop.stop()
+
+
 def test_an_error_after_which_no_retry_can_succeed_is_fatal_at_once() -> None:
     def step(_: None) -> None:
         raise Away("for ever")

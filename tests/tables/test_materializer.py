@@ -1,6 +1,7 @@
 """Tables followed from a real broker: what is in the topic is in the store, after restarts and new topics too."""
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -14,7 +15,7 @@ from millstream.engine.kafka import KafkaClient
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import INTEGER, STRING
 from millstream.tables.indexes import IndexedTable, IndexedValues
-from millstream.tables.materializer import MaterializedTable, Materializer, TopicReader
+from millstream.tables.materializer import MaterializedTable, Materializer, TableNotReady, TopicReader
 from millstream.tables.store import Store
 from support.disk import LimitedDisk
 from support.kafka import BrokerClient, wait_for
@@ -244,8 +245,18 @@ def test_a_full_disk_holds_a_table_up_until_there_is_room(
     kafka.flush()
     wait_for(lambda: "cannot be stored" in caplog.text, "the full disk")
     assert values(store) == {b"a": b"1"}
+    full = f"the table {table.source.name} cannot be stored: database or disk is full"
+    for _ in range(30):
+        assert materializer.loop.health().error == full
+        time.sleep(0.05)
+    assert caplog.text.count(full) == 1
+    with monkeypatch.context() as impatient:
+        impatient.setattr("millstream.tables.materializer.PATIENCE", 0.1)
+        with pytest.raises(TableNotReady, match=f"is not up to date: {full}"):
+            materializer.store(table)
     disk.limit(LimitedDisk.NONE)
     assert len(values(materializer.store(table))) == 101
+    wait_for(lambda: not materializer.loop.health().error, "the end of the outage", timeout=20)
 
 
 def test_a_topic_that_is_not_there(opened: Open, kafka: BrokerClient) -> None:

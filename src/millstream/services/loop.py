@@ -54,7 +54,8 @@ class Loop(Generic[R]):
 
     `step` returns within about a second, so that a stop need not wait. `outages` are the exceptions for something
     outside that is away, `hopeless` those after which no retry can succeed. `clock` returns monotonic seconds, `pause`
-    is the time in seconds between the end of a step and the next one.
+    is the time in seconds between the end of a step and the next one. An outage counts as over when steps have
+    succeeded for `settling` seconds: more than 0 where a step succeeds that has nothing to do.
     """
 
     def __init__(
@@ -66,9 +67,11 @@ class Loop(Generic[R]):
         hopeless: tuple[type[Exception], ...] = (),
         clock: Callable[[], float] = time.monotonic,
         pause: float = 0.0,
+        settling: float = 0.0,
     ) -> None:
         self.name = name
         self._step, self._resource, self._clock, self._pause = step, resource, clock, pause
+        self._settling = settling
         self._outages, self._hopeless = outages, hopeless
         self._closing = threading.Event()
         self._failing_since: float | None = None
@@ -111,10 +114,12 @@ class Loop(Generic[R]):
         while not self._closing.is_set():
             try:
                 with self._resource() as resource:
+                    opened = self._clock()
                     while not self._closing.is_set():
                         self._step_began = self._clock()
                         self._step(resource)
-                        self._failing_since, self._error, pause = None, None, FIRST_PAUSE
+                        if not self._is_settling(opened):
+                            self._failing_since, self._error, pause = None, None, FIRST_PAUSE
                         self._closing.wait(self._pause)
             except ReopenResource:
                 continue
@@ -122,6 +127,10 @@ class Loop(Generic[R]):
                 self._failed(error)
                 self._closing.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _is_settling(self, opened: float) -> bool:
+        """True if an outage may not be over, although steps have succeeded since the resource was opened."""
+        return isinstance(self._error, self._outages) and self._clock() - opened < self._settling
 
     def _failed(self, error: Exception) -> None:
         # Repeated failures of the same kind are logged once.

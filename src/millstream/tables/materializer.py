@@ -28,6 +28,8 @@ PULSE = 0.1
 BATCH = 5000
 PATIENCE = 30.0
 RETRY = 1.0
+# After a failure to store records the next polls may be empty; within so many seconds the records are there again.
+SETTLING = 3.0
 
 
 class TableNotReady(Exception):
@@ -113,7 +115,8 @@ class Materializer:
         # Held while stores change: its holder sees a consistent snapshot of all tables.
         self.moment = threading.Lock()
         self._wake = threading.Event()
-        self.loop = Loop("tables", self._step, self._consumer, outages=(KafkaException, sqlite3.OperationalError))
+        outages = (KafkaException, sqlite3.OperationalError)
+        self.loop = Loop("tables", self._step, self._consumer, outages, settling=SETTLING)
 
     def start(self) -> None:
         """Start the thread that reads the topics."""
@@ -182,6 +185,8 @@ class Materializer:
             failure = self._failures.get(name)
             reason = failure.reason if failure else self.loop.health().error or "its topic is not followed yet"
             return f"the table {name} cannot be read now: {reason}"
+        if error := self.loop.health().error:
+            return f"the table {name} is not up to date: {error}"
         read, total = sum(min(followed.places.get(p, 0), end) for p, end in ends.items()), sum(ends.values())
         return f"the table {name} is still being read from its topic, {read} of {total} records; ask again"
 
@@ -347,14 +352,16 @@ class Materializer:
 
     @contextmanager
     def _discarding(self, followed: FollowedTopic) -> Iterator[None]:
-        """Removes a store that proves corrupt in the block, so that it is read again. Raises other sqlite3.Errors."""
+        """Removes a store that proves corrupt in the block, so that it is read again.
+
+        Raises other sqlite3.Errors, with the table's name.
+        """
         name = followed.table.source.name
         try:
             yield
         except sqlite3.Error as failure:
             if not _corrupt(failure):
-                LOG.warning("the table %s cannot be stored: %s", name, failure)
-                raise
+                raise type(failure)(f"the table {name} cannot be stored: {failure}") from failure
             LOG.error("the store of the table %s is corrupt and is rebuilt from its topic: %s", name, failure)
             del self._followed[name]
             followed.store.remove()
