@@ -12,7 +12,7 @@ from millstream.pg.context import PgContext
 from millstream.pg.server import PgServer
 from millstream.security.scram import ScramExchange, ScramRefused, ScramVerifier, prepared, verifier
 from millstream.security.tls import server_context
-from millstream.security.users import add_user, read_users
+from millstream.security.users import add_user, read_users, remove_user
 from millstream.server.context import ServerContext
 from millstream.server.options import options_of
 from support.certificates import Authority
@@ -126,3 +126,26 @@ def test_the_example_of_rfc_7677() -> None:
 )
 def test_passwords_are_prepared_as_rfc_4013_says(password: str, expected: str) -> None:
     assert prepared(password) == expected
+
+
+def test_a_user_who_is_removed_or_changed_while_connected(settings: dict[str, str]) -> None:
+    """Each statement has the rights that its user has when it comes; the connection of a removed one ends."""
+    users = Path(settings["millstream.users.file"])
+    with (
+        served(settings) as server,
+        psycopg.connect(address(server, user="ann"), password=PASSWORD, autocommit=True) as connection,
+    ):
+        assert len(connection.execute("SELECT * FROM orders EMIT CHANGES LIMIT 3").fetchall()) == 3
+        add_user(users, "ann", ("functions",), PASSWORD, scram=True)
+        assert len(connection.execute("SELECT * FROM secrets EMIT CHANGES LIMIT 3").fetchall()) == 3
+        remove_user(users, "ann")
+        with pytest.raises(psycopg.OperationalError, match="user ann has been removed"):
+            connection.execute("SELECT * FROM orders EMIT CHANGES LIMIT 3")
+        assert connection.closed
+
+
+def test_a_file_of_users_that_has_become_unreadable(settings: dict[str, str]) -> None:
+    with served(settings) as server:
+        Path(settings["millstream.users.file"]).write_text("ann:read\n")
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(address(server, user="ann"), password=PASSWORD)

@@ -3,8 +3,11 @@
 import base64
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import jwt
@@ -17,13 +20,14 @@ from millstream.cli.main import main
 from millstream.client.exchange import SessionSettings
 from millstream.security.login import login_of
 from millstream.security.roles import read_roles
-from millstream.security.users import UserFile, read_users
+from millstream.security.users import UserFile, read_users, write_users
 from millstream.server.options import options_of
 from millstream.server.run import Server
 from millstream.services.errors import SetupError
 from support.engine import FakeEngine
 from support.http_clients import WebSocket
 from support.logins import PASSWORD, users_file
+from support.patience import PATIENCE
 
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 PATHS = ("/ksql", "/info", "/healthcheck", "/query", "/inserts-stream", "/status", "/nowhere")
@@ -246,3 +250,53 @@ def test_a_token(tmp_path: Path, sent: str, fact: str) -> None:
 def test_no_login_is_required_by_default() -> None:
     assert options_of({}).login is None
     assert login_of({"authentication.method": "NONE"}) is None
+
+
+@pytest.mark.parametrize(
+    ("roles", "why"), [(None, "user ann has been removed"), (("write",), "the roles of user ann have changed")]
+)
+@pytest.mark.parametrize("path", ["/query-stream", "/query", "/ws/query"])
+def test_a_running_query_ends_when_its_user_is_removed_or_changed(
+    engine: FakeEngine, tmp_path: Path, path: str, roles: tuple[str, ...] | None, why: str
+) -> None:
+    users = users_file(tmp_path, {"ann": ["read"], "bob": ["read"]})
+    settings = {"authentication.method": "BASIC", "millstream.users.file": str(users)}
+    with Server(engine, port=0, options=options_of(settings)) as server, ThreadPoolExecutor() as threads:
+        answers = {name: threads.submit(_endless, server, path, name) for name in ("ann", "bob")}
+        engine.wait_for_queries(2)
+        before = read_users(users)
+        changed = {} if roles is None else {"ann": replace(before["ann"], roles=roles)}
+        write_users(users, {"bob": before["bob"], **changed})
+        assert why in answers["ann"].result(PATIENCE)
+        assert not answers["bob"].done()
+        write_users(users, changed)
+        assert "user bob has been removed" in answers["bob"].result(PATIENCE)
+
+
+def _endless(server: Server, path: str, user: str) -> str:
+    """The whole answer to a push query."""
+    text = "SELECT * FROM endless EMIT CHANGES;"
+    if path == "/ws/query":
+        target = f"{path}?request={quote(json.dumps({'ksql': text}))}"
+        with WebSocket(server.port, target, {"Authorization": basic(f"{user}:{PASSWORD}")}) as socket:
+            while socket.message():
+                pass
+        return str(socket.closed)
+    body = {"ksql" if path == "/query" else "sql": text}
+    return httpx.post(server.url + path, json=body, auth=(user, PASSWORD), timeout=PATIENCE).text
+
+
+def test_a_file_of_users_that_has_become_unreadable(
+    server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The reason is in the log, once, and not told to who is not logged in."""
+    users = (tmp_path / "users").read_text()
+    (tmp_path / "users").write_text("ann:read\n")
+    for _ in range(3):
+        answer = httpx.get(f"{server.url}/info", auth=("ann", PASSWORD))
+        assert (answer.status_code, answer.json()["error_code"]) == (503, 50302)
+        assert answer.json()["message"] == "the server cannot check logins now: its log says why"
+    assert httpx.get(f"{server.url}/chc/ready").status_code == 200
+    assert [r.message.split(": ")[0] for r in caplog.records if "users" in r.name] == ["nobody can log in"]
+    (tmp_path / "users").write_text(users)
+    assert httpx.get(f"{server.url}/info", auth=("ann", PASSWORD)).status_code == 200

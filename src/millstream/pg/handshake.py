@@ -77,8 +77,8 @@ async def _login(name: str, stream: PgStream, context: PgContext) -> Principal:
     login = context.login
     if login is None:
         return ANYONE
-    user = login.users.named(name) if login.users is not None else None
     try:
+        user = login.users.named(name) if login.users is not None else None
         if login.users is not None and (user is None or user.scram is not None) and not _may_be_token(user, context):
             return await _scram(name, user, stream, context)
         return await _by_password(name, user, stream, context)
@@ -134,7 +134,7 @@ async def _scram(name: str, user: User | None, stream: PgStream, context: PgCont
     signature = exchange.verified(final)
     if user is None:
         raise ScramRefused("there is no such user")
-    principal = login.authenticated(user.name, user.roles)
+    principal = login.stored(user)
     stream.put(messages.authentication(messages.SASL_FINAL, signature))
     return principal
 

@@ -9,13 +9,14 @@ from typing import Any
 from millstream.engine.api import BatchedRows, Request, RequestFailed, Rows
 from millstream.pg.context import PgContext
 from millstream.pg.results import Row, StatementAnswer, listed, result_columns
+from millstream.security.roles import Principal
 from millstream.server.feed import AnyFeed
 
 # The most rows of an answer that is read as a whole, as in server/queries.py.
 SHORT = 1000
 
 
-async def queried(request: Request, work: PgContext, owner: str) -> StatementAnswer:
+async def queried(request: Request, work: PgContext, owner: Principal) -> StatementAnswer:
     """Start a SELECT of the engine. Raises RequestFailed."""
     started = _Started()
     try:

@@ -21,11 +21,14 @@ from millstream.pg.copying import CopyQuery, copy_query
 from millstream.pg.cursors import cursor_query, fetch_of
 from millstream.pg.entities import answered
 from millstream.pg.failures import IN_FAILED, SYNTAX, PgError, pg_error
+from millstream.pg.handshake import NOT_HERE
 from millstream.pg.inference import catalog_types, described_columns, inferred_types, sample
 from millstream.pg.queries import queried
 from millstream.pg.results import ListedRows, Portal, ResultColumn, StatementAnswer
 from millstream.pg.script import ClientStatement, EngineText, for_engine
+from millstream.security.login import LoginRefused
 from millstream.security.roles import Principal
+from millstream.services.errors import SetupError
 from millstream.syntax import tree
 from millstream.syntax.parser import parse_one
 
@@ -48,12 +51,21 @@ class PgSession:
         try:
             with self._refusals(statement, values):
                 self._check(statement)
+                self.principal = self._current_principal()
                 return await self._answer(statement, values)
         except PgError as refusal:
             error = refusal
             raise
         finally:
             await self._note(statement.text, begin, error)
+
+    def _current_principal(self) -> Principal:
+        """The session's user with the roles that he has now. Raises PgError: he has been removed."""
+        login = self.context.login
+        try:
+            return self.principal if login is None else login.current(self.principal)
+        except (LoginRefused, SetupError) as refused:
+            raise PgError(NOT_HERE, str(refused), fatal=True) from refused
 
     def _check(self, statement: ClientStatement) -> None:
         most = self.context.limits.statement_bytes
@@ -91,7 +103,7 @@ class PgSession:
         request = self.request(text)
         opening = statement.opening(1)[0]
         if opening in ROWS_OPENINGS:
-            return await queried(request, self.context, self.principal.name)
+            return await queried(request, self.context, self.principal)
         if opening == "PRINT":
             raise PgError("0A000", "PRINT is not answered here", "select from a stream over the topic")
         entities = await self.context.statements.run(lambda: self.context.engine.execute(request))

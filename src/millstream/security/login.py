@@ -3,13 +3,13 @@
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from millstream.model.settings import words
 from millstream.security.roles import Principal, Role, read_roles
 from millstream.security.tokens import TokenReader, TokenRefused, TokenRules
-from millstream.security.users import UserFile
+from millstream.security.users import User, UserFile
 from millstream.services.errors import SetupError
 
 BASIC, BEARER, NONE = "BASIC", "BEARER", "NONE"
@@ -60,25 +60,38 @@ class Login:
         """The user that an Authorization header authenticates; blocks. Raises LoginRefused, SetupError."""
         scheme, _, value = header.partition(" ")
         if scheme.lower() == "basic" and self.users is not None:
-            name, role_names = self._by_password(self.users, value)
-        elif scheme.lower() == "bearer" and self.tokens is not None:
-            name, role_names = self._by_token(self.tokens, value)
-        else:
-            raise LoginRefused("this server requires a login")
-        return self.authenticated(name, role_names)
+            return self.stored(self._by_password(self.users, value))
+        if scheme.lower() == "bearer" and self.tokens is not None:
+            return self._authenticated(*self._by_token(self.tokens, value))
+        raise LoginRefused("this server requires a login")
 
-    def authenticated(self, name: str, role_names: tuple[str, ...]) -> Principal:
-        """A user whose password or token is right. Raises LoginRefused: authentication.roles does not allow him in."""
+    def current(self, principal: Principal) -> Principal:
+        """A user who has logged in, with the roles that he has now: he may have been changed in the file, or removed.
+
+        Raises LoginRefused, SetupError.
+        """
+        if self.users is None or not principal.is_stored:
+            return principal
+        user = self.users.named(principal.name)
+        if user is None:
+            raise LoginRefused(f"user {principal.name} has been removed")
+        return self.stored(user)
+
+    def stored(self, user: User) -> Principal:
+        """A user of the file who has shown his password. Raises LoginRefused: he has none of the required roles."""
+        return replace(self._authenticated(user.name, user.roles), is_stored=True)
+
+    def _authenticated(self, name: str, role_names: tuple[str, ...]) -> Principal:
         if "*" not in self.allowed and not self.allowed & set(role_names):
             raise LoginRefused(f"user {name} has none of the roles that authentication.roles asks for")
         roles = tuple(self.roles[role] for role in role_names if role in self.roles)
         return Principal(name, roles, self.topic_prefix)
 
-    def _by_password(self, users: UserFile, value: str) -> tuple[str, tuple[str, ...]]:
+    def _by_password(self, users: UserFile, value: str) -> User:
         user = users.user(*_credentials(value))
         if user is None:
             raise LoginRefused("user name or password is wrong")
-        return user.name, user.roles
+        return user
 
     def _by_token(self, tokens: TokenReader, value: str) -> tuple[str, tuple[str, ...]]:
         try:

@@ -49,11 +49,15 @@ ROLES: Mapping[str, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The sender of a request: a user with roles; `topic_prefix` as in rights.needs."""
+    """The sender of a request: a user with roles; `topic_prefix` as in rights.needs.
+
+    `is_stored`: his roles are those of the file of users, which may change while he is connected.
+    """
 
     name: str
     roles: tuple[Role, ...]
     topic_prefix: str = ""
+    is_stored: bool = False
 
     def has(self, right: Right) -> bool:
         """True if one of the roles has the right, on any object."""

@@ -10,6 +10,7 @@ for logins by SCRAM over Postgres's protocol too: iterations, salt, stored key a
 import base64
 import hashlib
 import hmac
+import logging
 import os
 import re
 import secrets
@@ -21,6 +22,7 @@ from pathlib import Path
 from millstream.security.scram import ScramVerifier, pretended, verifier
 from millstream.services.errors import SetupError
 
+LOG = logging.getLogger(__name__)
 SCRAM = "scram-sha-256"
 N, R, P, LENGTH = 2**14, 8, 1, 32
 NAME = re.compile(r"[^:\s][^:\n]*")
@@ -152,6 +154,7 @@ class UserFile:
         self._dummy_hash = hashed(secrets.token_hex())
         self._verified: dict[bytes, PasswordHash] = {}
         self._users, self._users_version = read_users(path), _version(path)
+        self._unreadable_version: _Version | None = None
 
     def user(self, name: str, password: str) -> User | None:
         """The user of that name and password; None if there is none. May take tens of milliseconds.
@@ -192,11 +195,24 @@ class UserFile:
         with self._lock:
             version = _version(self._path)
             if version != self._users_version:
-                self._users, self._users_version = read_users(self._path), version
+                self._users, self._users_version = self._read(version), version
             return self._users
 
+    def _read(self, version: "_Version") -> dict[str, User]:
+        """The users of the changed file. Raises SetupError, which is logged once for each version."""
+        try:
+            return read_users(self._path)
+        except SetupError as failure:
+            if version != self._unreadable_version:
+                LOG.error("nobody can log in: %s", failure)
+            self._unreadable_version = version
+            raise
 
-def _version(path: Path) -> tuple[int, int, int]:
+
+_Version = tuple[int, int, int]
+
+
+def _version(path: Path) -> _Version:
     """A version of the file that changes with it; zeros if it does not exist."""
     try:
         status = path.stat()

@@ -10,7 +10,7 @@ from millstream.security.login import Login, LoginRefused
 from millstream.security.rights import Need, Right
 from millstream.security.roles import ANYONE, Principal
 from millstream.server.audit import note
-from millstream.server.codes import FORBIDDEN, UNAUTHORIZED
+from millstream.server.codes import FORBIDDEN, NOT_READY, UNAUTHORIZED
 from millstream.server.request_safety import refuse
 from millstream.services.errors import SetupError
 
@@ -19,7 +19,10 @@ HASHES, TOKENS = 2, 20
 
 
 class Authentication:
-    """Answers 401 if a request has no valid login; otherwise the request's state has a `principal`."""
+    """Answers 401 if a request has no valid login, 503 if logins cannot be checked.
+
+    Otherwise the request's state has a `principal`.
+    """
 
     def __init__(self, app: ASGIApp, logins: "RequestLogins") -> None:
         self._app, self._logins = app, logins
@@ -31,7 +34,13 @@ class Authentication:
             return
         try:
             principal = await self._logins.principal(scope)
-        except (LoginRefused, SetupError) as refused:
+        except SetupError:
+            # Its reason, which names files of the server, is in the log.
+            error = RequestFailed(NOT_READY, "the server cannot check logins now: its log says why")
+            note(scope, error=error.message)
+            await refuse(error, scope, receive, send)
+            return
+        except LoginRefused as refused:
             error = RequestFailed(UNAUTHORIZED, str(refused))
             note(scope, error=error.message)
             challenges = [("WWW-Authenticate", value) for value in self._logins.challenges]

@@ -7,7 +7,10 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from millstream.engine.api import BatchedRows
+from millstream.engine.api import BatchedRows, RequestFailed
+from millstream.security.login import LoginRefused
+from millstream.security.roles import ANYONE, Principal
+from millstream.server.codes import FORBIDDEN, UNAUTHORIZED
 from millstream.server.errors import RequestBoundary
 
 T = TypeVar("T")
@@ -162,7 +165,7 @@ class Feeds:
 
     def __init__(self) -> None:
         self._running: set[AnyFeed] = set()
-        self._owners: dict[AnyFeed, tuple[str, str]] = {}
+        self._owners: dict[AnyFeed, tuple[str, Principal]] = {}
         # One for each event loop: HTTP and Postgres's protocol are served by one of their own.
         self._wakeups: dict[asyncio.AbstractEventLoop, Wakeups] = {}
 
@@ -171,7 +174,7 @@ class Feeds:
         source: Iterable[T | None],
         close: Callable[[], None],
         query_id: str = "",
-        owner: str = "",
+        owner: Principal = ANYONE,
         ahead: int = AHEAD,
     ) -> Feed[T]:
         """Start a feed; the consumer calls `finish` at the end. `owner` is the user whose query it is."""
@@ -180,7 +183,7 @@ class Feeds:
         self._running.add(feed)
         return feed
 
-    def follow(self, rows: BatchedRows, owner: str = "") -> ArrivalFeed:
+    def follow(self, rows: BatchedRows, owner: Principal = ANYONE) -> ArrivalFeed:
         """Start a feed of a query that announces its rows, in the event loop; else as `open`."""
         loop = asyncio.get_running_loop()
         feed = ArrivalFeed(rows, self._wakeups.setdefault(loop, Wakeups(loop)))
@@ -196,7 +199,18 @@ class Feeds:
 
     def owner(self, query_id: str) -> str | None:
         """The user whose query it is; None if no query of that id is read here."""
-        return next((owner for id, owner in list(self._owners.values()) if id == query_id), None)
+        return next((owner.name for id, owner in list(self._owners.values()) if id == query_id), None)
+
+    def end_changed(self, current: Callable[[Principal], Principal]) -> None:
+        """End the feeds of users who were removed, or whose roles are others now: `current` is Login.current."""
+        for feed, (_, owner) in tuple(self._owners.items()):
+            try:
+                is_unchanged = current(owner) == owner
+            except LoginRefused as refused:
+                feed.fail(RequestFailed(UNAUTHORIZED, str(refused)))
+                continue
+            if not is_unchanged:
+                feed.fail(RequestFailed(FORBIDDEN, f"the roles of user {owner.name} have changed"))
 
     def fail_all(self, error: Exception) -> None:
         """End every running feed with an error; may be called from any thread."""

@@ -83,9 +83,9 @@ async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest
                 note(request.scope, error=started.error)
             return Response(started.text, headers=HEADERS, media_type=media)
         case Printing():
-            feed = work.feeds.open(started.lines, started.close)
+            feed = work.feeds.open(started.lines, started.close, owner=principal_of(request))
             return StreamedResponse(feed, PrintFraming(), "text/plain; charset=utf-8", work)
-    rows, framing, owner = started.rows, started.framing, principal_of(request).name
+    rows, framing, owner = started.rows, started.framing, principal_of(request)
     if isinstance(rows, BatchedRows):
         return StreamedResponse(work.feeds.follow(rows, owner), BatchFraming(framing, rows.token), media, work)
     feed = work.feeds.open(started.items, rows.close, rows.query_id, owner)

@@ -24,6 +24,7 @@ PORT = 8088
 GRACE_SECONDS = 5.0
 PING_SECONDS = 2.0
 STREAMS = 2000
+WATCH_SECONDS = 1.0
 MANY = 2**31
 # Clients of a WebSocket send nothing but its close.
 SOCKET_MESSAGE_BYTES = 64 * 1024
@@ -90,8 +91,19 @@ class Server(StartedInBlock):
             self._ready.set()  # hypercorn starts to wait for this once its sockets are open
             await self._stop.wait()
 
+        watch = asyncio.create_task(self._watch_users())
         with contextlib.suppress(asyncio.CancelledError):
             await serve_asgi(self._app, config, shutdown_trigger=until_stopped)  # type: ignore[arg-type]
+        watch.cancel()
+
+    async def _watch_users(self) -> None:
+        """End the running queries of users who are removed from the file of users, or whose roles change there."""
+        login = self._options.login
+        while login is not None:
+            await asyncio.sleep(WATCH_SECONDS)
+            # A file that cannot be read now is logged; nobody logs in meanwhile.
+            with contextlib.suppress(SetupError):
+                self.work.feeds.end_changed(login.current)
 
     def _config(self, descriptor: int) -> BoundedConfig:
         http1.install()

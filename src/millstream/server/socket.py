@@ -43,7 +43,8 @@ async def socket_query(socket: WebSocket) -> None:
 
 
 async def _stream(socket: WebSocket, started: Rows | Printing, work: ServerContext) -> None:
-    feed: Feed[Any] = work.feeds.open(started.lines if isinstance(started, Printing) else started, started.close)
+    items, id = (started.lines, "") if isinstance(started, Printing) else (started, started.query_id)
+    feed: Feed[Any] = work.feeds.open(items, started.close, id, principal_of(socket))
     try:
         with anyio.move_on_after(work.limits.socket_seconds):
             await first_of(lambda: _left(socket), lambda: _send(socket, started, feed))
