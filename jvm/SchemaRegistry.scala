@@ -118,12 +118,20 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     throw new IllegalStateException
   }
 
-  /** A page of a proxy, in place of JSON, means that the registry is away: reading it throws an IOException too. */
+  /**
+   * A page of a proxy, in place of JSON, means that the registry is away: reading it throws an IOException too. What a
+   * registry does not have it says with an error code of its own, or (Apicurio) with nothing; another 404 is a proxy's,
+   * which finds no registry.
+   */
   private def trySend(request: HttpRequest): Either[IOException, HttpResponse[String]] =
     try {
       val answer = client.send(request, HttpResponse.BodyHandlers.ofString)
-      if (answer.statusCode == 200 && !mapper.readTree(answer.body).isObject)
-        throw new IOException(s"$url answers ${answer.body.take(100)}: is it a schema registry?")
+      val isForeign = answer.statusCode match {
+        case 200 => !mapper.readTree(answer.body).isObject
+        case 404 => !answer.body.isBlank && !mapper.readTree(answer.body).has("error_code")
+        case _ => false
+      }
+      if (isForeign) throw new IOException(s"$url answers ${answer.body.take(100)}: is it a schema registry?")
       Right(answer)
     } catch { case e: IOException => Left(e) }
 

@@ -25,6 +25,9 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "stream": httpx.ByteStream(b"no"),
     },
     "a page with 500": {"status_code": 500, "html": "<html>sorry</html>"},
+    "a page with 404": {"status_code": 404, "html": "<html>no such service</html>"},
+    "a text with 404": {"status_code": 404, "content": b"default backend - 404"},
+    "another JSON with 404": {"status_code": 404, "json": {"message": "no Route matched with those values"}},
     "a list with 500": {"status_code": 500, "json": [1]},
 }
 REQUESTS: dict[str, Callable[[Registry], object]] = {
@@ -62,3 +65,4 @@ def test_the_subjects_of_a_schema_are_a_list() -> None:
         registry(**ANSWERS["a list"]).subjects(1)
     assert registry(200, json=[{"subject": "s-value", "version": 1}]).subjects(1) == {"s-value"}
     assert registry(404).subjects(1) == set()
+    assert registry(404, json={"error_code": 40403, "message": "Schema 1 not found"}).subjects(1) == set()

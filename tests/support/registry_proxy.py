@@ -17,7 +17,8 @@ _ALLOWED = "Basic " + b64encode(USER.encode()).decode()
 class RegistryProxy(ThreadingHTTPServer):
     """Passes requests on to `registry` while it is open; answers 503 while `shut`, and counts those.
 
-    While `has_page`, a page of HTML is the answer, with 200, as of a proxy whose registry is being maintained.
+    While `page_status` is not 0, a page of HTML is the answer, with that status, as of a proxy whose registry is being
+    maintained (200) or is gone (404).
     """
 
     daemon_threads = True
@@ -27,7 +28,7 @@ class RegistryProxy(ThreadingHTTPServer):
         self._scheme = "https" if tls else "http"
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_side=True)
-        self.registry, self.shut, self.has_page, self.turned_away = registry, False, False, 0
+        self.registry, self.shut, self.page_status, self.turned_away = registry, False, 0, 0
         self.modes: dict[str, str] = {}
 
     @property
@@ -45,9 +46,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.shut:
             self.server.turned_away += 1
             self._answer(503, b'{"error_code":50301,"message":"shut"}')
-        elif self.server.has_page:
+        elif self.server.page_status:
             self.server.turned_away += 1
-            self._answer(200, b"<html>We are back soon.</html>")
+            self._answer(self.server.page_status, b"<html>We are back soon.</html>")
         elif self.headers.get("Authorization") != _ALLOWED:
             self._answer(401, b'{"error_code":401,"message":"who are you?"}')
         elif self.path.startswith("/mode/"):  # Confluent's registry has modes, Apicurio none

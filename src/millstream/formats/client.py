@@ -145,7 +145,7 @@ class Registry:
         return Reference(reference["name"], reference["subject"], int(reference["version"]), registered.schema)
 
     def _request(self, verb: str, path: str, read: Callable[[Any], T], body: object = None) -> T | None:
-        """What `read` makes of the response's JSON; None for 404 and for an empty response.
+        """What `read` makes of the response's JSON; None for a registry's 404 and for an empty response.
 
         Raises RegistryFailed, also if the response is something that `read` cannot read.
         """
@@ -155,7 +155,7 @@ class Registry:
         except httpx.RequestError as error:
             reason = str(error) or type(error).__name__
             raise RegistryFailed(f"the schema registry {place} does not answer: {reason}") from error
-        if answer.status_code in (httpx.codes.NOT_FOUND, httpx.codes.NO_CONTENT):
+        if answer.status_code == httpx.codes.NO_CONTENT or _has_nothing(answer):
             return None
         if not answer.is_success:
             raise RegistryFailed(
@@ -174,6 +174,19 @@ def _id(answer: Any) -> int:
 
 def _nothing(answer: Any) -> None:
     """The result of a request whose response says no more than its status."""
+
+
+def _has_nothing(answer: httpx.Response) -> bool:
+    """True if the registry does not have what was asked for, which it says with an error code, or (Apicurio) nothing.
+
+    Another 404 is a proxy's, which finds no registry.
+    """
+    if answer.status_code != httpx.codes.NOT_FOUND:
+        return False
+    try:
+        return not answer.content or "error_code" in answer.json()
+    except OTHER_FORM:
+        return False
 
 
 def _message(answer: httpx.Response) -> str:
