@@ -1,12 +1,15 @@
-"""SIGTERM while a shell or a demo runs: it ends the process, though Ctrl-C would only end an answer or a line."""
+"""Signals that end a shell or a demo, where Ctrl-C ends an answer or a line, and a server, also while it starts."""
 
 import os
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 
 import pytest
 
-from millstream.cli.service import terminable
+from millstream.cli.service import stop_requested, terminable, undisturbed
+from support.patience import PATIENCE
 
 
 def _terminated() -> None:
@@ -22,3 +25,45 @@ def test_sigterm_ends_what_goes_on_after_ctrl_c() -> None:
         _terminated()
     assert ended.value.code == 130
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_during_the_start_is_obeyed_after_it(number: int, capfd: pytest.CaptureFixture[str]) -> None:
+    done: list[str] = []
+
+    def start() -> None:
+        with undisturbed():
+            os.kill(os.getpid(), number)
+            done.append("the start")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert done == ["the start"]
+    assert "stopping when the start is complete" in capfd.readouterr().err
+
+
+def test_a_second_signal_during_the_start_ends_it_at_once() -> None:
+    program = (
+        "import os, signal, time; from millstream.cli.service import undisturbed\n"
+        "with undisturbed():\n"
+        "    os.kill(os.getpid(), signal.SIGTERM); os.kill(os.getpid(), signal.SIGTERM); time.sleep(600)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=PATIENCE).returncode == 130
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_asks_a_server_to_stop(number: int) -> None:
+    with stop_requested() as stop:
+        os.kill(os.getpid(), number)
+        assert stop.wait(PATIENCE)
+
+
+def test_nohup_is_respected() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with terminable(), stop_requested() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop.wait(0.1)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 
@@ -28,7 +28,10 @@ from millstream.services.ports import check_free
 PYTHON = "millstream.python.functions.enabled"
 RECURSION = 3000
 WATCH = 1.0
-STOPPING = (signal.SIGINT, signal.SIGTERM)
+# SIGHUP: the terminal was closed. `nohup` has it ignored.
+TERMINATING = (signal.SIGTERM, signal.SIGHUP)
+STOPPING = (signal.SIGINT, *TERMINATING)
+Handler = Callable[[int, FrameType | None], None]
 
 
 def serve(properties: Mapping[str, str], report: Callable[[str], None]) -> None:
@@ -118,27 +121,45 @@ def _started(properties: Mapping[str, str]) -> MillstreamEngine:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Delays Ctrl-C and SIGTERM until the end of the block.
+    """Delays the signals that stop a server until the end of the block; a second one ends the process at once.
 
-    If Spark's start were interrupted, its JVM would be left running.
+    What the process has started (Spark's JVM, a broker) then ends by itself, as it does after a kill -9.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     received: list[int] = []
-    before = {number: signal.signal(number, lambda number, _: received.append(number)) for number in STOPPING}
-    try:
+
+    def receive(number: int, _: FrameType | None) -> None:
+        if received:
+            os._exit(INTERRUPTED)
+        received.append(number)
+        print("stopping when the start is complete; a second signal ends it at once", file=sys.stderr, flush=True)
+
+    with _handling(STOPPING, receive):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     if received:
         raise KeyboardInterrupt
 
 
 @contextmanager
+def _handling(numbers: Iterable[int], handler: Handler) -> Iterator[None]:
+    """Have signals handled so while the block runs, but for those that the process ignores."""
+    before = {number: signal.signal(number, handler) for number in numbers if _is_heeded(number)}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+def _is_heeded(number: int) -> bool:
+    return number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN
+
+
+@contextmanager
 def stop_requested() -> Iterator[threading.Event]:
-    """An event that SIGTERM and the first Ctrl-C set while the block runs; a second Ctrl-C interrupts at once."""
+    """An event that SIGTERM, SIGHUP and the first Ctrl-C set while the block runs; a second Ctrl-C interrupts."""
     requested = threading.Event()
 
     def request(number: int, _: FrameType | None) -> None:
@@ -146,12 +167,8 @@ def stop_requested() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         requested.set()
 
-    before = {number: signal.signal(number, request) for number in STOPPING}
-    try:
+    with _handling(STOPPING, request):
         yield requested
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def wait_or_die(server: Server, stop: threading.Event) -> None:
@@ -168,7 +185,7 @@ def wait_or_die(server: Server, stop: threading.Event) -> None:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Makes SIGTERM end the block, so that everything that was started is stopped.
+    """Makes SIGTERM and SIGHUP end the block, so that everything that was started is stopped.
 
     It raises SystemExit with the exit code of Ctrl-C, which itself ends an answer or a line in a shell, not the shell.
     """
@@ -176,8 +193,5 @@ def terminable() -> Iterator[None]:
     def end(_: int, __: FrameType | None) -> None:
         raise SystemExit(INTERRUPTED)
 
-    before = signal.signal(signal.SIGTERM, end)
-    try:
+    with _handling(TERMINATING, end):
         yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
