@@ -13,7 +13,10 @@ AUTHORIZATION = (
 def reason(failure: Exception) -> str:
     """What an error says; a KafkaException in Kafka's words, without code and class. "" if it says nothing."""
     error = failure.args[0] if failure.args else None
-    return str(error.str()) if isinstance(error, KafkaError) else str(failure)
+    if not isinstance(error, KafkaError):
+        return str(failure)
+    # librdkafka may give an error without words, as of a group whose coordinator has just begun.
+    return str(error.str() or KafkaError(error.code()).str())
 
 
 def is_denial(failure: KafkaException) -> bool:
