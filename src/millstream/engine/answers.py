@@ -175,6 +175,17 @@ def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]
 def _(statement: tree.Explain, context: StatementContext, engine: EngineContext) -> Entity:
     if statement.statement is not None:
         return _explained(statement.statement, context, engine)
+    pushed = next((id for id in list(engine.push) if id.upper() == str(statement.query).upper()), "")
+    if push := engine.push.get(pushed):
+        query = push.planned
+        fields, sources = query.plan.schema, [source.name for source in query.sources]
+        return describe.push_query(
+            context.text, pushed, push.statement, fields, sources, explain(query.plan), engine.host
+        )
+    return _explained_persistent(statement, context, engine)
+
+
+def _explained_persistent(statement: tree.Explain, context: StatementContext, engine: EngineContext) -> Entity:
     query = _requested_query(statement, engine)
     return entity("queryDescription", context.text, queryDescription=_query_body(query, engine))
 

@@ -15,6 +15,7 @@ from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import SparkRuntime
 from millstream.engine.state import QUEUED, CommandStatus, EngineState
 from millstream.engine.supervisor import Supervisor
+from millstream.plan.steps import TransientQuery
 from millstream.services.loop import Loops
 from millstream.syntax import tree
 from millstream.tables.images import TableImages
@@ -25,6 +26,7 @@ class ClosableQuery:
     """A push query that a client reads, as other components see it. `topics`: those that it reads, by source."""
 
     statement: str
+    planned: TransientQuery
     slots: int
     topics: Mapping[str, str]
 

@@ -141,7 +141,7 @@ class SparkPushQuery(ClientQuery, ClosableQuery):
     def __init__(self, query: TransientQuery, context: StatementContext, engine: EngineContext, slots: int) -> None:
         named_shared = _named_shared(query, context, engine.state.catalog)
         super().__init__(answer_columns(query), new_id(query.sources[0], named_shared))
-        self.statement, self.slots = context.text, slots
+        self.statement, self.planned, self.slots = context.text, query, slots
         self.topics, self._reason = _topics(query), ""
         self._limit, self._context = query.plan.limit, engine
         self._closed = threading.Event()
@@ -232,7 +232,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
     ) -> None:
         named_shared = _named_shared(query, context, engine.state.catalog)
         super().__init__(answer_columns(query), new_id(query.sources[0], named_shared))
-        self.statement, self.slots = context.text, 0
+        self.statement, self.planned, self.slots = context.text, query, 0
         self.topics = _topics(query)
         self._left = query.plan.limit
         self._plan, self._isolation, self._context = query.plan, context.settings["isolation.level"], engine

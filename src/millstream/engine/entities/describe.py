@@ -186,6 +186,13 @@ def unstarted(text: str, statement: str, schema: Schema, query: tuple[str, list[
     return entity("queryDescription", text, queryDescription=body)
 
 
+def push_query(text: str, id: str, statement: str, schema: Schema, sources: list[str], plan: str, host: str) -> Entity:
+    """EXPLAIN of a push query that runs at `host`."""
+    described = unstarted(text, statement, schema, ("PUSH", sources, []), plan)
+    running = {"id": id, "ksqlHostQueryStatus": {host: "RUNNING"}, "state": "RUNNING"}
+    return {**described, "queryDescription": {**described["queryDescription"], **running}}
+
+
 def function_entity(text: str, function: Function, own: UserFunction | None = None, confinement: str = "") -> Entity:
     """DESCRIBE FUNCTION; `own` is a user's declaration, `confinement` what its processes may not do. ksqlDB's
     descriptions have neither."""
