@@ -267,3 +267,43 @@ def test_parts_of_a_json_schema_that_contain_themselves_are_left_out(members: di
 @pytest.mark.parametrize("text", ["true", "[]", "null", '{"anyOf": [true, {"type": "null"}]}', '{"type": "object"}'])
 def test_a_json_schema_without_members_requires_none(text: str) -> None:
     assert TRANSLATORS["JSON_SR"].required(SchemaText("JSON", text)) == ()
+
+
+LEVELS = 40
+
+
+def _doubling() -> dict[str, str]:
+    """Schemas of many types, each of which has two fields of the next one."""
+    pairs = [(f"T{n}", f"T{n + 1}") for n in range(LEVELS)]
+    avro: object = {"type": "record", "name": f"T{LEVELS}", "fields": [{"name": "x", "type": "int"}]}
+    for name, inner in reversed(pairs):
+        fields = [{"name": "a", "type": avro}, {"name": "b", "type": inner}]
+        avro = {"type": "record", "name": name, "fields": fields}
+    members = [f"message {name} {{ {inner} a = 1; {inner} b = 2; }}" for name, inner in pairs]
+    proto = ['syntax = "proto3";', *members, f"message T{LEVELS} {{ int32 x = 1; }}"]
+    definitions = {n: {"type": "object", "properties": {key: {"$ref": f"#/d/{i}"} for key in "ab"}} for n, i in pairs}
+    definitions[f"T{LEVELS}"] = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    root = {"$ref": "#/d/T0", "d": definitions}
+    return {"AVRO": json.dumps(avro), "PROTOBUF": "\n".join(proto), "JSON_SR": json.dumps(root)}
+
+
+@pytest.mark.parametrize("format", ["AVRO", "PROTOBUF", "JSON_SR"])
+def test_a_schema_that_unfolds_without_bounds_is_refused(format: str) -> None:
+    with pytest.raises(ValueError, match="it unfolds to more than 10,000 fields"):
+        shown(format, SchemaText(TRANSLATORS[format].kind, _doubling()[format]))
+
+
+def test_records_that_all_contain_each_other_are_refused() -> None:
+    """Each path through them is another type: of 20 records there are more than all computers could read."""
+    names = [f"R{n}" for n in range(20)]
+    fields = " ".join(f"{name} {name.lower()} = {i};" for i, name in enumerate(names, 1))
+    proto = [f"message {name} {{ {fields} }}" for name in names]
+    with pytest.raises(ValueError, match="unfolds to more than"):
+        shown("PROTOBUF", SchemaText("PROTOBUF", "\n".join(['syntax = "proto3";', *proto])))
+
+
+def test_a_wide_schema_is_read() -> None:
+    """Each schema is counted by itself."""
+    fields = [{"name": f"f{n}", "type": "int"} for n in range(9_000)]
+    schema = SchemaText("AVRO", json.dumps({"type": "record", "name": "Wide", "fields": fields}))
+    assert [len(columns("AVRO", schema, "VALUE", True, False, "")) for _ in range(2)] == [9_000, 9_000]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from millstream.catalog.schemas import SchemaText
+from millstream.formats import unfolding
 from millstream.model.schema import Column
 from millstream.model.types import (
     BIGINT,
@@ -249,6 +250,7 @@ def _valid_decimal(node: Mapping[str, Any]) -> Decimal | None:
 
 
 def _struct(node: Mapping[str, Any], names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> Struct:
+    unfolding.count(len(node["fields"]))
     read = [(f["name"], _read(f["type"], names, namespace, inside)) for f in node["fields"]]
     return Struct(tuple(Field(name, type) for name, type in read if type is not None))
 

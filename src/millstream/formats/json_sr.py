@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from millstream.catalog.schemas import SchemaText
+from millstream.formats import unfolding
 from millstream.model.schema import Column
 from millstream.model.types import (
     BIGINT,
@@ -148,6 +149,7 @@ def _members(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inne
     if node.get("connect.type") == "map" or ("properties" not in node and "additionalProperties" in node):
         value = _read(node.get("additionalProperties"), root, others, inner)
         return Map(STRING, value) if value else None
+    unfolding.count(len(_properties(node)))
     ordered = sorted(_properties(node).items(), key=lambda member: _index(member[1]))
     read = [(name, _read(member, root, others, inner)) for name, member in ordered]
     return Struct(tuple(Field(name, type) for name, type in read if type is not None))

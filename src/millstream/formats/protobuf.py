@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from millstream.catalog.schemas import SchemaText
-from millstream.formats import protofile
+from millstream.formats import protofile, unfolding
 from millstream.model.schema import Column
 from millstream.model.types import (
     BIGINT,
@@ -213,6 +213,7 @@ def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
 
 def _struct(message: Descriptor, inside: tuple[str, ...]) -> Struct:
     """A message that contains itself, at any depth, is left out: SQL has no recursive types."""
+    unfolding.count(len(message.fields))
     around = (*inside, message.full_name)
     read = [(f.name, _read(f, around)) for f in message.fields]
     return Struct(tuple(Field(name, type) for name, type in read if type is not None))

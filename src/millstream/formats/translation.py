@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from millstream.catalog.schemas import SchemaText
-from millstream.formats import avro, json_sr, protobuf
+from millstream.formats import avro, json_sr, protobuf, unfolding
 from millstream.model.schema import Column, RecordPart
 from millstream.model.types import Field, SqlType, Struct
 
@@ -40,7 +40,8 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
 
     If the side is not `wrapped`, it is one column, ROWKEY or ROWVAL. Raises ValueError with the reason.
     """
-    schema_type = TRANSLATORS[format].root_type(schema, message)
+    with unfolding.bounded():
+        schema_type = TRANSLATORS[format].root_type(schema, message)
     if schema_type is None:
         raise ValueError(f"it has no message {message}" if message else "its type has no counterpart in SQL")
     part = RecordPart.KEY if side == "KEY" else RecordPart.VALUE
