@@ -271,7 +271,7 @@ def test_a_start_that_waits_for_its_turn_is_cancelled_by_a_stop(supervisor: Supe
 
 
 def test_a_query_is_stopped_while_something_is_done_with_its_checkpoint_and_starts_again(
-    supervisor: Supervisor, runner: FakeRunner
+    supervisor: Supervisor, runner: FakeRunner, caplog: pytest.LogCaptureFixture
 ) -> None:
     supervisor.set_desired(desired())
     wait_for(lambda: runner.started, "the start")
@@ -280,6 +280,11 @@ def test_a_query_is_stopped_while_something_is_done_with_its_checkpoint_and_star
     with pytest.raises(OSError, match="full"):
         supervisor.while_stopped(ID, full)
     wait_for(lambda: len(runner.started) == 3, "the start after the failure")
+    assert "the checkpoint of" in caplog.text
+    caplog.clear()
+    with pytest.raises(StatementError, match="it has not run"):
+        supervisor.while_stopped(ID, refused)
+    assert caplog.text == ""  # the statement is answered with it
 
 
 def test_a_paused_query_stays_paused_when_something_was_done_with_its_checkpoint(
@@ -292,6 +297,10 @@ def test_a_paused_query_stays_paused_when_something_was_done_with_its_checkpoint
     assert not runner.started
     with pytest.raises(StatementError, match="does not run query"):
         supervisor.while_stopped(ID, full)
+
+
+def refused(_: DesiredQuery) -> None:
+    raise StatementError("it has not run")
 
 
 def full(_: DesiredQuery) -> None:

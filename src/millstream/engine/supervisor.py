@@ -252,7 +252,8 @@ class Supervisor:
         """Stop the query, then act; `_check_all` starts it again when it sees that it is stopped."""
         if running is not None:
             attempt(f"stopping {desired.query.id}", running.stop, desired.query.id)
-        result = attempt(f"the checkpoint of {desired.query.id}", lambda: action(desired), desired.query.id)
+        id = desired.query.id
+        result = attempt(f"the checkpoint of {id}", lambda: action(desired), id, refusals=(StatementError,))
         if isinstance(result, Exception):
             done.set_exception(result)
         else:

@@ -173,13 +173,18 @@ def no_resource() -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def attempt(action: str, call: Callable[[], T], query: str = "") -> T | Exception:
+def attempt(
+    action: str, call: Callable[[], T], query: str = "", refusals: tuple[type[Exception], ...] = ()
+) -> T | Exception:
     """The result of a call, or its exception, logged as `action`: for one of many calls that must not stop the others.
 
-    `query` is the id of the query that the call is for, "" if none.
+    `query` is the id of the query that the call is for, "" if none. `refusals` are exceptions that are the answer to
+    whom the call is for: they are not logged.
     """
     try:
         return call()
+    except refusals as refused:
+        return refused
     except Exception as error:
         # The boundary of one of several independent calls: whatever it raises is logged and returned.
         LOG.error("%s failed", action, exc_info=error, extra={"query": query} if query else None)
