@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.io.IOException
+import java.io.{EOFException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.ArrayDeque
 import java.util.concurrent.atomic.AtomicLong
@@ -302,9 +302,18 @@ final class SaveFolder(checkpoint: String) extends Logging {
     }
   }
 
-  /** The changed states in a file, as pairs (key, value), where value null means that it was removed. */
+  /**
+   * The changed states in a file, as pairs (key, value), where value null means that it was removed. Throws an
+   * IOException that says what to do if the file is damaged.
+   */
   private[millstream] def changes[A](file: Path)(read: Iterator[(Array[Byte], Array[Byte])] => A): A =
-    SparkInternals.readChanges(files, file)(read)
+    try SparkInternals.readChanges(files, file)(read)
+    catch {
+      case e: IOException =>
+        val why = if (e.isInstanceOf[EOFException]) "it ends too early" else e.toString
+        throw new IOException(s"the saved state $file cannot be read: $why; restore the query's folder from a copy, " +
+          "or drop the query and create it again", e)
+    }
 
   /** Delete all. */
   private[millstream] def clear(): Unit = logged(path, ())(files.delete(path))

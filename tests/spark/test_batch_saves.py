@@ -1,6 +1,7 @@
 """What a query saves while its batch goes on (jvm/BatchSaves.scala): its position, its states, nothing too early."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.spark import jvm, sink, source
+from millstream.spark.realtime import first_line
 from support.kafka import BrokerClient, wait_for
 from support.load import SteadyLoad
 from support.realtime import Copying, RealtimeQuery, numbers, put, steady
@@ -228,6 +230,22 @@ def test_states_are_saved_with_the_position(spark: SparkSession, count: Count, c
             assert Counter(count.written()) == Counter((key, n) for key in KEYS for n in range(1, run + 1))
     assert count.batches() == []
     assert len(count.saved_batch()["saves"]) >= 3
+
+
+def test_a_damaged_file_of_states_is_named_with_what_to_do(count: Count) -> None:
+    """As after a disk that was full, or a copy that was cut off."""
+    count.start(pace=SOON)
+    count.send(*KEYS)
+    count.reach(len(KEYS))
+    wait_for(count.saved_all, "the save")
+    count.abort()
+    for file in count.saves.parent.glob("*.changelog"):
+        file.write_bytes(b"")
+    count.start()
+    wait_for(count.ended, "the failure")
+    shown = first_line(count.failure())
+    assert re.search(r"the saved state \S+\.changelog cannot be read: it ends too early; restore .* from a copy", shown)
+    assert "or drop the query and create it again" in shown
 
 
 def test_states_are_those_of_the_saved_position(kafka: BrokerClient, count: Count) -> None:

@@ -35,6 +35,10 @@ LONGEST_BATCH = "7 days"
 # How long a new run's first batch lasts, in ms: a query that crashes soon after each start still makes progress.
 FIRST_BATCH = 3000
 TELLING = 600
+# How much of that the innermost cause may take.
+ROOT = 300
+# The name of an exception's class, before its message.
+_CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
 # What Spark and py4j write around the failure of a task, or of a call: the task's number, its host, the method.
 _AROUND = re.compile(
     r"^(An error occurred while calling \S+\s*:? )?(Job aborted due to stage failure: .*?most recent failure: "
@@ -310,7 +314,20 @@ def _producer(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _why(failure: object) -> str:
-    return first_line(failure) if failure is not None else ""
+    return why(failure) if failure is not None else ""
+
+
+def why(failure: object) -> str:
+    """What ended a query: Spark's words, and those of the innermost cause if they are not among them.
+
+    `[CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT] Error writing state store files …` → `…: …/1.changelog: Read-only file
+    system`
+    """
+    innermost = failure
+    while (cause := getattr(innermost, "_cause", None)) is not None:
+        innermost = cause
+    words, reason = first_line(failure), first_line(innermost)[:ROOT]
+    return words if _CLASS.sub("", reason) in words else f"{words[: TELLING - ROOT]}: {reason}"
 
 
 def first_line(failure: object) -> str:
