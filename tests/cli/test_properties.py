@@ -112,3 +112,11 @@ def test_functions_in_python_are_off_where_anyone_may_make_them() -> None:
     assert engine_properties({}, anyone=True) == {name: "false"}
     assert engine_properties({name: "true"}, anyone=True) == {name: "true"}
     assert engine_properties({}, anyone=False) == {}
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "x", "²", ""])
+@pytest.mark.parametrize("option", ["--port", "--kafka-port", "--registry-port", "--connect-port"])
+def test_a_port_that_is_none(option: str, port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["dev", f"{option}={port}"])
+    assert f"argument {option}: {port} is no port: it is a number from 0 to 65535" in capsys.readouterr().err

@@ -300,3 +300,17 @@ def test_a_file_of_users_that_has_become_unreadable(
     assert [r.message.split(": ")[0] for r in caplog.records if "users" in r.name] == ["nobody can log in"]
     (tmp_path / "users").write_text(users)
     assert httpx.get(f"{server.url}/info", auth=("ann", PASSWORD)).status_code == 200
+
+
+def test_a_full_disk_leaves_the_file_of_users_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a part of another one beside it."""
+    path = users_file(tmp_path, {"ann": ["read"]})
+    before = path.read_text()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(SetupError, match=r"cannot write .*: No space left on device"):
+        write_users(path, {})
+    assert (path.read_text(), list(tmp_path.iterdir())) == (before, [path])

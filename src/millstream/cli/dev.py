@@ -10,7 +10,7 @@ from rich.console import Console
 from millstream.cli.client import RestClient
 from millstream.cli.main import formatter
 from millstream.cli.output import Output, OutputFormat
-from millstream.cli.properties import settings_of
+from millstream.cli.properties import port_number, settings_of
 from millstream.cli.service import stop_requested, terminable
 from millstream.cli.session import ShellSession
 from millstream.cli.shell import interact
@@ -46,17 +46,19 @@ def add(subparsers: "Subparsers") -> None:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options about which components to start, and where."""
     parser.add_argument("--data", type=Path, metavar="DIR", help=f"where data lives (default {_short(data_folder())})")
-    parser.add_argument("--port", type=int, default=PORT, help=f"port of the REST API (default {PORT})")
-    parser.add_argument("--kafka-port", type=int, default=KAFKA_PORT, metavar="PORT", help=f"default {KAFKA_PORT}")
+    parser.add_argument("--port", type=port_number, default=PORT, help=f"port of the REST API (default {PORT})")
     parser.add_argument(
-        "--registry-port", type=int, default=REGISTRY_PORT, metavar="PORT", help=f"default {REGISTRY_PORT}"
+        "--kafka-port", type=port_number, default=KAFKA_PORT, metavar="PORT", help=f"default {KAFKA_PORT}"
+    )
+    parser.add_argument(
+        "--registry-port", type=port_number, default=REGISTRY_PORT, metavar="PORT", help=f"default {REGISTRY_PORT}"
     )
     parser.add_argument("--no-registry", action="store_true", help="without a schema registry")
     parser.add_argument(
         "--connect", action="store_true", help="a Kafka Connect worker too, with Kafka's file connectors"
     )
     parser.add_argument(
-        "--connect-port", type=int, default=CONNECT_PORT, metavar="PORT", help=f"default {CONNECT_PORT}"
+        "--connect-port", type=port_number, default=CONNECT_PORT, metavar="PORT", help=f"default {CONNECT_PORT}"
     )
     parser.add_argument(
         "--plugin-path",

@@ -1,5 +1,6 @@
 """A server's configuration: .properties files, KEY=VALUE words, and addresses to listen on."""
 
+import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from millstream.services.errors import SetupError
 LISTENERS = "listeners"
 INSECURE = "millstream.insecure"
 PG_LISTEN = "millstream.pg.listen"
+HIGHEST_PORT = 65535
 
 
 def read_properties(path: Path) -> dict[str, str]:
@@ -40,6 +42,13 @@ def address_of(text: str) -> tuple[str, int]:
     Raises SetupError.
     """
     host, _, port = text.split(",")[0].strip().split("://")[-1].rstrip("/").rpartition(":")
-    if not port.isdigit() or int(port) > 65535:
+    if not port.isdigit() or int(port) > HIGHEST_PORT:
         raise SetupError(f"{text} is no address to listen on", "it is written HOST:PORT, as in 127.0.0.1:8088")
     return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def port_number(text: str) -> int:
+    """The port in an option, 0 for any free one. Raises ArgumentTypeError."""
+    if not text.isascii() or not text.isdigit() or int(text) > HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(f"{text} is no port: it is a number from 0 to {HIGHEST_PORT}")
+    return int(text)

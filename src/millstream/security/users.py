@@ -16,6 +16,7 @@ import re
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,6 +121,8 @@ def write_users(path: Path, users: Mapping[str, User]) -> None:
             file.writelines(user.line() for user in users.values())
         new.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            new.unlink()
         raise SetupError(f"cannot write {path}: {error.strerror}") from error
 
 
