@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 
@@ -67,3 +67,28 @@ def test_nohup_is_respected() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_second_signal_does_not_cut_a_stop_short(number: int) -> None:
+    stopped: list[str] = []
+
+    def run() -> None:
+        with terminable(), ExitStack() as started:
+            started.callback(lambda: stopped.append("in order"))
+            started.callback(lambda: os.kill(os.getpid(), number))
+            os.kill(os.getpid(), number)
+            signal.pause()
+
+    with pytest.raises(SystemExit):
+        run()
+    assert stopped == ["in order"]
+
+
+def test_a_stop_that_was_asked_for_otherwise_is_not_cut_short() -> None:
+    with terminable() as termination:
+        with stop_requested() as stop:
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert stop.wait(PATIENCE)
+            termination.begun = True
+        os.kill(os.getpid(), signal.SIGTERM)

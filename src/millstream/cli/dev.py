@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     """Start everything, and stop it when the user leaves; returns 0. Raises SetupError if a component cannot start."""
     out, options = Console(highlight=False), stack_options(args)
     out.print("[bold green]~ millstream dev[/]  [dim]starting; Ctrl-C stops it[/]")
-    with terminable(), running(options, lambda name, where: report(out, name, where)) as stack:
+    with terminable() as termination, running(options, lambda name, where: report(out, name, where)) as stack:
         report(out, "data and logs", _short(options.data))
         if args.no_shell or not (sys.stdin.isatty() and out.is_terminal):
             _wait(out)
@@ -102,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
             interact(
                 ShellSession(RestClient(stack.url), Output(out, Console(stderr=True, highlight=False), OutputFormat()))
             )
+        termination.begun = True
         out.print("[dim]stopping …[/]")
     return 0
 

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from types import FrameType
 
 from millstream.cli.main import INTERRUPTED
@@ -36,11 +37,12 @@ Handler = Callable[[int, FrameType | None], None]
 
 def serve(properties: Mapping[str, str], report: Callable[[str], None]) -> None:
     """Serve until SIGTERM or Ctrl-C; `report` gets what the operator should see. Raises SetupError."""
-    with terminable(), serving(properties, report) as server, stop_requested() as stop:
+    with terminable() as termination, serving(properties, report) as server, stop_requested() as stop:
         report(f"millstream answers at {server.url}")
         if properties.get(PG_LISTEN):
             report(f"Postgres's clients are served at {properties[PG_LISTEN]}")
         wait_or_die(server, stop)
+        termination.begun = True
         report("stopping …")
 
 
@@ -183,15 +185,26 @@ def wait_or_die(server: Server, stop: threading.Event) -> None:
             os._exit(1)
 
 
+@dataclass
+class Termination:
+    """The end of a process; `begun`: it is being stopped in an orderly way, which no other SIGTERM cuts short."""
+
+    begun: bool = False
+
+
 @contextmanager
-def terminable() -> Iterator[None]:
+def terminable() -> Iterator[Termination]:
     """Makes SIGTERM and SIGHUP end the block, so that everything that was started is stopped.
 
     It raises SystemExit with the exit code of Ctrl-C, which itself ends an answer or a line in a shell, not the shell.
     """
 
+    termination = Termination()
+
     def end(_: int, __: FrameType | None) -> None:
-        raise SystemExit(INTERRUPTED)
+        if not termination.begun:
+            termination.begun = True
+            raise SystemExit(INTERRUPTED)
 
     with _handling(TERMINATING, end):
-        yield
+        yield termination
