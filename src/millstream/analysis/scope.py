@@ -23,7 +23,7 @@ PLACES_ENABLED = "ksql.rowpartition.rowoffset.enabled"
 WITH_ELEMENTS = {"ARRAY": "ARRAY<STRING>", "MAP": "MAP<STRING, INT>", "STRUCT": "STRUCT<name STRING, age INT>"}
 NESTED = ("DECIMAL", *WITH_ELEMENTS)
 WINDOW = ("WINDOWSTART", "WINDOWEND")
-_BOUNDS = "a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate"
+_BOUNDS = "a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate without a join"
 
 
 @dataclass(frozen=True, slots=True)

@@ -388,7 +388,7 @@ ROWTIME + ROWOFFSET + ROWPARTITION
 
 WINDOWSTART
 -- → StatementError: line 1:1: there is no column WINDOWSTART
--- →   hint: a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate
+-- →   hint: a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate without a join
 
 LCASE(S)
 -- → STRING
