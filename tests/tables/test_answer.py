@@ -17,7 +17,7 @@ from millstream.plan.relational import scanned
 from millstream.spark.bounded import Bounded
 from millstream.spark.relational import RelationalQueries
 from millstream.spark.types import json_reader
-from millstream.tables.answer import NoSuchKey, TableReader, _as_key
+from millstream.tables.answer import ConstantFailed, NoSuchKey, TableReader, _as_key
 from millstream.tables.images import wire
 from millstream.tables.keys import keys_of
 from millstream.tables.store import Change, Store
@@ -91,6 +91,9 @@ def rows(plan: PullPlan, store: Store, spark: SparkSession) -> Iterator[list[Any
         ("id = 1 AND WINDOWSTART <= 1000 OR id = 1 AND WINDOWSTART >= 1000", [0, 1000, 2000]),
         ("id = 1 AND WINDOWSTART = 1000 OR id = 1", [1000, 0, 2000]),
         ("id IN (1, 1) AND WINDOWSTART IN (0, 2000)", [0, 2000]),
+        ("id = 1 AND WINDOWSTART > 9223372036854775807", []),
+        ("id = 1 AND WINDOWEND < CAST('-9223372036854775808' AS BIGINT)", []),
+        ("id = 1 AND WINDOWSTART <= 9223372036854775807", [0, 1000, 2000]),
     ],
 )
 def test_bounds_joined_with_or_lose_no_window_and_repeat_none(
@@ -99,6 +102,14 @@ def test_bounds_joined_with_or_lose_no_window_and_repeat_none(
     key = keys_of(catalog.sources["WIN"]).stored(struct.pack(">i", 1))
     store.apply([Change(key, s, s + 1000, b'{"N":1}', s) for s in (0, 1000, 2000)], {0: 3})
     assert answered(f"SELECT WINDOWSTART AS s FROM win WHERE {where};", catalog, store, spark) == starts
+
+
+@pytest.mark.parametrize("where", ["id = 1 / 0", "id IN (2, CAST('x' AS INT))", "id = 1 AND WINDOWSTART > 1 / 0"])
+def test_a_constant_that_cannot_be_computed_is_named(
+    where: str, catalog: Catalog, store: Store, spark: SparkSession
+) -> None:
+    with pytest.raises(ConstantFailed, match="a constant of the WHERE clause cannot be computed: "):
+        answered(f"SELECT WINDOWSTART AS s FROM win WHERE {where};", catalog, store, spark)
 
 
 @pytest.mark.parametrize(

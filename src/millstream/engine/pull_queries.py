@@ -18,7 +18,7 @@ from millstream.plan.pull_queries import Access, KeyLookup, PullPlan
 from millstream.plan.relational_nodes import RelationalNode, tables_of
 from millstream.plan.steps import TransientQuery
 from millstream.spark.evaluate import EvaluationFailed
-from millstream.tables.answer import TableReader
+from millstream.tables.answer import ConstantFailed, TableReader
 from millstream.tables.images import MB, TableRead
 from millstream.tables.materializer import MaterializedTable, TableNotReady
 from millstream.tables.store import Store, StoreRemoved
@@ -66,7 +66,7 @@ class TablePullQuery(ClientQuery):
                 if self._closed:
                     return
                 yield shown_row(values, self.types)
-        except StoreRemoved as failure:
+        except (StoreRemoved, ConstantFailed) as failure:
             raise RequestFailed(40001, str(failure)) from failure
         except EvaluationFailed as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
@@ -101,6 +101,8 @@ class RelationalPullQuery(ClientQuery):
         reads = [TableRead(kept_tables[rows.source.name], rows.accesses) for rows in tables_of(node)]
         try:
             self._snapshots = engine.images.snapshots(reads)
+        except ConstantFailed as failure:
+            raise RequestFailed(40001, str(failure)) from failure
         except (TableNotReady, EvaluationFailed) as failure:
             raise RequestFailed(50000, str(failure)) from failure
 

@@ -15,6 +15,7 @@ from millstream.plan.nodes import ClientOutput
 from millstream.plan.pull_queries import Access, FullScan, IndexLookup, KeyBound, KeyLookup, KeyRange
 from millstream.spark.bounded import Bounded, Record
 from millstream.spark.codec import one_record
+from millstream.spark.evaluate import EvaluationFailed
 from millstream.spark.pipeline import side_spec
 from millstream.tables.indexes import encoded, index_types
 from millstream.tables.keys import SIGN_BIT, StoreKeys, keys_of
@@ -29,6 +30,10 @@ _PLAIN = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
 
 class NoSuchKey(ValueError):
     """A constant that cannot equal any key of the column's type."""
+
+
+class ConstantFailed(EvaluationFailed):
+    """A constant of a WHERE that selects keys or windows, and that cannot be computed."""
 
 
 class TableReader:
@@ -49,7 +54,7 @@ class TableReader:
     def rows(self, accesses: Sequence[Access], store: Store) -> Iterator[list[Any]]:
         """The rows of a pull query in wire form (types.wire_writer), at most as many as its LIMIT.
 
-        Raises EvaluationFailed if a constant of an access cannot be computed.
+        Raises ConstantFailed if a constant of an access cannot be computed.
         """
         changes = _all_reached(accesses, self._keys, store, self._bounded)
         return islice((row for batch in _batches(changes) for row in self._evaluated(batch)), self._plan.limit)
@@ -85,7 +90,7 @@ def _record(change: Change, offset: int, keys: StoreKeys) -> Record:
 def reached(accesses: Sequence[Access], source: Source, store: Store, bounded: Bounded) -> Iterator[Change]:
     """The distinct rows of all accesses, which may overlap in keys and windows.
 
-    Raises EvaluationFailed if a constant of an access cannot be computed.
+    Raises ConstantFailed if a constant of an access cannot be computed.
     """
     return _all_reached(accesses, TableKeys(source), store, bounded)
 
@@ -261,13 +266,20 @@ def _inclusive(limits: Sequence[tuple[KeyBound, int]], where: ColumnPlace) -> tu
 
 
 def _values(constants: Sequence[TypedExpression], bounded: Bounded) -> list[Any]:
-    """The values of constant expressions; Spark evaluates only those that are not literals."""
+    """The values of constant expressions; Spark evaluates only those that are not literals. Raises ConstantFailed."""
     values = [_literal(c) for c in constants]
     open = [i for i, value in enumerate(values) if value is _UNKNOWN]
     if open:
-        for i, value in zip(open, bounded.values([constants[i] for i in open]), strict=True):
+        for i, value in zip(open, _computed([constants[i] for i in open], bounded), strict=True):
             values[i] = value
     return values
+
+
+def _computed(constants: Sequence[TypedExpression], bounded: Bounded) -> Sequence[Any]:
+    try:
+        return bounded.values(constants)
+    except EvaluationFailed as failure:
+        raise ConstantFailed(f"a constant of the WHERE clause cannot be computed: {failure}") from failure
 
 
 _UNKNOWN = object()

@@ -8,6 +8,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from math import copysign, inf
 from pathlib import Path
 
 from millstream.tables import store_indexes
@@ -342,21 +343,22 @@ def remove(path: Path) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-def _conditions(bounds: WindowBounds) -> tuple[list[str], list[bytes | int]]:
+def _conditions(bounds: WindowBounds) -> tuple[list[str], list[bytes | int | float]]:
     where: list[str] = []
-    values: list[bytes | int] = []
+    values: list[bytes | int | float] = []
     for column, (low, high) in (("r.since", bounds.start), ("r.until", bounds.end)):
         for limit, sign in ((low, ">="), (high, "<=")):
             if limit is not None:
                 where.append(f"{column} {sign} ?")
-                values.append(limit)
+                # SQLite has no integer beyond 64 bits; infinity is beyond all of them, too.
+                values.append(limit if -(2**63) <= limit < 2**63 else copysign(inf, limit))
     return where, values
 
 
 def _changes(
     reader: sqlite3.Connection,
     where: Iterable[str],
-    values: Sequence[bytes | int],
+    values: Sequence[bytes | int | float],
     order: str = "r.key, r.since, r.until",
     limit: int = -1,
     tables: str = "rows r",
