@@ -206,10 +206,11 @@ def aggregate_call(call: tree.Call, scope: NameScope, kind: RelationKind) -> Agg
     assert isinstance(typed_call, typed.TypedCall)
     assert typed_call.type is not None
     signature = typed_call.resolved.signature
-    rows = typed_call.arguments[: len(typed_call.arguments) - signature.constants]
+    width = len(typed_call.arguments) - signature.constants
+    rows, constants = typed_call.arguments[:width], typed_call.arguments[width:]
     accumulator = _accumulator(call, typed_call, scope, kind)
     arguments, category = tuple(map(_with_type, rows)), typed_call.resolved.function.category
-    return AggregateCall(call.name, typed_call.type, arguments, accumulator, to_sql(call), category)
+    return AggregateCall(call.name, typed_call.type, arguments, accumulator, to_sql(call), category, constants)
 
 
 def _with_argument(call: tree.Call, scope: NameScope) -> tree.Call:

@@ -146,7 +146,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """One call of an aggregate function of a `category`, with its arguments."""
+    """One call of an aggregate function of a `category`, with the arguments that rows have, and then `constants`."""
 
     name: str
     type: SqlType
@@ -154,6 +154,7 @@ class AggregateCall:
     accumulator: Accumulator
     text: str = ""
     category: str = ""
+    constants: tuple[TypedExpression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

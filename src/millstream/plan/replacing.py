@@ -39,17 +39,22 @@ from millstream.syntax import parser, tree
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """A part before and after. `fixed` is why it cannot change in place; "" if it can."""
+    """A part before and after. `fixed` is why it cannot change in place; "" if it can.
+
+    `alike`: whether both have one meaning, which texts do not say where sources have aliases; None: if the texts are
+    equal.
+    """
 
     name: str
     before: str
     after: str
     fixed: str = ""
     rule: str = ""
+    alike: bool | None = None
 
     @property
     def same(self) -> bool:
-        return self.before == self.after
+        return self.before == self.after if self.alike is None else self.alike
 
 
 def replacement(
@@ -68,7 +73,7 @@ def replacement(
     return Replacement(
         old,
         query.id if query else None,
-        stays=tuple(_part(p) for p in parts if p.same and p.after != NOTHING),
+        stays=tuple(QueryPart(p.name, p.after, p.after) for p in parts if p.same and p.after != NOTHING),
         changes=tuple(_part(p) for p in parts if not p.same and not p.fixed),
         rebuilds=tuple(_part(p, p.fixed) for p in fixed),
         rule=fixed[0].rule or f"its {fixed[0].name} cannot change" if fixed else "",
@@ -157,7 +162,8 @@ def _of_plans(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
     else:
         yield _Comparison("WHERE", _filters(before, False), _filters(after, False))
     reason = "rows that were written have keys of the old expression"
-    yield _Comparison("PARTITION BY", _rekeys(before), _rekeys(after), reason)
+    alike = _rekey_shapes(before) == _rekey_shapes(after)
+    yield _Comparison("PARTITION BY", _rekeys(before), _rekeys(after), reason, alike=alike)
     yield _Comparison("HAVING", _filters(before, True), _filters(after, True))
     yield _Comparison("table functions", _flattened(before), _flattened(after))
     yield from _of_projections(before, after)
@@ -175,6 +181,10 @@ def _filters(plan: PlanNode, having: bool) -> str:
 
 def _rekeys(plan: PlanNode) -> str:
     return "; ".join(_texts(n.keys) for n in plan.walk() if isinstance(n, Rekey)) or NOTHING
+
+
+def _rekey_shapes(plan: PlanNode) -> list[tuple[TypedExpression, ...]]:
+    return [_named_all(n.keys, n.source) for n in plan.walk() if isinstance(n, Rekey)]
 
 
 def _flattened(plan: PlanNode) -> str:
@@ -199,14 +209,33 @@ def _of_projections(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
 
 
 def _of_groups(before: Sequence[Aggregate], after: Sequence[Aggregate]) -> Iterator[_Comparison]:
-    yield _Comparison("GROUP BY", *_both(_keys_text, before, after), "the state is that of the old groups")
+    keys, calls = (_alike(shape, before, after) for shape in (_key_shapes, _call_shapes))
+    reason = "the state is that of the old groups"
+    yield _Comparison("GROUP BY", *_both(_keys_text, before, after), reason, alike=keys)
     reason = "the stored groups have the states of the old aggregates"
-    yield _Comparison("aggregates", *_both(_calls_text, before, after), reason)
-    yield _Comparison("window", *_both(_window_text, before, after), "the state is that of the old windows")
+    yield _Comparison("aggregates", *_both(_calls_text, before, after), reason, alike=calls)
+    windows = _both(_window_text, before, after)
+    yield _Comparison("window", *windows, "the state is that of the old windows")
     yield _Comparison("GRACE PERIOD and RETENTION", *_both(_grace_text, before, after))
-    same = _both(_group_text, before, after)
-    if same[0] == same[1] and list(map(_layout, before)) != list(map(_layout, after)):
+    if keys and calls and windows[0] == windows[1] and not _alike(_layout, before, after):
         yield _Comparison("layout of the groups' state", *_both(_layout_text, before, after), reason)
+
+
+def _alike(shape: Callable[[Aggregate], object], before: Sequence[Aggregate], after: Sequence[Aggregate]) -> bool:
+    return list(map(shape, before)) == list(map(shape, after))
+
+
+def _key_shapes(group: Aggregate) -> tuple[TypedExpression, ...]:
+    """What a group is grouped by, whatever its sources are called."""
+    return _named_all(group.keys, group.source)
+
+
+def _call_shapes(group: Aggregate) -> tuple[object, ...]:
+    """What a group's aggregates compute, whatever its sources are called."""
+    return tuple(
+        (call.name, tuple(_named(a, group.source) for a in call.arguments), call.constants)
+        for call in group.aggregations
+    )
 
 
 def _both(text: Callable[[Aggregate], str], before: Sequence[Aggregate], after: Sequence[Aggregate]) -> tuple[str, str]:
@@ -265,7 +294,7 @@ def _of_joins(before: Sequence[Join], after: Sequence[Join]) -> Iterator[_Compar
     for old, new in zip(before, after, strict=True):
         reason = "the rows that the join stores were joined in the old way"
         same = _join_shape(old) == _join_shape(new)
-        yield _Comparison("join", _join_text(old), _join_text(old) if same else _join_text(new), reason)
+        yield _Comparison("join", _join_text(old), _join_text(new), reason, alike=same)
         reason, rule = "the stored rows have the old columns", "the columns that its join stores cannot change"
         yield _Comparison("columns that the join stores", _stored(old), _stored(new), reason, rule)
 
@@ -292,12 +321,23 @@ def _stored(join: Join) -> str:
     return ", ".join(owned) or NOTHING
 
 
-def _owners(side: PlanNode) -> list[str]:
-    """The source of each value column of a join's side."""
-    if isinstance(side, Join):
-        return [*_owners(side.left), *_owners(side.right)]
-    reads = [n.origin.name for n in side.walk() if isinstance(n, Read)]
-    return [reads[0]] * len(side.schema.value)
+def _owners(node: PlanNode) -> list[str]:
+    """The source of each value column of a node below the groups; "" for one that is computed."""
+    match node:
+        case Join():
+            return [*_owners(node.left), *_owners(node.right)]
+        case Filter():
+            return _owners(node.source)
+        case Flatten() | Rekey():
+            owners = _owners(node.source)
+            return [*owners, *[""] * (len(node.schema.value) - len(owners))]
+        case _:
+            reads = [n.origin.name for n in node.walk() if isinstance(n, Read)]
+            return [reads[0]] * len(node.schema.value)
+
+
+def _named_all(expressions: Sequence[NamedExpression], source: PlanNode) -> tuple[TypedExpression, ...]:
+    return tuple(_named(e.expression, source) for e in expressions)
 
 
 def _named(expression: TypedExpression, side: PlanNode) -> TypedExpression:

@@ -347,3 +347,67 @@ CREATE STREAM late AS SELECT * FROM wide; ALTER STREAM wide ADD COLUMN town STRI
 -- →   stays: key columns: ID BIGINT
 -- →   stays: columns: AMOUNT DECIMAL(12, 2), PRICE DECIMAL(9, 3), ONE DECIMAL(3, 1)
 -- →   changes: columns added: none → TOWN STRING
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT o.item AS item, COUNT(*) AS n, SUM(o.amount) AS total FROM orders o GROUP BY o.item;
+-- → Replaces table COUNTED in place
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: O.ITEM
+-- →   stays: aggregates: COUNT(*), SUM(O.AMOUNT)
+-- →   stays: topic: COUNTED
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT, TOTAL INTEGER
+-- →   changes: column TOTAL: SUM(AMOUNT) → SUM(O.AMOUNT)
+
+CREATE TABLE best AS SELECT item, TOPK(amount, 3) AS top FROM orders GROUP BY item; CREATE OR REPLACE TABLE best AS SELECT item, TOPK(amount, 5) AS top FROM orders GROUP BY item;
+-- → Replaces table BEST not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: topic: BEST
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: TOP ARRAY<INTEGER>
+-- →   changes: column TOP: TOPK(AMOUNT, 3) → TOPK(AMOUNT, 5)
+-- →   needs a rebuild: aggregates: TOPK(AMOUNT, 3) → TOPK(AMOUNT, 5) (the stored groups have the states of the old aggregates)
+-- → line 1:85: Cannot replace table BEST: its aggregates cannot change
+-- →   hint: it has TOPK(AMOUNT, 3); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE STREAM moved AS SELECT item, id FROM orders PARTITION BY item; CREATE OR REPLACE STREAM moved AS SELECT o.item AS item, id FROM orders o PARTITION BY o.item;
+-- → Replaces stream MOVED in place
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: PARTITION BY: O.ITEM
+-- →   stays: topic: MOVED
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: ID BIGINT
+
+CREATE STREAM late AS SELECT * FROM orders; CREATE TABLE both AS SELECT x.item AS item, COUNT(y.item) AS n FROM orders x JOIN late y WITHIN 1 HOUR ON x.id = y.id GROUP BY x.item; CREATE OR REPLACE TABLE both AS SELECT x.item AS item, COUNT(y.item) AS n FROM orders y JOIN late x WITHIN 1 HOUR ON x.id = y.id GROUP BY x.item;
+-- → Replaces table BOTH not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders), STREAM LATE (topic LATE)
+-- →   stays: join: INNER JOIN ON X.ID = Y.ID WITHIN 3600000 ms before and 3600000 ms after, grace 86400000 ms
+-- →   stays: columns that the join stores: ORDERS.ID BIGINT, ORDERS.ITEM STRING, LATE.ID BIGINT, LATE.ITEM STRING
+-- →   stays: topic: BOTH
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   needs a rebuild: GROUP BY: X.ITEM (the state is that of the old groups)
+-- →   needs a rebuild: aggregates: COUNT(Y.ITEM) (the stored groups have the states of the old aggregates)
+-- → line 1:180: Cannot replace table BOTH: its GROUP BY cannot change
+-- →   hint: it has X.ITEM; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE STREAM late AS SELECT * FROM orders; CREATE STREAM both AS SELECT x.id AS id, x.item AS item, y.item AS other FROM orders x JOIN late y WITHIN 1 HOUR ON x.id = y.id + 1; CREATE OR REPLACE STREAM both AS SELECT x.id AS id, x.item AS item, y.item AS other FROM orders y JOIN late x WITHIN 1 HOUR ON x.id = y.id + 1;
+-- → Replaces stream BOTH not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders), STREAM LATE (topic LATE)
+-- →   stays: columns that the join stores: ORDERS.ID BIGINT, ORDERS.ITEM STRING, LATE.ID BIGINT, LATE.ITEM STRING
+-- →   stays: topic: BOTH
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ID BIGINT
+-- →   stays: columns: ITEM STRING, OTHER STRING
+-- →   needs a rebuild: join: INNER JOIN ON X.ID = Y.ID + 1 WITHIN 3600000 ms before and 3600000 ms after, grace 86400000 ms, repartitioned (the rows that the join stores were joined in the old way)
+-- → line 1:178: Cannot replace stream BOTH: its join cannot change
+-- →   hint: it has INNER JOIN ON X.ID = Y.ID + 1 WITHIN 3600000 ms before and 3600000 ms after, grace 86400000 ms, repartitioned; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
