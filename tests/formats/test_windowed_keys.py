@@ -23,3 +23,17 @@ def test_a_window_is_behind_its_key(key: bytes, window: Windowed, written: bytes
 def test_a_key_without_room_for_its_window_is_refused(window: Windowed, size: int) -> None:
     with pytest.raises(ValueError, match="too short to have a window"):
         without_window(b"x" * (size - 1), window)
+
+
+@pytest.mark.parametrize(
+    ("window", "last"),
+    [(TUMBLING, b"\xff" * 8), (SESSION, START_BYTES + END_BYTES), (SESSION, b"\xff" * 16)],
+    ids=["a negative start", "an end before its start", "negative bounds"],
+)
+def test_bytes_that_are_no_window_are_refused(window: Windowed, last: bytes) -> None:
+    with pytest.raises(ValueError, match="no window"):
+        without_window(b"key" + last, window)
+
+
+def test_an_end_beyond_64_bits_is_the_last_time_that_there_is() -> None:
+    assert without_window(b"key\x7f" + b"\xff" * 7, TUMBLING) == (b"key", 2**63 - 1, 2**63 - 1)

@@ -1,10 +1,17 @@
-"""Keys of windowed relations in Kafka Streams' form: a key is followed by its window's bounds, 8 bytes each."""
+"""Keys of windowed relations in Kafka Streams' form: a key is followed by its window's bounds, 8 bytes each.
+
+A window starts at 0 or later, and ends at its start or later; an end beyond 64 bits is the last time that there is.
+spark/pipeline.py reads and writes the same in Spark SQL.
+"""
 
 import struct
 
 from millstream.catalog.catalog import Windowed
 
 BOUND_BYTES = 8
+LAST_MS = 2**63 - 1
+TOO_SHORT = "the key is too short to have a window"
+NO_WINDOW = "the key's last bytes are no window"
 
 
 def bounds(window: Windowed) -> tuple[str, ...]:
@@ -19,12 +26,15 @@ def with_window(key: bytes, window: Windowed, start: int, end: int) -> bytes:
 
 
 def without_window(key: bytes, window: Windowed) -> tuple[bytes, int, int]:
-    """The key, and the start and end of its window in epoch ms. Raises ValueError if it is too short for a window."""
+    """The key, and the start and end of its window in epoch ms. Raises ValueError if it has none."""
     size = BOUND_BYTES * len(bounds(window))
     if len(key) < size:
-        raise ValueError(f"{key!r} is too short to have a window")
+        raise ValueError(f"{TOO_SHORT}: {key!r}")
     values = dict(
         zip(bounds(window), struct.unpack_from(f">{len(bounds(window))}q", key, len(key) - size), strict=True)
     )
     start = values["start"]
-    return key[:-size], start, values["end"] if window.size_ms is None else start + window.size_ms
+    end = values["end"] if window.size_ms is None else min(start + window.size_ms, LAST_MS)
+    if not 0 <= start <= end:
+        raise ValueError(f"{NO_WINDOW}: {key!r}")
+    return key[:-size], start, end

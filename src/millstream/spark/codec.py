@@ -27,6 +27,7 @@ __all__ = [
     "keep_keyed",
     "keep_read",
     "keep_timed",
+    "keep_windowed",
     "keep_written",
     "one_record",
     "spark_struct",
@@ -62,13 +63,21 @@ def keep_read(frame: LazyFrame, query: str, topic: str, fatal: bool = False) -> 
 
     Requires the columns raw_key, raw_value, partition and offset. If bad records are `fatal`, they end the query.
     """
-    label = f"{query}.source.deserializer"
-    fine = []
-    for side, target in (("k", "key"), ("v", "value")):
-        readable = report(READ, f"{side}.error", label, target, topic, f"raw_{target}")
-        words = f"concat({quoted(f'cannot read {target} of topic {topic}: ')}, {side}.error)"
-        fine.append(f"if({readable}, true, cast(raise_error({words}) as boolean))" if fatal else readable)
-    return frame.where(" and ".join(fine))
+    key = _readable("k.error", query, "key", topic, "raw_key", fatal)
+    value = _readable("v.error", query, "value", topic, "raw_value", fatal)
+    return frame.where(f"{key} and {value}")
+
+
+def keep_windowed(frame: LazyFrame, error: str, query: str, topic: str, fatal: bool) -> LazyFrame:
+    """The records for whose key `error` (Spark SQL) is null; the others as in `keep_read`."""
+    return frame.where(_readable(error, query, "key", topic, "key", fatal))
+
+
+def _readable(error: str, query: str, target: str, topic: str, record: str, fatal: bool) -> SparkSql:
+    """Spark SQL, true if `error` is null; else it is reported, and ends the query if it is `fatal`."""
+    readable = report(READ, error, f"{query}.source.deserializer", target, topic, record)
+    words = f"concat({quoted(f'cannot read {target} of topic {topic}: ')}, {error})"
+    return SparkSql(f"if({readable}, true, cast(raise_error({words}) as boolean))") if fatal else readable
 
 
 def keep_written(frame: LazyFrame, query: str, topic: str) -> LazyFrame:

@@ -15,7 +15,7 @@ from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
 from millstream.catalog.catalog import RelationKind, Serde, Source, Windowed
 from millstream.formats.spec import spec
-from millstream.formats.windowed_keys import BOUND_BYTES, bounds
+from millstream.formats.windowed_keys import BOUND_BYTES, LAST_MS, NO_WINDOW, TOO_SHORT, bounds
 from millstream.functions.operator_expressions import quoted
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import STRING, TIMESTAMP
@@ -35,7 +35,7 @@ from millstream.plan.nodes import (
     windowed,
 )
 from millstream.spark import aggregates, joins, table_filter
-from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_written
+from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_windowed, keep_written
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
@@ -193,7 +193,7 @@ def _rest(node: PlanNode) -> tuple[str, ...]:
 @_rows.register
 def _(node: Read, run: _QueryRun) -> LazyFrame:
     origin, rest = node.origin, _rest(node)
-    decoded = _unwindowed(run.records(node), origin.windowed).select(
+    decoded = _unwindowed(run.records(node), node, run.query).select(
         f"{decode('key', side_spec(origin.key, origin.schema.key, 'K'))} as k",
         f"{decode('value', side_spec(origin.value, origin.schema.value, 'V'))} as v",
         *(f"{side} as raw_{side}" for side in ("key", "value")),
@@ -208,20 +208,30 @@ def _(node: Read, run: _QueryRun) -> LazyFrame:
     return _timed(rows, origin, _RowTimes(node.schema, rest, node.strict), run)
 
 
-def _unwindowed(records: LazyFrame, window: Windowed | None) -> LazyFrame:
-    """The records with the window removed from their keys."""
+def _unwindowed(records: LazyFrame, node: Read, query: str) -> LazyFrame:
+    """The records with the window removed from their keys; a key that has none cannot be read."""
+    window = node.origin.windowed
     if window is None:
         return records
     size = BOUND_BYTES * len(bounds(window))
     places = {bound: size - 1 - BOUND_BYTES * i for i, bound in enumerate(bounds(window))}
+    # A negative bound is NULL: without its sign it is no BIGINT.
     texts = {
         bound: f"cast(conv(hex(substring(key, length(key) - {place}, {BOUND_BYTES})), 16, 10) as bigint)"
         for bound, place in places.items()
     }
-    end = texts["end"] if window.size_ms is None else f"{texts['start']} + {window.size_ms}L"
+    start, end = texts["start"], texts.get("end")
+    if end is None:
+        assert window.size_ms is not None
+        end = f"if({start} > {LAST_MS - window.size_ms}L, {LAST_MS}L, {start} + {window.size_ms}L)"
+    error = (
+        f"case when length(key) < {size} then {quoted(TOO_SHORT)} "
+        f"when key is null or coalesce({start} <= {end}, false) then null else {quoted(NO_WINDOW)} end"
+    )
+    whole = keep_windowed(records, error, query, node.origin.topic, node.fatal)
     rest = [c for c in RECORD if c != "key"]
     key = f"substring(key, 1, length(key) - {size}) as key"
-    return records.select(key, *rest, f"{texts['start']} as wstart", f"{end} as wend")
+    return whole.select(key, *rest, f"{start} as wstart", f"{end} as wend")
 
 
 def _with_headers(origin: Source) -> str:
