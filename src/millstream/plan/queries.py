@@ -22,7 +22,7 @@ key.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from millstream.analysis import views
@@ -377,16 +377,26 @@ def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Projecti
 
 
 def _joined_star(source: str | None, relation: Relation, join: JoinedSources, at: Span) -> Iterator[ProjectionItem]:
-    """The columns of all sources, or of one, prefixed with their source's name; first a synthetic key, if any."""
-    if source is None and join.synthetic is not None:
-        key = tree.ColumnRef(join.synthetic)
-        yield ProjectionItem(key, relation.scope.lookup(key), None, at)
+    """The columns of all sources, or of one, prefixed with their source's name; first keys that are of none."""
     names = [(alias, name) for alias, name in join.everything if source in (None, alias)]
     if not names:
         raise StatementError(f"'{source}' is not a valid stream/table name or alias.", at)
-    for alias, name in names:
-        column = tree.ColumnRef(name, alias)
-        yield ProjectionItem(column, relation.scope.lookup(column), f"{alias}_{name}", at)
+    columns = [(f"{alias}_{name}", tree.ColumnRef(name, alias)) for alias, name in names]
+    items = [ProjectionItem(column, relation.scope.lookup(column), called, at) for called, column in columns]
+    if source is None and join.synthetic is not None:
+        key = tree.ColumnRef(join.synthetic)
+        items.insert(0, ProjectionItem(key, relation.scope.lookup(key), None, at))
+    if source is None:
+        yield from _computed_keys(relation, {item.typed for item in items}, at)
+    yield from items
+
+
+def _computed_keys(relation: Relation, others: Set[TypedExpression], at: Span) -> Iterator[ProjectionItem]:
+    """The keys of PARTITION BY that are not one of the `others`."""
+    if isinstance(relation.node, Rekey):
+        for ref in refs(relation.node.schema):
+            if ref.where is ColumnPlace.KEY and ref not in others:
+                yield ProjectionItem(tree.ColumnRef(ref.name), ref, None, at)
 
 
 def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[ProjectionItem]:
@@ -502,7 +512,6 @@ def _check_keys(
 
 
 def _key_text(ref: ColumnReference, query: tree.SelectQuery) -> str:
-    """A key as a SELECT can contain it: the expression of a group has no other name."""
-    expressions = query.group_by or ()
-    written = expressions[ref.index] if ref.index < len(expressions) else None
-    return identifier(ref.name) if written is None or isinstance(written, tree.ColumnRef) else to_sql(written)
+    """A key as a SELECT can contain it: as GROUP BY or PARTITION BY says it, else by its name."""
+    expressions = query.group_by or query.partition_by or ()
+    return to_sql(expressions[ref.index]) if ref.index < len(expressions) else identifier(ref.name)

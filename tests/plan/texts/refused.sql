@@ -609,3 +609,15 @@ CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='
 CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='HOPPING', window_size='99999999999999 DAYS');
 -- → line 1:111: invalid WINDOW_SIZE: '99999999999999 DAYS'
 -- →   hint: e.g. '10 SECONDS'
+
+CREATE STREAM s AS SELECT id, amount FROM orders PARTITION BY UCASE(item);
+-- → line 1:20: The query used to build S must include the partitioning expression UCASE(ITEM) in its projection.
+-- →   hint: SELECT UCASE(ITEM), …
+
+CREATE STREAM s AS SELECT o.* FROM orders o JOIN wide w WITHIN 1 HOUR ON o.id = w.id PARTITION BY w.one;
+-- → line 1:20: The query used to build S must include the partitioning expression W.ONE in its projection.
+-- →   hint: SELECT W.ONE, …
+
+CREATE TABLE s AS SELECT COUNT(*) AS n FROM orders o JOIN wide w WITHIN 1 HOUR ON o.id = w.id GROUP BY w.one;
+-- → line 1:19: The query used to build S must include the grouping expression W.ONE in its projection.
+-- →   hint: SELECT W.ONE, …
