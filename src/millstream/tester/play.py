@@ -1,8 +1,9 @@
 """Plays a case without a broker: with the real parser, analysis, plan, codec and Spark expressions, bounded.
 
 Each input passes all queries, including downstream ones, before the next is read. Queries run one after the other over
-whole topics; a record's `order` (the index of its input, then the query and the position in that query's answer, and so
-on) restores the order in which a stream would have seen it.
+whole topics; a record's `order` restores the order in which a stream would have seen it: the index of its input, how
+many queries it has passed, then for each of them its number and the position in its answer. So what a query writes has
+the order in which it has read.
 """
 
 from base64 import b64decode
@@ -141,7 +142,7 @@ def _insert(statement: tree.InsertValues, result: PlayResult, bounded: Bounded) 
     record = bounded.constant(row, now=0)
     check_time(record.rowtime, statement.span)
     # Ordered before the inputs of the case.
-    _append(result, topic, record, (len(result.records.get(topic, ())) - 1_000_000,))
+    _append(result, topic, record, (len(result.records.get(topic, ())) - 1_000_000, 0))
 
 
 def _append(result: PlayResult, topic: str, record: Record, order: Order) -> None:
@@ -151,7 +152,7 @@ def _append(result: PlayResult, topic: str, record: Record, order: Order) -> Non
 def run(case: ConformanceCase, result: PlayResult, bounded: Bounded) -> None:
     """Write the inputs to their topics and run the queries, upstream ones first."""
     for number, row in enumerate(case.inputs):
-        _append(result, row.topic, record_of(row, case, result), (number,))
+        _append(result, row.topic, record_of(row, case, result), (number, 0))
     for step in _upstream_first(list(result.queries.values())):
         _run(step, result, bounded)
 
@@ -211,7 +212,8 @@ def _run(step: StartQuery, result: PlayResult, bounded: Bounded) -> None:
     arrivals = _arrivals(step, result)
     outputs = bounded.run(step, [(place, placed.record) for place, placed in arrivals])
     for position, (index, record) in enumerate(outputs):
-        _append(result, step.plan.sink.topic, record, (*arrivals[index][1].order, number, position))
+        cause, passed, *path = arrivals[index][1].order
+        _append(result, step.plan.sink.topic, record, (cause, passed + 1, *path, number, position))
 
 
 def _arrivals(step: StartQuery, result: PlayResult) -> list[tuple[int, PlacedRecord]]:
