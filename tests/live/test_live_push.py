@@ -412,27 +412,26 @@ def test_a_topic_that_is_deleted_ends_its_queries(server: ServerProcess, kafka: 
     gone(server)
 
 
+def test_explain_of_a_running_push_query(server: ServerProcess, kafka: BrokerClient) -> None:
+    """By the id that SHOW QUERIES gives, whether the server evaluates it or Spark."""
+    name, _ = declare(server, kafka)
+    for shared in ("true", "false"):
+        text = f"SELECT v FROM {name} WHERE v > '7' EMIT CHANGES;"
+        with closing(PushClient(server, text, **{"millstream.push.shared": shared})) as client:
+            id = client.header["queryId"]
+            described = server.ksql(f"EXPLAIN {id};")[0]["queryDescription"]
+            assert (described["id"], described["queryType"], described["state"]) == (id, "PUSH", "RUNNING")
+            assert (described["statementText"], described["sources"]) == (text, [name])
+            assert "> '7'" in described["executionPlan"]
+            assert list(described["ksqlHostQueryStatus"].values()) == ["RUNNING"]
+    gone(server)
+    with pytest.raises(AssertionError, match="does not exist, use SHOW QUERIES"):
+        server.ksql(f"EXPLAIN {id};")
+
+
 def test_a_server_that_stops_ends_its_queries(server: ServerProcess, kafka: BrokerClient) -> None:
     name, _ = declare(server, kafka)
     clients = [PushClient(server, f"SELECT v FROM {name} EMIT CHANGES;") for _ in range(3)]
     assert server.stop() == 0
     for client in clients:
         client.close()
-
-
-def test_explain_of_a_running_push_query(server: ServerProcess, kafka: BrokerClient) -> None:
-    """By the id that SHOW QUERIES gives, whether the server evaluates it or Spark."""
-    topic = kafka.create_topic()
-    name = re.sub(r"\W", "_", topic).upper()
-    server.ksql(f"CREATE STREAM {name} (k STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
-    for shared in ("true", "false"):
-        text = f"SELECT v FROM {name} WHERE v > 7 EMIT CHANGES;"
-        with closing(PushClient(server, text, **{"millstream.push.shared": shared})) as client:
-            id = client.header["queryId"]
-            described = server.ksql(f"EXPLAIN {id};")[0]["queryDescription"]
-            assert (described["id"], described["queryType"], described["state"]) == (id, "PUSH", "RUNNING")
-            assert (described["statementText"], described["sources"]) == (text, [name])
-            assert "> 7" in described["executionPlan"]
-            assert list(described["ksqlHostQueryStatus"].values()) == ["RUNNING"]
-    with pytest.raises(AssertionError, match="does not exist, use SHOW QUERIES"):
-        server.ksql(f"EXPLAIN {id};")

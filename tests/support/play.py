@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded, Record
 from millstream.tester.cases import ConformanceCase
-from millstream.tester.play import PlacedRecord, PlayResult, plan, run
+from millstream.tester.play import PlacedRecord, PlayResult, order_of_input, plan, run
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -27,7 +27,7 @@ def play(
     result = plan(case, effective({}, settings or {}), bounded)
     records = [(topic, pair) for topic, pairs in (inputs or {}).items() for pair in pairs]
     for number, (topic, (key, value)) in enumerate(records):
-        result.records.setdefault(topic, []).append(PlacedRecord(Record(key, value, 0), (number,)))
+        result.records.setdefault(topic, []).append(PlacedRecord(Record(key, value, 0), order_of_input(number)))
     run(case, result, bounded)
     return result
 

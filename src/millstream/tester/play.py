@@ -142,7 +142,12 @@ def _insert(statement: tree.InsertValues, result: PlayResult, bounded: Bounded) 
     record = bounded.constant(row, now=0)
     check_time(record.rowtime, statement.span)
     # Ordered before the inputs of the case.
-    _append(result, topic, record, (len(result.records.get(topic, ())) - 1_000_000, 0))
+    _append(result, topic, record, order_of_input(len(result.records.get(topic, ())) - 1_000_000))
+
+
+def order_of_input(number: int) -> Order:
+    """The order of an input that no query has read yet."""
+    return (number, 0)
 
 
 def _append(result: PlayResult, topic: str, record: Record, order: Order) -> None:
@@ -152,7 +157,7 @@ def _append(result: PlayResult, topic: str, record: Record, order: Order) -> Non
 def run(case: ConformanceCase, result: PlayResult, bounded: Bounded) -> None:
     """Write the inputs to their topics and run the queries, upstream ones first."""
     for number, row in enumerate(case.inputs):
-        _append(result, row.topic, record_of(row, case, result), (number, 0))
+        _append(result, row.topic, record_of(row, case, result), order_of_input(number))
     for step in _upstream_first(list(result.queries.values())):
         _run(step, result, bounded)
 
