@@ -1,6 +1,7 @@
 """Statements that read and change nothing: SHOW, DESCRIBE, EXPLAIN."""
 
 import time
+from collections.abc import Iterable
 from functools import singledispatch
 from typing import Any
 
@@ -175,7 +176,7 @@ def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]
 def _(statement: tree.Explain, context: StatementContext, engine: EngineContext) -> Entity:
     if statement.statement is not None:
         return _explained(statement.statement, context, engine)
-    pushed = next((id for id in list(engine.push) if id.upper() == str(statement.query).upper()), "")
+    pushed = _in_any_case(str(statement.query), list(engine.push)) or ""
     if push := engine.push.get(pushed):
         query = push.planned
         fields, sources = query.plan.schema, [source.name for source in query.sources]
@@ -190,10 +191,15 @@ def _explained_persistent(statement: tree.Explain, context: StatementContext, en
     return entity("queryDescription", context.text, queryDescription=_query_body(query, engine))
 
 
+def _in_any_case(id: str, ids: Iterable[str]) -> str | None:
+    """The one of `ids` that is `id` but for its case; None if there is none."""
+    return next((each for each in ids if each.upper() == id.upper()), None)
+
+
 def _requested_query(statement: tree.Explain, engine: EngineContext) -> PersistentQuery:
     queries = engine.state.catalog.queries
     id_text = str(statement.query)
-    id = next((q for q in queries if q.upper() == id_text.upper()), None)
+    id = _in_any_case(id_text, queries)
     if id is None:
         hint = did_you_mean(id_text, queries)
         raise StatementError(

@@ -13,12 +13,12 @@ The file says what there is. With a `shop.sql` of
 Statements are compared as trees, so that comments and spelling do not count; the settings before them do not either.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from millstream.analysis import sources
-from millstream.catalog.catalog import Catalog, QueryKind, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, Source
 from millstream.engine import execute, log_stream
 from millstream.engine.api import MissingRight, Request, RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
@@ -134,8 +134,8 @@ def _is_in_effect(statement: tree.Statement, catalog: Catalog) -> bool:
             return bool(made) and (
                 statement.if_not_exists or any(_is_made_by(source, statement, catalog) for source in made)
             )
-        case tree.InsertInto():
-            return any(_parsed(text) == statement for text in _inserts(catalog).values())
+        case tree.InsertInto(target=target):
+            return any(q.sink == target and _parsed(q.statement) == statement for q in _inserts(catalog))
         case tree.CreateType(name=name, type=type):
             known = catalog.types.get(name)
             return known is not None and (
@@ -178,9 +178,9 @@ def _parsed(text: str) -> tree.Statement | None:
         return None
 
 
-def _inserts(catalog: Catalog) -> Mapping[str, str]:
-    """The texts of the INSERT INTO … SELECT that run, by the id of their query."""
-    return {id: query.statement for id, query in catalog.queries.items() if query.kind is QueryKind.INSERT}
+def _inserts(catalog: Catalog) -> list[PersistentQuery]:
+    """The queries of INSERT INTO … SELECT."""
+    return [query for query in catalog.queries.values() if query.kind is QueryKind.INSERT]
 
 
 def _replacing(context: StatementContext, catalog: Catalog) -> StatementContext:
@@ -210,7 +210,7 @@ def _drop_others(written: Sequence[tree.Statement], engine: EngineContext) -> tu
     catalog, policy = engine.state.catalog, engine.server[OTHERS]
     names = {statement.name for statement in written if isinstance(statement, _CREATED)}
     doomed = {s.name for s in catalog.sources.values() if s.rebuilds not in names} - names - {log_stream.NAME}
-    queries = [id for id, text in _inserts(catalog).items() if _parsed(text) not in written]
+    queries = [query.id for query in _inserts(catalog) if _parsed(query.statement) not in written]
     others = (*queries, *sorted(doomed))
     if policy == KEEP or not others:
         return ()

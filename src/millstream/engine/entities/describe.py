@@ -194,8 +194,10 @@ def push_query(text: str, id: str, statement: str, schema: Schema, sources: list
 
 
 def function_entity(text: str, function: Function, own: UserFunction | None = None, confinement: str = "") -> Entity:
-    """DESCRIBE FUNCTION; `own` is a user's declaration, `confinement` what its processes may not do. ksqlDB's
-    descriptions have neither."""
+    """DESCRIBE FUNCTION; `own` is a user's declaration, `confinement` what its processes may not do.
+
+    ksqlDB's descriptions have neither the confinement nor the statement.
+    """
     return entity(
         "describe_function",
         text,
