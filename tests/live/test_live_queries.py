@@ -213,6 +213,23 @@ def test_a_filtered_table_writes_tombstones(server: EngineProcess, kafka: Broker
         server.rows(f"SELECT * FROM {name};", 1)
 
 
+def test_a_row_that_is_deleted_leaves_what_is_made_of_its_table(server: EngineProcess, kafka: BrokerClient) -> None:
+    topic = kafka.create_topic(partitions=3)
+    name = topic.replace("-", "_").upper()
+    server.execute(f"CREATE TABLE {name} (id INT PRIMARY KEY, v INT) WITH (kafka_topic='{topic}', format='JSON');")
+    server.execute(f"CREATE TABLE {name}_BIG AS SELECT * FROM {name} WHERE v > 5 EMIT CHANGES;")
+    server.execute("".join(f"INSERT INTO {name} VALUES ({id}, 9);" for id in range(4)))
+    assert len(kafka.consume_all(f"{name}_BIG", 4)) == 4
+    assert server.execute(f"DELETE FROM {name} WHERE id = 1 OR id IN (2, 2, 7);") == []
+    written = kafka.consume_all(topic, 7)
+    partitions = {record.key: record.partition for record in written if record.value is not None}
+    assert sorted(r.key for r in written if r.value is None) == [b"1", b"2", b"7"]
+    assert all(r.partition == partitions.get(r.key, r.partition) for r in written)
+    wait_for(lambda: sorted(server.rows(f"SELECT * FROM {name}_BIG;", 4)) == [[0, 9], [3, 9]], "the deletes")
+    with pytest.raises(RequestFailed, match="cannot be computed"):
+        server.execute(f"DELETE FROM {name} WHERE id = CAST('x' AS INT);")
+
+
 def test_a_deleted_sink_topic_is_recreated(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")

@@ -61,6 +61,8 @@ def test_the_type_of_a_parameter_is_inferred_from_its_context(
 
 def test_values_are_inserted_by_the_types_of_their_columns(server: PgServer, engine: PgEngine) -> None:
     taken = datetime(2026, 7, 1, 12, tzinfo=UTC)
+    assert played(server, lambda c: c.execute("DELETE FROM latest WHERE sensor = $1", "attic")) == "DELETE"
+    assert engine.texts[-1] == "DELETE FROM latest WHERE sensor = 'attic';"
     play = lambda c: c.execute("INSERT INTO latest (sensor, celsius, taken) VALUES ($1, $2, $3)", "attic", 30.5, taken)  # noqa: E731
     assert played(server, play) == "INSERT 0 1"
     assert engine.texts[-1] == (

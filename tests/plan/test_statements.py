@@ -8,6 +8,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
+from millstream.plan.deletes import deleted_keys
 from millstream.plan.explain import explain
 from millstream.plan.inserts import row
 from millstream.plan.persistent import explained_replacement
@@ -72,6 +73,10 @@ def _answer(parsed: parser.Parsed, catalog: Catalog) -> tuple[str, Catalog]:
         case tree.InsertValues() as insert:
             step = row(insert, catalog, SETTINGS)
             return f"{step.sink.name}: {', '.join(n.name for n in (*step.keys, *step.values))}", catalog
+        case tree.DeleteFrom() as delete:
+            deleted = deleted_keys(delete, catalog, SETTINGS)
+            lookups = (" × ".join(str(len(values)) for values in lookup.keys) for lookup in deleted.lookups)
+            return f"{deleted.sink.name}: keys {' + '.join(lookups)}", catalog
         case statement:
             after = outcome(statement, parsed.text, catalog, FACTS, SETTINGS)
             return _outcome(after, catalog), after.catalog

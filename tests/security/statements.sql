@@ -21,6 +21,7 @@ CREATE STREAM s (id INT) WITH (kafka_topic='s', value_format='JSON', partitions=
 CREATE TABLE t AS SELECT id, COUNT(*) AS n FROM orders GROUP BY id;
 INSERT INTO orders SELECT * FROM orders;
 INSERT INTO orders (id) VALUES (1);
+DELETE FROM orders WHERE id = 1;
 DROP STREAM orders DELETE TOPIC;
 ALTER STREAM orders ADD COLUMN v INT;
 ALTER STREAM orders CUT OVER;

@@ -50,7 +50,7 @@ class PgEngine(ClientEngine):
             fields = columns(self.known.sources[name].schema)
             body = {"fields": fields, "executionPlan": "Read ORDERS\nSelect"}
             return [{"@type": "queryDescription", "statementText": text, "queryDescription": body, "warnings": []}]
-        if lower.startswith(("set ", "unset ", "insert", "define")):
+        if lower.startswith(("set ", "unset ", "insert", "delete", "define")):
             return []
         return super()._entities(text, entities)
 

@@ -164,6 +164,7 @@ STATEMENTS: dict[type[tree.Statement], st.SearchStrategy] = {
     tree.CreateAs: st.builds(tree.CreateAs, KIND, NAME, QUERY, PROPERTIES, FLAG, FLAG),
     tree.InsertInto: st.builds(tree.InsertInto, NAME, QUERY, PROPERTIES),
     tree.InsertValues: st.builds(tree.InsertValues, NAME, some(NAME), VALUES),
+    tree.DeleteFrom: st.builds(tree.DeleteFrom, NAME, EXPRESSION),
     tree.QueryStatement: st.builds(tree.QueryStatement, QUERY),
     tree.Drop: st.builds(tree.Drop, KIND, NAME, FLAG, FLAG),
     tree.AlterSource: st.builds(tree.AlterSource, KIND, NAME, some(ADDED, 1)),

@@ -193,6 +193,7 @@ STATEMENTS = (
     ("SELECT … FROM s EMIT CHANGES", "rows as they come, until Ctrl-C"),
     ("SELECT … FROM t WHERE id = 1", "the state of a table now"),
     ("INSERT INTO s (id, …) VALUES (1, …)", "write a row"),
+    ("DELETE FROM t WHERE id = 1", "delete a table's row"),
     ("EXPLAIN query | statement", "how it runs"),
     ("TERMINATE id; DROP STREAM s", "stop a query; forget a source"),
     ("ALTER QUERY id SET TASKS 4", "share a query's state among other tasks"),

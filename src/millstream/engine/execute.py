@@ -90,6 +90,9 @@ def one(context: StatementContext, request: Request, engine: EngineContext) -> E
         case tree.InsertValues():
             insert.values(context, engine)
             return None
+        case tree.DeleteFrom():
+            insert.delete(context, engine)
+            return None
         case tree.ControlQuery():
             return changes.control(context, engine)
         case tree.TakeSavepoint():

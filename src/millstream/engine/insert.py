@@ -1,4 +1,4 @@
-"""Rows written by clients: INSERT INTO … VALUES, and the rows of /inserts-stream."""
+"""Rows written by clients: INSERT INTO … VALUES, DELETE FROM, and the rows of /inserts-stream."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,10 +20,11 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.settings import is_on
 from millstream.model.types import BIGINT
-from millstream.plan import inserts
+from millstream.plan import deletes, inserts
 from millstream.services.kafka_errors import reason
 from millstream.spark.codec import UnreadableRecord
 from millstream.syntax import tree
+from millstream.tables.answer import ConstantFailed
 
 BAD_REQUEST, SERVER_ERROR = 40000, 50000
 TIMESTAMP_COLUMN = "ROWTIME"
@@ -52,6 +53,29 @@ def values(context: StatementContext, engine: EngineContext) -> None:
             engine.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
     except KafkaException as failure:
         raise write_failure(row.sink.topic, failure) from failure
+
+
+def delete(context: StatementContext, engine: EngineContext) -> None:
+    """Execute a DELETE FROM: a record without a value is in Kafka for each of its keys when this returns.
+
+    Raises StatementError, AccessDenied, KafkaException; if Kafka does not take one of the records, others are written.
+    """
+    assert isinstance(context.statement, tree.DeleteFrom)
+    deleted = deletes.deleted_keys(context.statement, engine.state.catalog, context.settings)
+    topic = deleted.sink.topic
+    check_writable(topic, context.statement.span, engine.server)
+    try:
+        keys = engine.spark.keys_of(deleted)
+    except ConstantFailed as failure:
+        raise StatementError(str(failure), context.statement.where.span) from failure
+    now = int(time.time() * 1000)
+    try:
+        engine.kafka.write_for(deleted.sink, topic)
+        outcomes = engine.kafka.write_all(topic, [(key, None, now) for key in keys])
+        if refused := next(filter(None, outcomes), None):
+            raise refused
+    except KafkaException as failure:
+        raise write_failure(topic, failure) from failure
 
 
 def writable(target: str, engine: EngineContext) -> Source:

@@ -18,6 +18,7 @@ from millstream.engine.warm_up import WarmUp
 from millstream.formats.client import Access
 from millstream.model.errors import Span, StatementError
 from millstream.model.settings import is_on
+from millstream.plan.deletes import DeletedKeys
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.relational_nodes import RelationalNode
 from millstream.plan.steps import CreateTopic, InsertRow
@@ -32,7 +33,7 @@ from millstream.spark.figures import Figures
 from millstream.spark.pipeline import side_spec
 from millstream.spark.realtime import QueryRefused, RealTimeQueries, StartedQuery, Starts, StreamingJob
 from millstream.spark.relational import RelationalQueries
-from millstream.tables.answer import TableReader
+from millstream.tables.answer import TableReader, named_keys
 from millstream.tables.images import TableImages
 from millstream.tables.indexes import IndexedTable, IndexedValues, indexed_values
 from millstream.tables.materializer import Materializer
@@ -278,6 +279,10 @@ class SparkRuntime:
     def constant(self, row: InsertRow) -> Record:
         """The record of an INSERT VALUES. Raises ValueError where it cannot be computed or written."""
         return self._bounded.constant(row, int(time.time() * 1000))
+
+    def keys_of(self, deleted: DeletedKeys) -> list[bytes]:
+        """The keys of a DELETE FROM, as records have them. Raises ConstantFailed."""
+        return named_keys(deleted.lookups, deleted.sink, self._bounded)
 
     def write_at_zero(self, topic: str, key: bytes | None, value: bytes | None) -> None:
         """Write one record with timestamp 0, which librdkafka would replace by now, and wait for it. Raises

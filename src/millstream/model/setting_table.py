@@ -184,7 +184,7 @@ _KSQL = (
     _session("ksql.lambdas.enabled", "true", "whether lambdas are allowed", _flag),
     _session("ksql.headers.columns.enabled", "true", "whether HEADER columns are allowed", _flag),
     _session("ksql.create.or.replace.enabled", "true", "whether OR REPLACE is allowed", _flag),
-    _session("ksql.insert.into.values.enabled", "true", "whether INSERT VALUES is allowed", _flag),
+    _session("ksql.insert.into.values.enabled", "true", "whether INSERT VALUES and DELETE FROM are allowed", _flag),
     _session("ksql.variable.substitution.enable", "true", "whether ${name} is replaced", _flag),
     _session("ksql.query.pull.table.scan.enabled", "true", "whether a pull query may read a whole table", _flag),
     _session("ksql.query.pull.range.scan.enabled", "true", "whether a pull query may read a key range", _flag),

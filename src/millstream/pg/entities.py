@@ -29,6 +29,7 @@ DONE = {
     "CREATE",
     "DROP",
     "INSERT",
+    "DELETE",
     "ALTER",
     "TERMINATE",
     "PAUSE",

@@ -121,7 +121,12 @@ def _inserted(statement: tree.InsertValues, catalog: Catalog) -> Iterator[tuple[
 def _columns(root: tree.Statement, catalog: Catalog) -> Iterator[tuple[str, SqlType]]:
     """The columns of all sources that a statement names, by name: enough to guess a type from."""
     for node in root.walk():
-        if isinstance(node, tree.FromSource) and (source := catalog.sources.get(node.name)) is not None:
+        match node:
+            case tree.FromSource(name=name) | tree.DeleteFrom(target=name):
+                source = catalog.sources.get(name)
+            case _:
+                source = None
+        if source is not None:
             yield from ((column.name, column.type) for column in source.schema)
             yield from (("WINDOWSTART", BIGINT), ("WINDOWEND", BIGINT), ("ROWTIME", BIGINT))
 

@@ -29,8 +29,7 @@ TIMES = frozenset(column.name for column in (ROWTIME, *WINDOW_BOUNDS))
 
 def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, str]) -> InsertRow:
     """The row of the statement; its expressions do not refer to columns. Raises StatementError."""
-    if not is_on(settings, ENABLED):
-        raise StatementError(f"INSERT INTO … VALUES is switched off by {ENABLED}", statement.span)
+    check_enabled(settings, statement.span)
     sink = writable(statement.target, statement.span, catalog)
     expressions = column_expressions(statement, sink, catalog, settings)
     return InsertRow(
@@ -39,6 +38,12 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
         tuple(_named(c, expressions) for c in sink.schema.value),
         NamedExpression("ROWTIME", expressions[ROWTIME]) if ROWTIME in expressions else None,
     )
+
+
+def check_enabled(settings: Mapping[str, str], at: Span) -> None:
+    """Raises StatementError if the settings forbid statements that write rows: INSERT VALUES and DELETE FROM."""
+    if not is_on(settings, ENABLED):
+        raise StatementError(f"INSERT INTO … VALUES is switched off by {ENABLED}", at)
 
 
 def column_expressions(
@@ -101,22 +106,25 @@ def _column(name: str, part: str | None, sink: Source, times: Sequence[Column], 
     return column
 
 
-def writable(name: str, at: Span, catalog: Catalog) -> Source:
-    """The source of that name, if rows may be inserted into it; otherwise raises StatementError with the reason."""
+def writable(name: str, at: Span, catalog: Catalog, action: str = "insert values into") -> Source:
+    """The source of that name, if clients may write rows of it; otherwise raises StatementError with the reason.
+
+    `action` is what the statement does, for the message.
+    """
     if name not in catalog.sources:
         raise StatementError(
-            f"Cannot insert values into an unknown stream/table: {identifier(name)}",
+            f"Cannot {action} an unknown stream/table: {identifier(name)}",
             at,
             did_you_mean(name, catalog.sources),
         )
     source = catalog.sources[name]
     kind = source.kind.value.lower()
     if source.read_only:
-        raise StatementError(f"Cannot insert values into read-only {kind}: {identifier(name)}", at)
+        raise StatementError(f"Cannot {action} read-only {kind}: {identifier(name)}", at)
     if source.windowed is not None:
-        raise StatementError("Cannot insert values into windowed stream/table", at)
+        raise StatementError(f"Cannot {action} windowed stream/table", at)
     if source.schema.headers:
-        raise StatementError(f"Cannot insert values into {identifier(name)}: it has header columns", at)
+        raise StatementError(f"Cannot {action} {identifier(name)}: it has header columns", at)
     return source
 
 

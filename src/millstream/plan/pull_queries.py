@@ -160,6 +160,15 @@ def table_accesses(
     return by_key
 
 
+def key_lookups(condition: TypedExpression, source: Source) -> tuple[KeyLookup, ...] | None:
+    """The look-ups of exactly the keys for which a condition holds; None if it is about more than whole keys."""
+    alternatives = [_classified(a) for a in _alternatives(condition)]
+    width = len(source.schema.key)
+    if not all(alternative.exact(width) for alternative in alternatives):
+        return None
+    return tuple(KeyLookup(tuple(a.equal[i] for i in range(width))) for a in alternatives)
+
+
 def _accesses_by_key(alternatives: Sequence[_Alternative], source: Source) -> tuple[Access, ...]:
     if not alternatives or not _one_writing(source):
         return (FullScan(),)

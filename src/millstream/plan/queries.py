@@ -177,7 +177,7 @@ def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]
 
 def _source(source: tree.FromSource, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
     named = origin(source, catalog)
-    return _read(named, source.alias or named.name, catalog, settings)
+    return read_source(named, source.alias or named.name, catalog, settings)
 
 
 def _joined(query: tree.SelectQuery, relations: Sequence[Relation]) -> Relation:
@@ -213,7 +213,8 @@ def _check_windowed_table(query: tree.SelectQuery, relation: Relation) -> None:
             raise StatementError("KSQL does not support persistent queries on windowed tables.", query.source.span)
 
 
-def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
+def read_source(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
+    """A source as a relation, whose columns can be referred to by their names and with `alias` before them."""
     node = Read(origin, is_on(settings, STRICT_TIME), is_on(settings, FATAL_RECORDS))
     columns = _columns(node.schema, alias)
     if origin.windowed is not None:

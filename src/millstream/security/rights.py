@@ -47,6 +47,7 @@ NEEDED: Mapping[type[tree.Statement], Right] = {
     tree.CreateAs: Right.WRITE,
     tree.InsertInto: Right.WRITE,
     tree.InsertValues: Right.WRITE,
+    tree.DeleteFrom: Right.WRITE,
     tree.Drop: Right.WRITE,
     tree.AlterSource: Right.WRITE,
     tree.ControlQuery: Right.WRITE,
@@ -111,7 +112,7 @@ def _specific(statement: tree.Statement, right: Right, catalog: Catalog, topic_p
         case tree.InsertInto():
             yield from _of_source(right, statement.target, catalog)
             yield from _read(statement.query, catalog)
-        case tree.InsertValues():
+        case tree.InsertValues() | tree.DeleteFrom():
             yield from _of_source(right, statement.target, catalog)
         case tree.ControlQuery(query=query_id) | tree.AlterQuery(query=query_id) | tree.TakeSavepoint(query=query_id):
             yield from _of_queries(right, query_id, catalog)

@@ -13,7 +13,6 @@ _BY_KEY = "a row of a table is replaced by INSERT INTO … VALUES with the same 
 FOREIGN_STATEMENTS = {
     "UPDATE": _BY_KEY,
     "MERGE": _BY_KEY,
-    "DELETE": "a row of a table is deleted by a record of its topic whose value is null",
     "USE": "there are no databases or schemas: a name is that of one stream or table",
     "BEGIN": "there are no transactions",
 }

@@ -244,6 +244,11 @@ def _(n: tree.InsertValues) -> str:
 
 
 @_text.register
+def _(n: tree.DeleteFrom) -> str:
+    return _words("DELETE FROM", identifier(n.target), "WHERE", to_sql(n.where))
+
+
+@_text.register
 def _(n: tree.QueryStatement) -> str:
     return to_sql(n.query)
 

@@ -7,7 +7,7 @@ from millstream.model.errors import Span
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError, misspelled_keyword
-from millstream.syntax.expressions import value
+from millstream.syntax.expressions import expression, value
 from millstream.syntax.functions import create_function
 from millstream.syntax.literals import literal, whole_number
 from millstream.syntax.queries import duration, limit, query
@@ -162,6 +162,13 @@ def _insert(c: Cursor) -> tree.Statement:
     if not c.at("SELECT"):
         c.fail("SELECT")
     return tree.InsertInto(target, query(c), properties, span=at)
+
+
+def _delete(c: Cursor) -> tree.Statement:
+    at = c.expect("DELETE", "FROM").span
+    target = c.name("the name of a table")
+    c.expect("WHERE")
+    return tree.DeleteFrom(target, expression(c), span=at)
 
 
 def _target(c: Cursor) -> tuple[str | None, str]:
@@ -371,6 +378,7 @@ _READERS: dict[str, Callable[[Cursor], tree.Statement]] = {
     "WITH": _query,
     "CREATE": _create,
     "INSERT": _insert,
+    "DELETE": _delete,
     "DROP": _drop,
     "ALTER": _alter,
     "DESCRIBE": _describe,

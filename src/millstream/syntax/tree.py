@@ -149,6 +149,14 @@ class InsertValues(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteFrom(Statement):
+    """DELETE FROM target WHERE condition."""
+
+    target: str
+    where: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class QueryStatement(Statement):
     """A SELECT as a statement: a push query if `query.emit` is set, else a pull query."""
 

@@ -167,6 +167,16 @@ class TableKeys:
         return codec.encode({c.name: value for c, value in zip(self.columns, values, strict=True)})
 
 
+def named_keys(lookups: Sequence[KeyLookup], source: Source, bounded: Bounded) -> list[bytes]:
+    """The distinct keys that look-ups name, as records have them; constants that cannot be keys are left out.
+
+    Raises ConstantFailed if a constant cannot be computed.
+    """
+    keys = TableKeys(source)
+    stored = [key for lookup in lookups for key in _lookup(lookup, keys, bounded)]
+    return [keys.stored.bare(key) for key in dict.fromkeys(stored)]
+
+
 def _lookup(access: KeyLookup, keys: TableKeys, bounded: Bounded) -> list[bytes]:
     """The distinct keys to look up, as they are stored; constants that cannot be keys are left out."""
     values = [_fitting(candidates, c.type, bounded) for candidates, c in zip(access.keys, keys.columns, strict=True)]

@@ -18,6 +18,7 @@ from millstream.formats.registry import FORMATS
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.schema import Column
 from millstream.model.settings import replaced_variables
+from millstream.plan.deletes import deleted_keys
 from millstream.plan.inserts import check_time
 from millstream.plan.inserts import row as insert_row
 from millstream.plan.nodes import leaves, reads
@@ -27,6 +28,7 @@ from millstream.spark.bounded import Bounded, Record
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import Parsed, split
+from millstream.tables.answer import named_keys
 from millstream.tester import registered_schemas, registry
 from millstream.tester.cases import CaseRecord, ConformanceCase, Json
 from millstream.tester.functions import OF_TESTS
@@ -88,14 +90,37 @@ def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -
 
 
 def _apply(statement: tree.Statement, text: str, result: PlayResult, bounded: Bounded) -> None:
-    if isinstance(statement, tree.InsertValues):
-        _insert(statement, result, bounded)
-    else:
+    if not isinstance(statement, tree.InsertValues | tree.DeleteFrom):
         apply(statement, text, result)
+        return
+    topic, records = written(statement, result, bounded, now=0)
+    for record in records:
+        # Ordered before the inputs of the case.
+        _append(result, topic, record, order_of_input(len(result.records.get(topic, ())) - 1_000_000))
+
+
+def written(
+    statement: tree.InsertValues | tree.DeleteFrom, result: PlayResult, bounded: Bounded, now: int
+) -> tuple[str, list[Record]]:
+    """The topic and the records that a statement writes, with the time `now` (epoch ms) if it gives none.
+
+    Raises StatementError, EvaluationFailed.
+    """
+    if isinstance(statement, tree.DeleteFrom):
+        deleted = deleted_keys(statement, result.catalog, result.settings)
+        keys = named_keys(deleted.lookups, deleted.sink, bounded)
+        return deleted.sink.topic, [Record(key, None, now) for key in keys]
+    row = insert_row(statement, result.catalog, result.settings)
+    try:
+        record = bounded.constant(row, now)
+    except ValueError as failure:
+        raise StatementError(f"the row cannot be written: {failure}", statement.span) from failure
+    check_time(record.rowtime, statement.span)
+    return row.sink.topic, [record]
 
 
 def apply(statement: tree.Statement, text: str, result: PlayResult) -> None:
-    """Plan a statement other than INSERT VALUES without running it. Raises StatementError."""
+    """Plan a statement other than INSERT VALUES and DELETE FROM without running it. Raises StatementError."""
     match statement:
         case tree.SetProperty(name, value):
             result.settings[name] = value
@@ -134,15 +159,6 @@ def _assume_topic(statement: tree.CreateSource, result: PlayResult) -> None:
     for p in statement.properties:
         if p.name == "KAFKA_TOPIC" and isinstance(p.value.value, str):
             result.topics.setdefault(p.value.value, TopicFacts(result.partitions))
-
-
-def _insert(statement: tree.InsertValues, result: PlayResult, bounded: Bounded) -> None:
-    row = insert_row(statement, result.catalog, result.settings)
-    topic = row.sink.topic
-    record = bounded.constant(row, now=0)
-    check_time(record.rowtime, statement.span)
-    # Ordered before the inputs of the case.
-    _append(result, topic, record, order_of_input(len(result.records.get(topic, ())) - 1_000_000))
 
 
 def order_of_input(number: int) -> Order:

@@ -174,7 +174,7 @@ class _RestPlay:
         entities = self._site.statement(text, self._properties)
         if isinstance(statement, tree.CreateSource | tree.CreateAs | tree.CreateType | tree.Drop | tree.SetProperty):
             apply(statement, text, self._result)
-        if isinstance(statement, tree.InsertValues):
+        if isinstance(statement, tree.InsertValues | tree.DeleteFrom):
             return
         expected = next(self._responses, {}).get("admin")
         entity = entities[0] if entities else {}

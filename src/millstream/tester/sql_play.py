@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from millstream.model.errors import StatementError
-from millstream.plan.inserts import check_time
-from millstream.plan.inserts import row as insert_row
 from millstream.plan.nodes import joins, leaves
 from millstream.plan.steps import StartQuery
 from millstream.spark.bounded import Bounded, BoundedQuery, Record
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
 from millstream.syntax.parser import Parsed
-from millstream.tester.play import PlayResult, apply, is_about, parsed_statements
+from millstream.tester.play import PlayResult, apply, is_about, parsed_statements, written
 from millstream.tester.sql_assertions import AssertionMismatch, check_next, check_source
 from millstream.tester.sql_cases import SqlTestCase
 
@@ -62,8 +60,10 @@ class SqlPlay:
     def carry_out(self, parsed: Parsed) -> None:
         """Execute one statement. Raises StatementError if it is refused or fails, EvaluationFailed if a query fails."""
         match parsed.statement:
-            case tree.InsertValues():
-                self._insert(parsed.statement)
+            case tree.InsertValues() | tree.DeleteFrom():
+                topic, records = written(parsed.statement, self.result, self.bounded, now=int(time.time() * 1000))
+                for record in records:
+                    self._append(topic, record, (topic,))
             case tree.AssertValues() | tree.AssertNullValues():
                 self._assert_record(parsed.statement)
             case tree.AssertSource():
@@ -73,15 +73,6 @@ class SqlPlay:
             case _:
                 apply(parsed.statement, parsed.text, self.result)
                 self._start_queries()
-
-    def _insert(self, statement: tree.InsertValues) -> None:
-        row = insert_row(statement, self.result.catalog, self.result.settings)
-        try:
-            record = self.bounded.constant(row, now=int(time.time() * 1000))
-        except ValueError as failure:
-            raise StatementError(f"the row cannot be written: {failure}", statement.span) from failure
-        check_time(record.rowtime, statement.span)
-        self._append(row.sink.topic, record, (row.sink.topic,))
 
     def _append(self, topic: str, record: Record, path: tuple[str, ...]) -> None:
         """Append a record to a topic and pass it through all queries that read it, recursively.

@@ -86,6 +86,15 @@ INSERT INTO pairs WITH (query_id='mine') SELECT * FROM pairs;
 INSERT INTO orders (id, item, place) VALUES (1, 'x', STRUCT(city := 'Ulm', zip := 89073));
 -- → ORDERS: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
 
+DELETE FROM people WHERE name IN ('ann', 'bob') OR name = 'eve';
+-- → PEOPLE: keys 2 + 1
+
+CREATE TABLE pairs_2 (a INT PRIMARY KEY, b BIGINT PRIMARY KEY, v STRING) WITH (kafka_topic='p2', partitions=1, format='JSON'); DELETE FROM pairs_2 WHERE a IN (1, 2, 1 + 2) AND (b = 3 OR pairs_2.b = 4);
+-- → Table created
+-- → create topic p2 with 1 partition(s)
+-- → PAIRS_2 (A INTEGER KEY, B BIGINT KEY, V STRING)
+-- → PAIRS_2: keys 3 × 1 + 3 × 1
+
 CREATE OR REPLACE STREAM orders (id BIGINT KEY, item STRING, amount INT, price DECIMAL(6, 2), tags ARRAY<STRING>,
   place STRUCT<city STRING, zip INT>, placed TIMESTAMP, more INT) WITH (kafka_topic='orders', value_format='JSON');
 -- → Stream replaced

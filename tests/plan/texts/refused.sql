@@ -196,6 +196,80 @@ INSERT INTO "orders" VALUES (1);
 -- → line 1:1: Cannot insert values into an unknown stream/table: `orders`
 -- →   hint: did you mean ORDERS?
 
+DELETE FROM poeple WHERE name = 'ann';
+-- → line 1:1: Cannot delete rows of an unknown stream/table: POEPLE
+-- →   hint: did you mean PEOPLE?
+
+DELETE FROM orders WHERE id = 1;
+-- → line 1:1: Cannot delete rows of a stream: ORDERS
+-- →   hint: Kafka removes a stream's records by its topic's retention.ms
+
+DELETE FROM people WHERE age = 3;
+-- → line 1:26: DELETE FROM PEOPLE needs a WHERE that gives its key (NAME) values by = or IN, and nothing else
+
+DELETE FROM people WHERE name = 'ann' AND age = 3;
+-- → line 1:26: DELETE FROM PEOPLE needs a WHERE that gives its key (NAME) values by = or IN, and nothing else
+
+DELETE FROM people WHERE name = 'ann' OR age = 3;
+-- → line 1:26: DELETE FROM PEOPLE needs a WHERE that gives its key (NAME) values by = or IN, and nothing else
+
+DELETE FROM people WHERE 1 = 1;
+-- → line 1:26: DELETE FROM PEOPLE needs a WHERE that gives its key (NAME) values by = or IN, and nothing else
+
+DELETE FROM people WHERE name > 'ann';
+-- → line 1:26: DELETE FROM PEOPLE needs a WHERE that gives its key (NAME) values by = or IN, and nothing else
+
+DELETE FROM people WHERE NOT name = 'ann';
+-- → line 1:26: DELETE FROM PEOPLE needs a WHERE that gives its key (NAME) values by = or IN, and nothing else
+
+DELETE FROM people WHERE nmae = 'ann';
+-- → line 1:26: there is no column NMAE
+-- →   hint: did you mean NAME?
+
+DELETE FROM people WHERE name = 3;
+-- → line 1:26: NAME (STRING) cannot be compared with 3 (INTEGER) by =
+-- →   hint: CAST one to the other's type
+
+DELETE FROM people WHERE name;
+-- → line 1:26: WHERE requires a BOOLEAN, and NAME (STRING) is none
+
+DELETE FROM people WHERE COUNT(*) = 3;
+-- → line 1:26: the aggregate function COUNT is not supported here
+-- →   hint: an aggregate function is only allowed in the SELECT or HAVING of a query with GROUP BY
+
+DELETE FROM people WHERE name = 'ann' AND rowtime < 5;
+-- → line 1:26: DELETE FROM PEOPLE needs a WHERE that gives its key (NAME) values by = or IN, and nothing else
+
+CREATE TABLE pairs_2 (a INT PRIMARY KEY, b INT PRIMARY KEY, v STRING) WITH (kafka_topic='p2', partitions=1, format='JSON'); DELETE FROM pairs_2 WHERE a = 1;
+-- → Table created
+-- → create topic p2 with 1 partition(s)
+-- → PAIRS_2 (A INTEGER KEY, B INTEGER KEY, V STRING)
+-- → line 1:151: DELETE FROM PAIRS_2 needs a WHERE that gives its key (A, B) values by = or IN, and nothing else
+
+CREATE TABLE per (k STRING PRIMARY KEY, n INT) WITH (kafka_topic='per', partitions=1, value_format='JSON', window_type='SESSION'); DELETE FROM per WHERE k = 'a';
+-- → Table created
+-- → create topic per with 1 partition(s)
+-- → PER (K STRING KEY, N INTEGER)
+-- → line 1:132: Cannot delete rows of windowed stream/table
+
+CREATE SOURCE TABLE only_read (k STRING PRIMARY KEY, n INT) WITH (kafka_topic='only', partitions=1, value_format='JSON'); DELETE FROM only_read WHERE k = 'a';
+-- → Created query with ID CST_ONLY_READ_0
+-- → create topic only with 1 partition(s)
+-- → ONLY_READ (K STRING KEY, N INTEGER)
+-- → line 1:123: Cannot delete rows of read-only table: ONLY_READ
+
+CREATE TABLE counts AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; DELETE FROM counts WHERE n = 1;
+-- → Created query with ID CTAS_COUNTS_0
+-- → create topic COUNTS with 2 partition(s)
+-- → start query CTAS_COUNTS_0
+-- → COUNTS (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTS to topic COUNTS (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:103: DELETE FROM COUNTS needs a WHERE that gives its key (ITEM) values by = or IN, and nothing else
+-- →   hint: SELECT ITEM FROM COUNTS WHERE … finds keys
+
 DROP STREAM people;
 -- → line 1:1: Incompatible data source type is TABLE, but statement was for a STREAM
 -- →   hint: PEOPLE is a table

@@ -224,8 +224,13 @@ UPDATE x SET a = 1;
 -- →   hint: a row of a table is replaced by INSERT INTO … VALUES with the same key
 
 DELETE FROM x;
--- → line 1:1: unexpected DELETE; expected a statement
--- →   hint: a row of a table is deleted by a record of its topic whose value is null
+-- → line 1:14: unexpected ';'; expected WHERE
+
+DELETE x WHERE a = 1;
+-- → line 1:8: unexpected x; expected FROM
+
+DELETE FROM x WHERE;
+-- → line 1:20: unexpected ';'; expected an expression
 
 (SELECT 1);
 -- → line 1:1: unexpected '('; expected a statement

@@ -26,6 +26,25 @@ ASSERT VALUES named (id, text) VALUES (1, '400');
 ASSERT NULL VALUES named (id) KEY (1);
 ASSERT TABLE large (id INT PRIMARY KEY, seats INT) WITH (value_format='AVRO');
 
+--@test: DELETE FROM deletes rows by their keys, also of several columns, and what is made of them
+CREATE TABLE people (name STRING PRIMARY KEY, city STRING) WITH (kafka_topic='people', value_format='JSON');
+CREATE TABLE per_city AS SELECT city, COUNT(*) AS n FROM people GROUP BY city;
+INSERT INTO people VALUES ('ann', 'Oslo');
+INSERT INTO people VALUES ('bob', 'Oslo');
+ASSERT VALUES per_city (city, n) VALUES ('Oslo', 1);
+ASSERT VALUES per_city (city, n) VALUES ('Oslo', 2);
+DELETE FROM people WHERE name = 'ann' OR name IN ('nobody', 'ann');
+ASSERT VALUES people (name, city) VALUES ('ann', 'Oslo');
+ASSERT VALUES people (name, city) VALUES ('bob', 'Oslo');
+ASSERT NULL VALUES people (name) KEY ('ann');
+ASSERT NULL VALUES people (name) KEY ('nobody');
+ASSERT VALUES per_city (city, n) VALUES ('Oslo', 1);
+CREATE TABLE pairs (a INT PRIMARY KEY, b DECIMAL(4, 2) PRIMARY KEY, v STRING) WITH (kafka_topic='pairs', format='AVRO');
+CREATE TABLE all_pairs AS SELECT * FROM pairs;
+DELETE FROM pairs WHERE a IN (1, 1 + 1, 3000000000, NULL) AND b = 1.5;
+ASSERT NULL VALUES all_pairs (a, b) KEY (1, 1.5);
+ASSERT NULL VALUES all_pairs (a, b) KEY (2, 1.5);
+
 --@test: windows are named by their bounds
 CREATE STREAM clicks (who STRING KEY, n INT) WITH (kafka_topic='clicks', value_format='DELIMITED', value_delimiter='|');
 CREATE TABLE counts AS SELECT who, COUNT(*) AS n FROM clicks WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY who;
