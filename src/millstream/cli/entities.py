@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from millstream.cli.display import Grid, Part, Sql, Text
-from millstream.model.names import identifier
+from millstream.client.types import type_of_schema
 
 Entity = Mapping[str, Any]
 Show = Callable[[Entity], list[Part]]
@@ -97,7 +97,7 @@ def _functions(entity: Entity) -> list[Part]:
 
 
 def _types(entity: Entity) -> list[Part]:
-    rows = [(name, type_text(schema)) for name, schema in entity.get("types", {}).items()]
+    rows = [(name, type_of_schema(schema).short()) for name, schema in entity.get("types", {}).items()]
     return [Grid(("Type", "Definition"), rows) if rows else Text("no types yet", "dim")]
 
 
@@ -132,7 +132,7 @@ def _source(source: Entity) -> list[Part]:
 def _field(field: Entity) -> tuple[str, str, str]:
     mark = str(field.get("type") or "").lower()
     header = f" '{field['headerKey']}'" if field.get("headerKey") else ""
-    return field.get("name", ""), type_text(field.get("schema", {})), mark + header
+    return field.get("name", ""), type_of_schema(field.get("schema", {})).short(), mark + header
 
 
 def _source_details(source: Entity) -> list[Part]:
@@ -343,22 +343,6 @@ def _connector(entity: Entity) -> list[Part]:
         *([Grid(("Task", "State", "Trace"), tasks, frozenset({0}))] if tasks else ()),
         *([Text("Sources over its topics", "title"), Grid(("Name", "Type", "Topic"), sources)] if sources else ()),
     ]
-
-
-def type_text(schema: Entity) -> str:
-    """A type's JSON description as SQL."""
-    kind = schema.get("type") or ""
-    if kind == "ARRAY":
-        return f"ARRAY<{type_text(schema['memberSchema'])}>"
-    if kind == "MAP":
-        return f"MAP<STRING, {type_text(schema['memberSchema'])}>"
-    if kind == "STRUCT":
-        fields = schema.get("fields") or ()
-        inside = (f"{identifier(field['name'])} {type_text(field['schema'])}" for field in fields)
-        return f"STRUCT<{', '.join(inside)}>"
-    if kind == "DECIMAL" and (parameters := schema.get("parameters")):
-        return f"DECIMAL({parameters['precision']}, {parameters['scale']})"
-    return str(kind)
 
 
 def _grid(columns: Sequence[str], names: Sequence[str], items: Iterable[Entity], none: str) -> Part:

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from millstream.cli.client import ClientError, Entity
-from millstream.cli.entities import type_text
 from millstream.cli.error_report import trouble
 from millstream.cli.login import add_login, add_url, rest_client
 from millstream.cli.main import formatter
 from millstream.client.exchange import SessionSettings
+from millstream.client.types import type_of_schema
 from millstream.functions.python import CATEGORY
 from millstream.model.names import identifier, literal
 from millstream.model.settings import SettingRefused, check_session
@@ -87,7 +87,7 @@ def exported(client: StatementClient) -> Iterator[str]:
     session = SessionSettings()
     functions, types, streams, tables, listed = client.execute(LISTINGS, session)
     for name, schema in types["types"].items():
-        yield f"CREATE TYPE {identifier(name)} AS {type_text(schema)};"
+        yield f"CREATE TYPE {identifier(name)} AS {type_of_schema(schema).short()};"
     yield from _functions(client, [f["name"] for f in functions["functions"] if f["category"] == CATEGORY], session)
     sources = {s["name"]: s for e in (streams, tables) for s in e["sourceDescriptions"] if s["name"] != _OWN}
     queries = [_query(client, q["id"], session) for q in listed["queries"] if q.get("queryType") == "PERSISTENT"]

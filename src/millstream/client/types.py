@@ -1,16 +1,18 @@
 """The types of columns, parsed from the text in an answer's header or from a description's JSON schema."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from millstream.model.names import identifier, quoted
 
 TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|[\w@$.-]+|[<>(),])")
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A type with its `name` (`INTEGER`, `ARRAY` …) and its parts; `str` gives its SQL text.
+    """A type with its `name` (`INTEGER`, `ARRAY` …) and its parts; `str` gives its SQL text, as an answer's header.
 
     `members` are an ARRAY's element type, or a MAP's key and value types; `fields` a STRUCT's names and types.
     """
@@ -22,9 +24,17 @@ class ColumnType:
     scale: int = 0
 
     def __str__(self) -> str:
-        if self.name == "DECIMAL":
+        return self._text(quoted)
+
+    def short(self) -> str:
+        """Its SQL text, with quotes around those names of fields only that need them."""
+        return self._text(identifier)
+
+    def _text(self, written: Callable[[str], str]) -> str:
+        if self.name == "DECIMAL" and self.precision:
             return f"DECIMAL({self.precision}, {self.scale})"
-        inner = [f"`{name}` {type}" for name, type in self.fields] or [str(member) for member in self.members]
+        fields = [f"{written(name)} {type._text(written)}" for name, type in self.fields]
+        inner = fields or [member._text(written) for member in self.members]
         return f"{self.name}<{', '.join(inner)}>" if inner or self.name == "STRUCT" else self.name
 
 
@@ -38,7 +48,7 @@ def parse_type(text: str) -> ColumnType:
 
 def type_of_schema(schema: Mapping[str, Any]) -> ColumnType:
     """A type from its description: {"type", "fields", "memberSchema", "parameters"}."""
-    name, parameters = schema["type"], schema.get("parameters") or {}
+    name, parameters = schema.get("type") or "", schema.get("parameters") or {}
     fields = tuple((field["name"], type_of_schema(field["schema"])) for field in schema.get("fields") or ())
     member = schema.get("memberSchema")
     members = (type_of_schema(member),) if member else ()

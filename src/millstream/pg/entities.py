@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from millstream.client.types import type_of_schema
 from millstream.engine.api import Entity
 from millstream.pg.results import ResultColumn, Row, StatementAnswer, listed
 from millstream.server.text import dumps
@@ -85,19 +86,7 @@ def _described(entity: Entity) -> tuple[Sequence[str], list[Row]]:
 
 
 def _fields(fields: Sequence[Mapping[str, Any]]) -> list[Row]:
-    return [(field["name"], _type_text(field["schema"]), field.get("type")) for field in fields]
-
-
-def _type_text(schema: Mapping[str, Any]) -> str:
-    if schema.get("fields") is not None:
-        inner = (f"{field['name']} {_type_text(field['schema'])}" for field in schema["fields"])
-        return f"STRUCT<{', '.join(inner)}>"
-    if schema.get("memberSchema") is not None:
-        key = "STRING, " if schema["type"] == "MAP" else ""
-        return f"{schema['type']}<{key}{_type_text(schema['memberSchema'])}>"
-    if parameters := schema.get("parameters"):
-        return f"{schema['type']}({parameters['precision']}, {parameters['scale']})"
-    return str(schema["type"])
+    return [(field["name"], type_of_schema(field["schema"]).short(), field.get("type")) for field in fields]
 
 
 def _all_described(entity: Entity) -> tuple[Sequence[str], list[Row]]:
@@ -125,7 +114,7 @@ def _function(entity: Entity) -> tuple[Sequence[str], list[Row]]:
 
 
 def _types(entity: Entity) -> tuple[Sequence[str], list[Row]]:
-    return ("name", "type"), [(name, _type_text(schema)) for name, schema in entity["types"].items()]
+    return ("name", "type"), [(name, type_of_schema(schema).short()) for name, schema in entity["types"].items()]
 
 
 _DESCRIBED: Mapping[str, Callable[[Entity], tuple[Sequence[str], list[Row]]]] = {
