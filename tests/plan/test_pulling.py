@@ -117,6 +117,18 @@ def _text(meaning: TypedExpression) -> str:
     return repr(meaning.value) if isinstance(meaning, Constant) else type(meaning).__name__
 
 
+def test_too_many_combinations_of_keys_are_not_looked_up(known: Catalog) -> None:
+    """Two lists of a thousand values name a million keys; a list for one column names as many as it has values."""
+    ids, texts = ", ".join(map(str, range(101))), ", ".join(f"'{n}'" for n in range(100))
+    text = f"SELECT * FROM two WHERE id IN ({ids}) AND s IN ({texts});"
+    assert _accesses(text, known, SETTINGS) == "whole table, each row asked"
+    refused = _accesses(text, known, {**SETTINGS, TABLE_SCAN: "false"})
+    assert refused.startswith("line 1:1: The WHERE clause names more than 10000 combinations of keys.")
+    assert _accesses(text.replace("(0, ", "("), known, SETTINGS).startswith("keys (1, 2, 3")
+    many = ", ".join(map(str, range(20_000)))
+    assert _accesses(f"SELECT * FROM one WHERE id IN ({many});", known, SETTINGS).startswith("keys (0, 1, 2")
+
+
 def test_the_plan_of_a_lookup_does_not_depend_on_its_key(known: Catalog) -> None:
     """The driver prepares a plan once; a lookup by another key must not need another."""
     plans = [pull_plan(f"SELECT n FROM one WHERE id = {key};", known).plan for key in (1, 2)]

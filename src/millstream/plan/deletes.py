@@ -7,6 +7,7 @@ A record without a value is written for each key that the statement names, wheth
 table that is only declared can be written to as well, and no row has to be read.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ from millstream.plan.inserts import check_enabled, writable
 from millstream.plan.pull_queries import KeyLookup, key_lookups
 from millstream.plan.queries import read_source
 from millstream.syntax import tree
+
+# The records of a statement are encoded and acknowledged together: so many keys take seconds.
+MOST_KEYS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +47,8 @@ def deleted_keys(statement: tree.DeleteFrom, catalog: Catalog, settings: Mapping
         fact = f"DELETE FROM {name} needs a WHERE that gives its key ({key}) values by = or IN, and nothing else"
         hint = f"SELECT {key} FROM {name} WHERE … finds keys" if sink.created_by is not None else ""
         raise StatementError(fact, statement.where.span, hint)
+    number = sum(math.prod(map(len, lookup.keys)) for lookup in lookups)
+    if number > MOST_KEYS:
+        fact = f"DELETE FROM {name} names {number} keys, and may name {MOST_KEYS}"
+        raise StatementError(fact, statement.where.span, "write several statements")
     return DeletedKeys(sink, lookups)

@@ -1,12 +1,13 @@
 """Pull queries on tables: which keys a WHERE selects, and which conditions remain to be checked on each row.
 
-A WHERE is converted to alternatives (OR) of conditions (AND). An alternative that gives every key column a value is a
-lookup; one that bounds a single key column reads a range; another may be served by an index (plan/index_lookups.py);
-any other reads the whole table (docs/reference/queries.md).
+A WHERE is converted to alternatives (OR) of conditions (AND). An alternative that gives every key column values, in not
+too many combinations, is a lookup; one that bounds a single key column reads a range; another may be served by an index
+(plan/index_lookups.py); any other reads the whole table (docs/reference/queries.md).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from millstream.analysis.typed_expressions import (
     ColumnPlace,
@@ -26,7 +27,7 @@ from millstream.model.names import identifier
 from millstream.model.schema import Column
 from millstream.model.settings import is_on
 from millstream.model.types import BIGINT, INTEGER, STRING
-from millstream.plan.index_lookups import RANGES, IndexAccess, index_access, orientations
+from millstream.plan.index_lookups import MOST_VALUES, RANGES, IndexAccess, index_access, orientations
 from millstream.plan.nodes import ClientOutput, Filter
 from millstream.plan.steps import TransientQuery
 
@@ -105,10 +106,18 @@ class _Alternative:
     windows: list[KeyBound] = field(default_factory=list)
     missed: list[TypedExpression] = field(default_factory=list)
 
+    def names_keys(self, width: int) -> bool:
+        """True if it says nothing but which values each of `width` key columns may have, and within which windows."""
+        return len(self.equal) == width and not (self.ranges or self.missed)
+
+    def is_lookup(self, width: int) -> bool:
+        """True if it gives each of `width` key columns values, in not too many combinations to look each up."""
+        return len(self.equal) == width and (width == 1 or prod(map(len, self.equal.values())) <= MOST_VALUES)
+
     def exact(self, width: int) -> bool:
         """True if a lookup of `width` key columns returns exactly the alternative's rows."""
         bounded = all(_is_whole(bound.constant) for bound in self.windows)
-        return len(self.equal) == width and bounded and not (self.ranges or self.missed)
+        return self.is_lookup(width) and self.names_keys(width) and bounded
 
 
 def check_enabled(query: TransientQuery, settings: Mapping[str, str], at: Span) -> None:
@@ -164,7 +173,7 @@ def key_lookups(condition: TypedExpression, source: Source) -> tuple[KeyLookup, 
     """The look-ups of exactly the keys for which a condition holds; None if it is about more than whole keys."""
     alternatives = [_classified(a) for a in _alternatives(condition)]
     width = len(source.schema.key)
-    if not all(alternative.exact(width) for alternative in alternatives):
+    if not all(alternative.names_keys(width) for alternative in alternatives):
         return None
     return tuple(KeyLookup(tuple(a.equal[i] for i in range(width))) for a in alternatives)
 
@@ -306,7 +315,7 @@ def _is_whole(constant: TypedExpression) -> bool:
 
 def _access(alternative: _Alternative, width: int) -> Access:
     windows = tuple(alternative.windows)
-    if len(alternative.equal) == width:
+    if alternative.is_lookup(width):
         return KeyLookup(tuple(alternative.equal[i] for i in range(width)), windows)
     if alternative.ranges and width == 1:
         return KeyRange(tuple(alternative.ranges), windows)
@@ -347,6 +356,8 @@ def _why(alternative: _Alternative, source: Source, ranges: bool) -> str | None:
         return (
             "A comparison condition on the key column cannot be combined with other comparisons such as an IN predicate"
         )
+    if len(alternative.equal) == len(keys) and not alternative.is_lookup(len(keys)):
+        return f"The WHERE clause names more than {MOST_VALUES} combinations of keys."
     if len(alternative.equal) == len(keys) or (len(alternative.ranges) == 1 and len(keys) == 1 and ranges):
         return None
     if any(map(_fixed, direct)) or alternative.ranges:

@@ -246,6 +246,13 @@ CREATE TABLE pairs_2 (a INT PRIMARY KEY, b INT PRIMARY KEY, v STRING) WITH (kafk
 -- → PAIRS_2 (A INTEGER KEY, B INTEGER KEY, V STRING)
 -- → line 1:151: DELETE FROM PAIRS_2 needs a WHERE that gives its key (A, B) values by = or IN, and nothing else
 
+CREATE TABLE wide_key (a INT PRIMARY KEY, b INT PRIMARY KEY, c INT PRIMARY KEY, d INT PRIMARY KEY, v STRING) WITH (kafka_topic='w', partitions=1, format='JSON'); DELETE FROM wide_key WHERE a IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11) AND b IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10) AND c IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10) AND d IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
+-- → Table created
+-- → create topic w with 1 partition(s)
+-- → WIDE_KEY (A INTEGER KEY, B INTEGER KEY, C INTEGER KEY, D INTEGER KEY, V STRING)
+-- → line 1:190: DELETE FROM WIDE_KEY names 11000 keys, and may name 10000
+-- →   hint: write several statements
+
 CREATE TABLE per (k STRING PRIMARY KEY, n INT) WITH (kafka_topic='per', partitions=1, value_format='JSON', window_type='SESSION'); DELETE FROM per WHERE k = 'a';
 -- → Table created
 -- → create topic per with 1 partition(s)
