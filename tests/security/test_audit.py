@@ -1,11 +1,14 @@
 """Who sent which statement, from where, and with what end."""
 
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from millstream.security.audit import LONGEST, AuditFile, AuditLog, shown
 from millstream.server.options import options_of
@@ -81,6 +84,51 @@ def test_a_file_that_cannot_be_written_any_more_is_in_the_health(tmp_path: Path)
     health = audit.health()
     assert (health["isHealthy"], health["lostEntries"]) == (False, 2)
     assert "No such file" in health["errorMessage"]
+
+
+def numbers(path: Path) -> list[int]:
+    return [json.loads(line)["number"] for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("max_bytes", [10**6, 300], ids=["within a file", "at the end of a file"])
+def test_on_a_full_disk_entries_are_whole_or_counted_as_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, max_bytes: int
+) -> None:
+    """Half of a line fits; when there is room again the log goes on, and no line has a part of another."""
+    path, write = tmp_path / "audit", os.write
+    audit = AuditLog([AuditFile(path, max_bytes, 2)])
+
+    def write_half(file: int, content: Any) -> int:
+        if len(content) < 100:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(file, content[: len(content) // 2])
+
+    audit.write({"number": 0, "statement": "x" * 120})
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", write_half)
+        for number in (1, 2):
+            audit.write({"number": number, "statement": "x" * 120})
+    assert audit.health() == {
+        "isHealthy": False,
+        "errorMessage": f"file {path}: No space left on device",
+        "lostEntries": 2,
+    }
+    audit.write({"number": 3, "statement": "x" * 120})
+    assert audit.health() == {"isHealthy": True, "lostEntries": 2}
+    assert [n for file in sorted(tmp_path.iterdir(), reverse=True) for n in numbers(file)] == [0, 3]
+
+
+def test_a_file_that_was_moved_away_is_begun_anew(tmp_path: Path) -> None:
+    """As logrotate does: nothing is written to a file that nobody looks for."""
+    path = tmp_path / "audit"
+    audit = AuditLog([AuditFile(path, 10**6, 2)])
+    audit.write({"number": 0})
+    path.rename(tmp_path / "audit-monday")
+    audit.write({"number": 1})
+    path.unlink()
+    audit.write({"number": 2})
+    assert (numbers(tmp_path / "audit-monday"), numbers(path)) == ([0], [2])
+    assert (path.stat().st_mode & 0o777, audit.health()) == (0o600, {"isHealthy": True})
 
 
 def test_secrets_are_not_kept() -> None:

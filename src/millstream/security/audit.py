@@ -9,10 +9,12 @@ be written are counted, and reported in the server's health.
 
 import json
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from logging.handlers import RotatingFileHandler
+from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -91,23 +93,36 @@ class AuditLog:
 class AuditFile:
     """A file of lines that only its owner can read.
 
-    It is renamed to FILE.1 when it reaches its size, FILE.1 to FILE.2, and so on; the last file is deleted.
+    It is renamed to FILE.1 when it reaches its size, FILE.1 to FILE.2, and so on; the last file is deleted. A file that
+    something else has moved away, such as logrotate, is begun anew.
     """
 
     def __init__(self, path: Path, max_bytes: int, files: int) -> None:
         """Raises SetupError if the file cannot be written."""
         self.name = f"file {path}"
+        self._path, self._max_bytes, self._files = path, max_bytes, files
+        self._lock = Lock()
+        self._open: int | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(0o600)
-            self._handler = _StrictHandler(path, maxBytes=max_bytes, backupCount=files, encoding="utf-8")
+            self._opened()
         except OSError as error:
-            raise SetupError(f"cannot write the audit log {path}: {error.strerror}") from error
-        path.chmod(0o600)
+            hint = "millstream.audit.file names a file that the server's user may write"
+            raise SetupError(f"cannot write the audit log {path}: {error.strerror}", hint) from error
 
     def write(self, line: str) -> None:
-        """Append a line; blocks."""
-        self._handler.handle(logging.LogRecord("audit", logging.INFO, "", 0, line, None, None))
+        """Append a whole line, or nothing of it; blocks. Raises OSError."""
+        content = line.encode(errors="surrogatepass") + b"\n"
+        with self._lock:
+            file = self._opened()
+            size = os.fstat(file).st_size
+            if size and size + len(content) > self._max_bytes:
+                file, size = self._rotated(), 0
+            try:
+                _write_all(file, content)
+            except OSError:
+                os.ftruncate(file, size)
+                raise
 
     def error(self) -> str:
         """Always "": a line is written before `write` returns."""
@@ -115,19 +130,46 @@ class AuditFile:
 
     def close(self) -> None:
         """Close the file."""
-        self._handler.close()
+        with self._lock:
+            self._leave()
+
+    def _opened(self) -> int:
+        """The descriptor of the file, which is made if it does not exist, or has been moved away. Raises OSError."""
+        if self._open is not None and not self._is_there(self._open):
+            self._leave()
+        if self._open is None:
+            self._open = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.fchmod(self._open, 0o600)
+        return self._open
+
+    def _is_there(self, file: int) -> bool:
+        try:
+            return os.path.samestat(self._path.stat(), os.fstat(file))
+        except FileNotFoundError:
+            return False
+
+    def _rotated(self) -> int:
+        """Put the file aside, and begin a new one. Raises OSError."""
+        self._leave()
+        aside = [self._path, *(self._path.with_name(f"{self._path.name}.{n}") for n in range(1, self._files + 1))]
+        for newer, older in reversed(list(pairwise(aside))):
+            with suppress(FileNotFoundError):
+                newer.replace(older)
+        if not self._files:
+            self._path.unlink(missing_ok=True)
+        return self._opened()
+
+    def _leave(self) -> None:
+        if self._open is not None:
+            os.close(self._open)
+            self._open = None
 
 
-class _StrictHandler(RotatingFileHandler):
-    """Raises errors that logging would print; new files are readable by their owner only."""
-
-    def _open(self) -> Any:
-        stream = super()._open()
-        Path(self.baseFilename).chmod(0o600)
-        return stream
-
-    def handleError(self, record: logging.LogRecord) -> None:
-        raise
+def _write_all(file: int, content: bytes) -> None:
+    """Raises OSError if a part of the content cannot be written, as on a full disk."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(file, rest) :]
 
 
 class AuditTopic:
