@@ -1,5 +1,6 @@
 """A server at https://: its key in files of every kind, HTTP/2 by ALPN, certificates of clients, the shell."""
 
+import socket
 import ssl
 from pathlib import Path
 
@@ -9,12 +10,15 @@ import pytest
 from millstream.cli.client import ClientError, ClientTls, RestClient
 from millstream.cli.service import engine_properties
 from millstream.client.exchange import SessionSettings
-from millstream.security.tls import server_context
+from millstream.security.tls import KEYSTORE, server_context
+from millstream.server import run
 from millstream.server.options import options_of
 from millstream.server.run import Server
 from millstream.services.errors import SetupError
-from support.certificates import PASSWORD, Authority
+from support.certificates import PASSWORD, Authority, server_files
 from support.engine import FakeEngine
+from support.kafka import wait_for
+from support.patience import PATIENCE
 
 HTTPS = {"listeners": "https://127.0.0.1:0"}
 
@@ -72,6 +76,37 @@ def test_certificates_of_clients(authority: Authority, clients: str, without: bo
 def test_settings_of_tls_that_are_not_valid(authority: Authority, changed: dict[str, str], fact: str) -> None:
     with pytest.raises(SetupError, match=fact):
         server_context({**authority.settings("p12"), **changed})
+
+
+def shown_by(server: Server) -> bytes:
+    """The certificate that a new connection gets, as DER."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with socket.create_connection(("127.0.0.1", server.port)) as plain, context.wrap_socket(plain) as connection:
+        return connection.getpeercert(binary_form=True) or b""
+
+
+def test_a_renewed_certificate_is_that_of_new_connections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Open connections go on; with a file that is not valid new ones get the last certificate that was."""
+    monkeypatch.setattr(run, "WATCH_SECONDS", 0.02)
+    (tmp_path / "new").mkdir()
+    _, keystore = server_files(tmp_path)
+    trust, renewed = server_files(tmp_path / "new")
+    with Server(FakeEngine(), port=0, options=options_of({**HTTPS, KEYSTORE: str(keystore)})) as server:
+        url, first = f"https://127.0.0.1:{server.port}/info", shown_by(server)
+        with httpx.Client(verify=False) as before:
+            before.get(url)
+            keystore.write_text("no key")
+            wait_for(lambda: "the renewed files of TLS are not used" in caplog.text, "the log", PATIENCE)
+            assert shown_by(server) == first
+            renewed.replace(keystore)
+            wait_for(lambda: shown_by(server) != first, "the new certificate", PATIENCE)
+            assert before.get(url).status_code == 200
+        for http2 in (False, True):
+            with httpx.Client(verify=ssl.create_default_context(cafile=str(trust)), http2=http2) as client:
+                assert client.get(url).http_version == ("HTTP/2" if http2 else "HTTP/1.1")
 
 
 def test_kafkas_clients_get_the_store_if_they_use_tls_too() -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from millstream.security.scram import ScramVerifier, pretended, verifier
 from millstream.services.errors import SetupError
+from millstream.services.named_files import FileVersion, file_version, why_unreadable
 
 LOG = logging.getLogger(__name__)
 SCRAM = "scram-sha-256"
@@ -84,7 +85,7 @@ def read_users(path: Path) -> dict[str, User]:
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"cannot read the users in {path}: {getattr(error, 'strerror', error)}", HINT) from error
+        raise SetupError(f"cannot read the users in {path}: {why_unreadable(error)}", HINT) from error
     users = [_user(line, number, path) for number, line in enumerate(lines, 1) if line.strip()]
     return {user.name: user for user in users}
 
@@ -156,8 +157,8 @@ class UserFile:
         self._secret = secrets.token_bytes(32)
         self._dummy_hash = hashed(secrets.token_hex())
         self._verified: dict[bytes, PasswordHash] = {}
-        self._users, self._users_version = read_users(path), _version(path)
-        self._unreadable_version: _Version | None = None
+        self._users, self._users_version = read_users(path), file_version(path)
+        self._unreadable_version: FileVersion | None = None
 
     def user(self, name: str, password: str) -> User | None:
         """The user of that name and password; None if there is none. May take tens of milliseconds.
@@ -196,12 +197,12 @@ class UserFile:
 
     def _current(self) -> Mapping[str, User]:
         with self._lock:
-            version = _version(self._path)
+            version = file_version(self._path)
             if version != self._users_version:
                 self._users, self._users_version = self._read(version), version
             return self._users
 
-    def _read(self, version: "_Version") -> dict[str, User]:
+    def _read(self, version: FileVersion) -> dict[str, User]:
         """The users of the changed file. Raises SetupError, which is logged once for each version."""
         try:
             return read_users(self._path)
@@ -210,15 +211,3 @@ class UserFile:
                 LOG.error("nobody can log in: %s", failure)
             self._unreadable_version = version
             raise
-
-
-_Version = tuple[int, int, int]
-
-
-def _version(path: Path) -> _Version:
-    """A version of the file that changes with it; zeros if it does not exist."""
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, 0, 0)
-    return (status.st_mtime_ns, status.st_ino, status.st_size)

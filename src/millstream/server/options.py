@@ -10,7 +10,7 @@ from millstream.engine.kafka import KafkaClient
 from millstream.model.settings import SettingRefused, checked, effective, words
 from millstream.security.audit import AuditFile, AuditLog, AuditSink, AuditTopic
 from millstream.security.login import Login, login_of
-from millstream.security.tls import KEYSTORE, server_context
+from millstream.security.tls import KEYSTORE, ListenerTls
 from millstream.services.errors import SetupError
 
 PLAIN_ORIGIN = re.compile(r"[\w.:/\[\]-]+")
@@ -47,7 +47,10 @@ class WebAccess:
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """A server's options besides its engine and its address."""
+    """A server's options besides its engine and its address.
+
+    `tls` and `pg_tls` are the contexts of its listeners, `files` what takes their renewed files.
+    """
 
     limits: RequestLimits = field(default_factory=RequestLimits)
     web: WebAccess = field(default_factory=WebAccess)
@@ -56,6 +59,7 @@ class ServerOptions:
     audit: AuditLog | None = None
     pg_listen: str = ""
     pg_tls: SSLContext | None = None
+    files: ListenerTls | None = None
 
 
 def options_of(properties: Mapping[str, str]) -> ServerOptions:
@@ -65,7 +69,10 @@ def options_of(properties: Mapping[str, str]) -> ServerOptions:
     except SettingRefused as refused:
         raise SetupError(*refused.fact_and_hint) from refused
     login = login_of(settings)
-    tls = server_context(settings) if settings["listeners"].lower().startswith("https://") else None
+    files = ListenerTls(settings)
+    tls = files.context() if settings["listeners"].lower().startswith("https://") else None
+    # Postgres's clients begin without TLS: it is offered if there is a certificate.
+    has_pg_tls = settings["millstream.pg.listen"] and settings.get(KEYSTORE)
     return ServerOptions(
         limits=_limits(settings),
         web=_web(settings, login),
@@ -73,15 +80,9 @@ def options_of(properties: Mapping[str, str]) -> ServerOptions:
         tls=tls,
         audit=_audit(settings),
         pg_listen=settings["millstream.pg.listen"],
-        pg_tls=_pg_tls(settings),
+        pg_tls=files.context(("postgresql",)) if has_pg_tls else None,
+        files=files,
     )
-
-
-def _pg_tls(settings: Mapping[str, str]) -> SSLContext | None:
-    """TLS for Postgres's clients, who begin without it: offered if there is a certificate. Raises SetupError."""
-    if not settings["millstream.pg.listen"] or not settings.get(KEYSTORE):
-        return None
-    return server_context(settings, ("postgresql",))
 
 
 def _audit(settings: Mapping[str, str]) -> AuditLog | None:

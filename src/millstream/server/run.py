@@ -91,10 +91,11 @@ class Server(StartedInBlock):
             self._ready.set()  # hypercorn starts to wait for this once its sockets are open
             await self._stop.wait()
 
-        watch = asyncio.create_task(self._watch_users())
+        watches = [asyncio.create_task(watch) for watch in (self._watch_users(), self._watch_certificates())]
         with contextlib.suppress(asyncio.CancelledError):
             await serve_asgi(self._app, config, shutdown_trigger=until_stopped)  # type: ignore[arg-type]
-        watch.cancel()
+        for watch in watches:
+            watch.cancel()
 
     async def _watch_users(self) -> None:
         """End the running queries of users who are removed from the file of users, or whose roles change there."""
@@ -104,6 +105,13 @@ class Server(StartedInBlock):
             # A file that cannot be read now is logged; nobody logs in meanwhile.
             with contextlib.suppress(SetupError):
                 self.work.feeds.end_changed(login.current)
+
+    async def _watch_certificates(self) -> None:
+        """Have connections that begin get the certificates that replace those of the start."""
+        files = self._options.files
+        while files is not None:
+            await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.to_thread(files.refresh)
 
     def _config(self, descriptor: int) -> BoundedConfig:
         http1.install()
