@@ -1,7 +1,10 @@
 """What is shown of the long messages with which Spark ends queries."""
 
+from pathlib import Path
+
 import pytest
 
+from millstream.spark.checkpoint import REMEDY, explained
 from millstream.spark.realtime import first_line, why
 
 
@@ -58,3 +61,34 @@ READ_ONLY = Caused("/data/1.changelog: Read-only file system")
 )
 def test_the_innermost_cause_is_shown(failure: Caused, shown: str) -> None:
     assert why(failure) == shown
+
+
+NULL = "java.lang.NullPointerException: Cannot invoke String.isEmpty()"
+END = "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred during loading state: java.io.EOFException"
+
+
+@pytest.mark.parametrize(
+    ("empty", "words", "damage"),
+    [
+        (["offsets/7"], NULL, "is damaged: offsets/7 is empty"),
+        (["state/0/1/2.zip", "offsets/7"], NULL, "is damaged: offsets/7 and another file are empty"),
+        (["commits/6", "offsets/7", "saved/batch.json"], NULL, "is damaged: commits/6 and 2 other files are empty"),
+        ([], END, "cannot be read"),
+    ],
+)
+def test_a_damaged_checkpoint_is_named_with_what_to_do(
+    tmp_path: Path, empty: list[str], words: str, damage: str
+) -> None:
+    """Spark says no more than that something is null, or that a file ends early."""
+    for name in (*empty, "offsets/.7.crc", "metadata"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    url = tmp_path.as_uri()
+    shown = f"the checkpoint {url} {damage}; {REMEDY}: {words}"
+    assert explained(words, url) == shown
+    assert explained(shown, url) == shown
+
+
+def test_another_failure_is_shown_as_it_is(tmp_path: Path) -> None:
+    assert explained("topic orders is not there", tmp_path.as_uri()) == "topic orders is not there"
+    assert explained(NULL, "s3a://bucket/checkpoints/q") == NULL

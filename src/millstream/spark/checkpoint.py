@@ -84,6 +84,34 @@ def _write_identity(session: SparkSession, url: str) -> None:
     write(session, f"{url}/{IDENTITY}", json.dumps({"id": str(uuid.uuid4())}))
 
 
+def explained(words: str, url: str) -> str:
+    """The words about a failure of a query, with its checkpoint and what to do if that is what cannot be read.
+
+    Spark names neither: `java.io.EOFException` → `the checkpoint /data/CTAS_T_0-… is damaged: offsets/7 and 3 other
+    files are empty; restore …: java.io.EOFException`
+    """
+    empty = _empty_files(url)
+    if REMEDY in words or not (empty or _UNREADABLE.search(words)):
+        return words
+    others = {1: "", 2: " and another file"}.get(len(empty), f" and {len(empty) - 1} other files")
+    damage = f"is damaged: {empty[0]}{others} {'is' if not others else 'are'} empty" if empty else "cannot be read"
+    return f"the checkpoint {url} {damage}; {REMEDY}: {words}"
+
+
+REMEDY = "restore the query's folder from a copy, or drop the query and create it again"
+# Failures of Spark's about the files of a checkpoint.
+_UNREADABLE = re.compile(r"CANNOT_LOAD_STATE_STORE|Failed to read log file|EOFException")
+
+
+def _empty_files(url: str) -> list[str]:
+    """The files of a checkpoint on this machine that are empty, as after a loss of power; Spark leaves none so."""
+    folder = _local(url)
+    if folder is None:
+        return []
+    files = (file for part in ("offsets", "commits", "state", "saved") for file in (folder / part).rglob("[!.]*"))
+    return sorted(str(file.relative_to(folder)) for file in files if file.is_file() and not file.stat().st_size)
+
+
 def restore(session: SparkSession, savepoint: str, url: str) -> None:
     """Create a checkpoint that does not exist yet as a copy of another one, which no query is using."""
     if not savepoint or files(session, url):

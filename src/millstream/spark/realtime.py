@@ -85,9 +85,15 @@ class StartedQuery:
     """A real-time query that was started."""
 
     def __init__(
-        self, query: StreamingQuery, id: str, run: source.Run, patience: float, close: Callable[["StartedQuery"], None]
+        self,
+        query: StreamingQuery,
+        job: StreamingJob,
+        run: source.Run,
+        patience: float,
+        close: Callable[["StartedQuery"], None],
     ) -> None:
-        self.id, self._query, self._run, self._patience, self._close = id, query, run, patience, close
+        self.id, self._checkpoint = job.id, job.checkpoint
+        self._query, self._run, self._patience, self._close = query, run, patience, close
         self._failure: str | None = None
 
     def failure(self) -> str | None:
@@ -106,8 +112,11 @@ class StartedQuery:
             return
         session = self._query_session()
         unwritten = sink.failure(session, self.id)
-        self._failure = unwritten or _why(self._query.exception())
+        self._failure = unwritten or self._why(self._query.exception())
         _log_end(session, self.id, self._failure, bool(unwritten))
+
+    def _why(self, failure: object) -> str:
+        return checkpoints.explained(why(failure), self._checkpoint) if failure is not None else ""
 
     def await_start(self) -> None:
         """Wait until its first batch reads, or it has ended, or START seconds have passed."""
@@ -242,8 +251,8 @@ class RealTimeQueries:
             table_bootstrap.remove(self._session, job.id)
             transactions.end(self._session, run.id)
             run.end()
-            raise QueryRefused(first_line(failure)) from failure
-        started = StartedQuery(query, job.id, run, self._patience, self._forget_running)
+            raise QueryRefused(checkpoints.explained(first_line(failure), job.checkpoint)) from failure
+        started = StartedQuery(query, job, run, self._patience, self._forget_running)
         with self._lock:
             self._running.add(started)
         started.look()
@@ -311,10 +320,6 @@ def _pace(job: StreamingJob) -> source.Pace:
 
 def _producer(settings: Mapping[str, str]) -> dict[str, str]:
     return {kafka: settings[name] for name, kafka in PRODUCER.items() if settings.get(name)}
-
-
-def _why(failure: object) -> str:
-    return why(failure) if failure is not None else ""
 
 
 def why(failure: object) -> str:
