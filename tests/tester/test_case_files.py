@@ -26,6 +26,11 @@ BAR = "CREATE STREAM bar AS SELECT * FROM foo;"
             "StatementError: line 1:1: ROWTIME is negative: -1",
         ),
         (
+            {"statements": [FOO, f"CREATE STREAM many AS SELECT id, v IN ({'1, ' * 1000}1) AS w FROM foo;"]},
+            "StatementError: line 1:34: IN has 1001 items, and may have 1000\n  hint: millstream.statement.max.items "
+            "is the limit: larger statements take minutes to plan, or their rows",
+        ),
+        (
             {
                 "statements": ["DEFINE name = 'foo';", "CREATE STREAM bar AS SELECT * FROM ${name};"],
                 "rejected": {"because": "FOO does not exist"},
@@ -41,7 +46,13 @@ BAR = "CREATE STREAM bar AS SELECT * FROM foo;"
             "",
         ),
     ],
-    ids=["input of a negative time", "row of a negative time", "refused with a variable", "variable"],
+    ids=[
+        "input of a negative time",
+        "row of a negative time",
+        "statement too large",
+        "refused with a variable",
+        "variable",
+    ],
 )
 def test_the_verdict_on_a_case(test: dict[str, Any], reason: str, spark: SparkSession) -> None:
     assert verdict(case(test, "x.json", 0), Bounded(spark, compiled=False), effective({}, {})).reason == reason

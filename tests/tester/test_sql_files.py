@@ -51,6 +51,13 @@ def test_a_wrong_row_is_shown_beside_the_expected_one(play: Play, tmp_path: Path
     )
 
 
+def test_a_statement_that_a_server_refuses_for_its_size_fails(play: Play) -> None:
+    hopping = "CREATE TABLE t AS SELECT id, COUNT(*) AS n FROM foo WINDOW HOPPING (SIZE 10 DAYS, ADVANCE BY 1 SECOND)"
+    assert "a row has 864000 windows, and may have 10000" in play(f"{FOO}{hopping} GROUP BY id;").reason
+    row = f"INSERT INTO foo (id, v) VALUES (1, CASE {'WHEN 1 = 1 THEN 1 ' * 501}END);"
+    assert "CASE has 501 branches, and may have 500" in play(FOO + row).reason
+
+
 def test_time_is_compared_where_it_is_named(play: Play) -> None:
     row = "INSERT INTO foo (rowtime, id, v) VALUES (7, 1, 1);"
     assert play(f"{FOO}{row}ASSERT VALUES foo (rowtime, id, v) VALUES (7, 1, 1);").passed

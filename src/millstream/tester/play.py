@@ -10,6 +10,7 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from millstream.analysis import limits
 from millstream.catalog.catalog import Catalog, Serde
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.catalog.schemas import subject
@@ -89,7 +90,13 @@ def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -
     return result
 
 
+def check_size(statement: tree.Statement, result: PlayResult) -> None:
+    """Raises StatementError if a statement is larger than a server with the case's settings takes."""
+    limits.check(statement, result.settings, result.catalog.types)
+
+
 def _apply(statement: tree.Statement, text: str, result: PlayResult, bounded: Bounded) -> None:
+    check_size(statement, result)
     if not isinstance(statement, tree.InsertValues | tree.DeleteFrom):
         apply(statement, text, result)
         return

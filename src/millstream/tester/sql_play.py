@@ -14,11 +14,12 @@ from pathlib import Path
 from millstream.model.errors import StatementError
 from millstream.plan.nodes import joins, leaves
 from millstream.plan.steps import StartQuery
+from millstream.services.named_files import why_unreadable
 from millstream.spark.bounded import Bounded, BoundedQuery, Record
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
 from millstream.syntax.parser import Parsed
-from millstream.tester.play import PlayResult, apply, is_about, parsed_statements, written
+from millstream.tester.play import PlayResult, apply, check_size, is_about, parsed_statements, written
 from millstream.tester.sql_assertions import AssertionMismatch, check_next, check_source
 from millstream.tester.sql_cases import SqlTestCase
 
@@ -59,6 +60,7 @@ class SqlPlay:
 
     def carry_out(self, parsed: Parsed) -> None:
         """Execute one statement. Raises StatementError if it is refused or fails, EvaluationFailed if a query fails."""
+        check_size(parsed.statement, self.result)
         match parsed.statement:
             case tree.InsertValues() | tree.DeleteFrom():
                 topic, records = written(parsed.statement, self.result, self.bounded, now=int(time.time() * 1000))
@@ -103,7 +105,11 @@ class SqlPlay:
         if path is None:
             hint = f"paths start at the folder of the test file, {self.folder}"
             raise StatementError(f"there is no file {statement.path}", statement.span, hint)
-        for parsed in parsed_statements(path.read_text(encoding="utf-8"), self.result, str(path)):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise StatementError(f"{path} cannot be read: {why_unreadable(error)}", statement.span) from error
+        for parsed in parsed_statements(text, self.result, str(path)):
             self.carry_out(parsed)
 
     def _start_queries(self) -> None:
