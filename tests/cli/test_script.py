@@ -205,7 +205,7 @@ def test_a_script_that_is_no_text_is_an_error(run: Run, tmp_path: Path) -> None:
     file.write_bytes(b"\xff")
     done = run("-e", f"RUN SCRIPT '{file}';")
     assert done.code == 1
-    assert f"cannot read {file}: 'utf-8' codec can't decode" in done.err
+    assert f"cannot read {file}: it is no text in UTF-8 (byte 0)" in done.err
 
 
 @pytest.mark.parametrize("option", ["--query-row-limit", "--query-timeout"])

@@ -10,6 +10,7 @@ SQL = "--@test: it\nSET 'a'='b';\n"
 FILES = {
     "bare.json": '{"tests": [{"statements": []}, {"name": "n"}]}',
     "text.json": '{"tests": [{"statements": "SET 1;"}]}',
+    "no.json": "no",
     "record.json": '{"tests": [{"statements": [], "inputs": [{"value": 1}]}]}',
 }
 
@@ -22,7 +23,13 @@ FILES = {
         (("case.sql", "--live"), "a SQL test file is played without a broker\n  hint: leave --live and --rest out"),
         (("-s", "case.sql"), "statements (-s) and the records that must come out (-o) belong together"),
         (("-td", "."), "typo.sql:2: there is no directive --@expected.mesage"),
-        (("-s", "case.sql", "-o", "absent.json"), "absent.json has no outputs"),
+        (("-s", "case.sql", "-o", "absent.json"), "there is no file or folder absent.json"),
+        (("/nope",), "there is no file or folder /nope\n  hint: name a case file (JSON, or SQL with --@test: lines)"),
+        (("/nope.sql",), "there is no file or folder /nope.sql\n  hint: name a case file"),
+        (("bytes.sql",), "bytes.sql cannot be read: it is no text in UTF-8 (byte 0)\n  hint: name a case file"),
+        (("no.json",), "no.json is not a case file: it is no JSON: Expecting value: line 1 column 1"),
+        (("case.sql", "--report", "no/such/report"), "cannot write no/such/report: No such file or directory"),
+        (("case.sql", "-tf", "case.sql"), "case.sql cannot be written to: File exists"),
         (("bare.json",), "bare.json is not a case file: case 1 lacks 'statements'"),
         (("text.json",), "text.json is not a case file: case 0: its statements are no list"),
         (("record.json",), "record.json is not a case file: case 0 lacks 'topic'"),
@@ -38,6 +45,8 @@ def test_what_cannot_be_played(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.sql").write_text(SQL, encoding="utf-8")
     (tmp_path / "typo.sql").write_text("--@test: it\n--@expected.mesage: x\n", encoding="utf-8")
+    if "bytes.sql" in words:
+        (tmp_path / "bytes.sql").write_bytes(b"\xff")
     for name in FILES.keys() & set(words):
         (tmp_path / name).write_text(FILES[name], encoding="utf-8")
     assert main(["test", *words]) == 2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from millstream.cli.client import AlreadyReported, ClientError
 from millstream.cli.display import Grid, Text
+from millstream.services.named_files import why_unreadable
 
 if TYPE_CHECKING:
     from millstream.cli.session import ShellSession
@@ -103,7 +104,7 @@ def text_of(path: Path) -> str:
         # Some editors begin a file with a byte order mark.
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ClientError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from error
+        raise ClientError(f"cannot read {path}: {why_unreadable(error)}") from error
 
 
 def _spool(session: "ShellSession", rest: Sequence[str]) -> None:

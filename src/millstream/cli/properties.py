@@ -7,6 +7,7 @@ from pathlib import Path
 import javaproperties
 
 from millstream.services.errors import SetupError
+from millstream.services.named_files import why_unreadable
 
 # Properties that options of the command set.
 LISTENERS = "listeners"
@@ -19,9 +20,9 @@ def read_properties(path: Path) -> dict[str, str]:
     """The properties of a Java .properties file. Raises SetupError if it cannot be read."""
     try:
         return dict(javaproperties.loads(path.read_text()))
-    except OSError as error:
-        raise SetupError(f"cannot read {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, javaproperties.InvalidUEscapeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"cannot read {path}: {why_unreadable(error)}") from error
+    except javaproperties.InvalidUEscapeError as error:
         raise SetupError(f"cannot read {path}: {error}") from error
 
 

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from millstream.services.errors import SetupError
+from millstream.services.folders import check_writable
 from millstream.tester.files import AnyCase, load, runner_case
 from millstream.tester.sql_cases import SqlTestCase
 
@@ -59,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     out = Console(highlight=False)
     try:
         cases = _cases(args)
+        _check_outputs(args)
     except (ValueError, NothingToPlay) as error:
         print(error, file=sys.stderr)
         return 2
@@ -86,6 +89,19 @@ def _cases(args: argparse.Namespace) -> list[AnyCase]:
             f"{sql.path}: a SQL test file is played without a broker\n  hint: leave --live and --rest out"
         )
     return cases
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Raises NothingToPlay if the verdicts or temporary files cannot be written: before anything is played."""
+    try:
+        if args.report:
+            args.report.open("a").close()
+        if args.temp_folder:
+            check_writable(args.temp_folder, "name another one with --temp-folder")
+    except OSError as error:
+        raise NothingToPlay(f"cannot write {args.report}: {error.strerror}\n  hint: --report names a file") from error
+    except SetupError as refused:
+        raise NothingToPlay(str(refused)) from refused
 
 
 def _play(cases: list[AnyCase], args: argparse.Namespace, out: Console) -> "list[Verdict]":

@@ -7,6 +7,7 @@ from millstream.catalog.functions import UserFunction
 from millstream.model.errors import StatementError
 from millstream.model.settings import is_on
 from millstream.plan.functions import ENABLED, functions_in_file
+from millstream.services.named_files import why_unreadable
 from millstream.udf.code import BadCode
 
 FOLDER = "ksql.extension.dir"
@@ -39,5 +40,7 @@ def _of(path: Path) -> Iterator[UserFunction]:
     except BadCode as bad:
         hint = f"\n  hint: {bad.hint}" if bad.hint else ""
         raise BadExtension(f"{path}, line {bad.line}: {bad.fact}{hint}") from bad
-    except (StatementError, OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadExtension(f"{path}: {why_unreadable(error)}") from error
+    except StatementError as error:
         raise BadExtension(f"{path}: {error}") from error

@@ -25,6 +25,7 @@ from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
 from millstream.model.names import identifier
+from millstream.services.named_files import why_unreadable
 from millstream.syntax import tree
 from millstream.syntax.parser import parse_one
 
@@ -96,7 +97,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as failure:
-        raise RequestFailed(execute.BAD_REQUEST, f"the file cannot be read: {failure}") from failure
+        raise RequestFailed(execute.BAD_REQUEST, f"the file cannot be read: {why_unreadable(failure)}") from failure
 
 
 def _statements(text: str, engine: EngineContext) -> Iterator[StatementContext]:

@@ -15,6 +15,7 @@ import javaproperties
 
 from millstream.migrations.errors import MigrationError
 from millstream.model.names import did_you_mean
+from millstream.services.named_files import why_unreadable
 
 CONFIG_FILE, FOLDER = "ksql-migrations.properties", "migrations"
 LAST_VERSION = 999_999
@@ -100,7 +101,7 @@ class MigrationFile:
         try:
             return self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise MigrationError(f"{self.path} cannot be read: {_reason(error)}") from error
+            raise MigrationError(f"{self.path} cannot be read: {why_unreadable(error)}") from error
 
     def checksum(self) -> str:
         """The MD5 of the file in hexadecimal, as ksql-migrations records it. Raises MigrationError as `text` does."""

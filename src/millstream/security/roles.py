@@ -10,6 +10,7 @@ from typing import Any
 from millstream.catalog.catalog import Catalog
 from millstream.security.rights import Need, Right, needs
 from millstream.services.errors import SetupError
+from millstream.services.named_files import why_unreadable
 from millstream.syntax import tree
 
 ANY: tuple[re.Pattern[str], ...] = (re.compile(".*"),)
@@ -99,7 +100,9 @@ def read_roles(path: Path | None) -> dict[str, Role]:
     try:
         tables = tomllib.loads(path.read_text())
         roles = {name: _role(name, table) for name, table in tables.items()}
-    except (OSError, UnicodeDecodeError, ValueError, re.error) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"cannot read the roles in {path}: {why_unreadable(error)}") from error
+    except (ValueError, re.error) as error:
         raise SetupError(f"cannot read the roles in {path}: {error}") from error
     return {**ROLES, **roles}
 

@@ -10,6 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from millstream.services.named_files import why_unreadable
+
 Json = Any
 
 
@@ -73,10 +75,25 @@ def load(paths: Sequence[Path]) -> Iterator[ConformanceCase]:
             yield from _file(file)
 
 
+def text_of(path: Path) -> str:
+    """The text of a file of cases. Raises ValueError with the path and what to do."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ValueError(f"there is no file or folder {path}\n  hint: {NAME_ONE}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read: {why_unreadable(error)}\n  hint: {NAME_ONE}") from error
+
+
+NAME_ONE = "name a case file (JSON, or SQL with --@test: lines) or a folder of them"
+
+
 def _file(path: Path) -> Iterator[ConformanceCase]:
     try:
-        tests = json.loads(path.read_text(), parse_float=Decimal)["tests"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        tests = json.loads(text_of(path), parse_float=Decimal)["tests"]
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is not a case file: it is no JSON: {error}") from error
+    except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a case file: {error}") from error
     for number, test in enumerate(tests):
         yield _of_file(test, path, number)

@@ -68,14 +68,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile 
 
 
 def _has_cases(path: Path) -> bool:
-    """Whether a file has cases; a JSON file without cases, or one that cannot be parsed, belongs to another tool."""
-    if path.suffix == ".sql":
-        return sql_cases.has_cases(path)
-    if path.suffix != ".json":
-        return False
+    """Whether a file has cases; a file without cases, or one that cannot be read, belongs to another tool."""
     try:
+        if path.suffix != ".json":
+            return path.suffix == ".sql" and sql_cases.has_cases(path)
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, OSError):
         return False
     tests = content.get("tests") if isinstance(content, dict) else None
     return isinstance(tests, list) and bool(tests) and all(isinstance(t, dict) and "statements" in t for t in tests)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from millstream.tester import cases, sql_cases
-from millstream.tester.cases import ConformanceCase, Json
+from millstream.tester.cases import ConformanceCase, Json, text_of
 from millstream.tester.sql_cases import SqlTestCase
 
 AnyCase = ConformanceCase | SqlTestCase
@@ -37,10 +37,7 @@ def runner_case(statements: Path, inputs: Path | None, outputs: Path) -> Conform
     `inputs` may be None: no input records. Raises ValueError, with the file's path, if a file is not valid. Source of
     the format: ksqlDB's documentation, "ksql-test-runner".
     """
-    try:
-        text = statements.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{statements} is no file of statements: {error}") from error
+    text = text_of(statements)
     case = {
         "name": statements.stem,
         "statements": [text],
@@ -51,9 +48,10 @@ def runner_case(statements: Path, inputs: Path | None, outputs: Path) -> Conform
 
 
 def _records(path: Path, field: str) -> list[Json]:
+    text = text_of(path)
     try:
-        records = json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)[field]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        records = json.loads(text, parse_float=Decimal)[field]
+    except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f'{path} has no {field}: {error}\n  hint: the file is {{"{field}": [record, …]}}') from error
     if not isinstance(records, list) or not records:
         raise ValueError(f"{path} has no {field}\n  hint: ksql-test-runner asks for one record at least")

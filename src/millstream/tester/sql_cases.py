@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.model.names import did_you_mean
+from millstream.tester.cases import text_of
 
 _DIRECTIVE = re.compile(r"^[ \t]*--@[ \t]*([A-Za-z.]+)[ \t]*:[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 TEST, ERROR, MESSAGE = "test", "expected.error", "expected.message"
@@ -68,8 +69,8 @@ class _Directive:
 
 
 def has_cases(path: Path) -> bool:
-    """Whether a SQL file has --@test directives. Raises OSError, or UnicodeDecodeError, if it cannot be read."""
-    return any(match[1].lower() == TEST for match in _DIRECTIVE.finditer(path.read_text(encoding="utf-8")))
+    """Whether a SQL file has --@test directives. Raises ValueError, with the path, if it cannot be read."""
+    return any(match[1].lower() == TEST for match in _DIRECTIVE.finditer(text_of(path)))
 
 
 def load(path: Path) -> Iterator[SqlTestCase]:
@@ -77,10 +78,7 @@ def load(path: Path) -> Iterator[SqlTestCase]:
 
     Raises ValueError, with file and line, if the file cannot be read or a directive is not valid.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no SQL test file: {error}") from error
+    text = text_of(path)
     directives = [_directive(match, text, path) for match in _DIRECTIVE.finditer(text)]
     starts = [number for number, directive in enumerate(directives) if directive.name == TEST]
     if not starts:
