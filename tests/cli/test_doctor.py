@@ -19,6 +19,8 @@ from millstream.model.settings import effective
 from millstream.services.broker import BrokerProcess
 from millstream.services.java import java
 from millstream.services.ports import free_port
+from support.certificates import server_files
+from support.logins import users_file
 
 WELL, NOT_WELL, NOT_CHECKED = CheckOutcome.WELL, CheckOutcome.NOT_WELL, CheckOutcome.NOT_CHECKED
 NOWHERE = "127.0.0.1:1"
@@ -107,6 +109,85 @@ def test_a_port_in_use(answering: HTTPServer) -> None:
     taken = checks.port(around(listeners=f"http://127.0.0.1:{answering.server_port}"))
     assert taken.fact == f"port {answering.server_port} is in use by something else"
     assert checks.port(around(listeners="http://nowhere")).outcome is NOT_WELL
+
+
+BASIC = {"authentication__method": "BASIC"}
+
+
+def test_the_login(tmp_path: Path) -> None:
+    assert checks.login(around()).outcome is WELL
+    exposed = checks.login(around(listeners="http://0.0.0.0:8088"))
+    assert (exposed.outcome, "without a login, every client" in exposed.fact) == (NOT_WELL, True)
+    file, roles = tmp_path / "users", tmp_path / "roles.toml"
+    settings = {**BASIC, "millstream__users__file": str(file)}
+    absent = checks.login(around(**settings))
+    assert (absent.fact, absent.remedy) == (
+        f"cannot read the users in {file}: No such file or directory",
+        "`millstream users add NAME --role ROLE` writes it",
+    )
+    file.write_text("")
+    assert checks.login(around(**settings)).fact == f"{file} has no user"
+    users_file(tmp_path, {"ann": ["read"], "bob": ["read", "team"]}).rename(file)
+    unknown = checks.login(around(**settings))
+    assert unknown.fact == f"{file}: user bob has the role team, which does not exist"
+    assert unknown.remedy == "there are read, write, functions, admin; millstream.roles.file names a file of others"
+    settings["millstream__roles__file"] = str(roles)
+    assert "cannot read the roles in" in checks.login(around(**settings)).fact
+    roles.write_text('[team]\nrights = ["read"]\n')
+    assert checks.login(around(**settings, listeners="http://0.0.0.0:8088")) == CheckResult(
+        WELL, f"2 in {file}: 2 read, 1 team"
+    )
+    nobody = checks.login(around(**settings, authentication__roles="admin, write"))
+    assert nobody.fact == "no user has a role that authentication.roles asks for: admin, write"
+
+
+def test_the_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends in two days."""
+    _, file = server_files(tmp_path)
+    settings = {"listeners": "https://127.0.0.1:8088", "ssl__keystore__location": str(file)}
+    assert "needs ssl.keystore.location" in checks.certificate(around(listeners=settings["listeners"])).fact
+    soon = checks.certificate(around(**settings))
+    assert (soon.outcome, soon.fact.startswith(f"the certificate in {file} expires on 20")) == (NOT_WELL, True)
+    assert soon.remedy == f"renew it in {file}: a server that runs takes it"
+    monkeypatch.setattr(checks, "RENEWAL_DAYS", 1)
+    assert checks.certificate(around(**settings)).fact.startswith(f"{file} is valid until 20")
+    for days, fact in ((3, " has expired on 20"), (-3, " is valid from 20")):
+        moved = replace(around(**settings), clock=lambda days=days: time.time() + days * checks.DAY)  # type: ignore[misc]
+        assert fact in checks.certificate(moved).fact
+    assert checks.certificate(around()).outcome is WELL
+
+
+def test_a_keystore_that_cannot_be_used(tmp_path: Path) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    pieces = []
+    for folder in (own, other):
+        folder.mkdir()
+        _, file = server_files(folder)
+        pieces.append(file.read_text().partition("-----BEGIN CERTIFICATE-----"))
+    file = own / "server.pem"
+    settings = {"listeners": "https://127.0.0.1:8088", "ssl__keystore__location": str(file)}
+    file.write_text(pieces[0][0] + "".join(pieces[1][1:]))
+    assert checks.certificate(around(**settings)).fact == (
+        f"no TLS: the key in {file} does not fit its first certificate"
+    )
+    file.write_text("".join(pieces[0][1:]))
+    refused = checks.certificate(around(**settings))
+    assert refused.fact.startswith(f"no TLS: {file} has no certificate with a key that the password opens")
+    assert refused.remedy == "see ssl.keystore.location, ssl.keystore.password, ssl.key.password"
+
+
+def test_the_audits_file(tmp_path: Path) -> None:
+    """It is not created: the server may be another user."""
+    assert checks.audit(around()).outcome is WELL
+    assert checks.audit(around(millstream__audit__topic="audit")).fact == "topic audit"
+    file = tmp_path / "logs" / "audit"
+    settings = around(millstream__audit__file=str(file))
+    assert (checks.audit(settings), list(tmp_path.iterdir())) == (CheckResult(WELL, f"file {file}"), [])
+    (tmp_path / "logs").write_text("")
+    assert "cannot be written" in checks.audit(settings).fact
+    (tmp_path / "logs").unlink()
+    file.mkdir(parents=True)
+    assert checks.audit(settings).fact == f"{file} cannot be written: Is a directory"
 
 
 def test_no_registry_and_one_that_refuses(answering: HTTPServer) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from millstream.cli import server
+from millstream.cli.exposure import check_exposure
 from millstream.cli.main import main
 from millstream.cli.properties import address_of, read_properties, settings_of
-from millstream.cli.service import check_exposure, engine_properties
+from millstream.cli.service import engine_properties
 from millstream.services.errors import SetupError
 
 
@@ -28,7 +29,9 @@ def test_properties(text: str, properties: dict[str, str], tmp_path: Path) -> No
     assert read_properties(file) == properties
 
 
-@pytest.mark.parametrize(("content", "fact"), [(b"a=\\u12", "u12"), (b"a=\xff", "decode"), (None, "No such file")])
+@pytest.mark.parametrize(
+    ("content", "fact"), [(b"a=\\u12", "u12"), (b"a=\xff", "no text in UTF-8"), (None, "No such file")]
+)
 def test_a_file_that_cannot_be_read(content: bytes | None, fact: str, tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     if content is not None:

@@ -5,9 +5,11 @@ import re
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import Enum
 from importlib import metadata
 from pathlib import Path
@@ -17,7 +19,8 @@ from uuid import uuid4
 import httpx
 from confluent_kafka import KafkaException, TopicPartition
 
-from millstream.cli.properties import address_of
+from millstream.cli.exposure import check_exposure
+from millstream.cli.properties import LISTENERS, PG_LISTEN, address_of
 from millstream.engine.connect import URL as CONNECT_URL
 from millstream.engine.connect import ConnectClient, ConnectFailed, connect_access
 from millstream.engine.kafka import KafkaClient
@@ -25,6 +28,9 @@ from millstream.engine.topic_access import RIGHTS
 from millstream.formats.client import Access, access
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import SettingRefused
+from millstream.security.login import Login, login_of
+from millstream.security.tls import KEYSTORE, own_certificate, server_context
+from millstream.security.users import read_users
 from millstream.services import java
 from millstream.services.errors import SetupError
 from millstream.services.folders import check_writable
@@ -32,11 +38,14 @@ from millstream.services.kafka_errors import is_denial, reason
 from millstream.services.ports import is_free
 
 OLDEST_PYTHON = (3, 11)
-LISTENERS, BOOTSTRAP, DATA, SERVICE = "listeners", "bootstrap.servers", "millstream.data.dir", "ksql.service.id"
+BOOTSTRAP, DATA, SERVICE = "bootstrap.servers", "millstream.data.dir", "ksql.service.id"
 GIB = 2**30
 # The clock difference that is allowed, in seconds: timestamps of windows and leases are compared between machines.
 TOLERANCE = 1.0
 SECONDS = 5.0
+# A certificate is to be renewed so many days before its end.
+RENEWAL_DAYS = 14
+DAY = 24 * 3600
 
 
 class CheckOutcome(Enum):
@@ -251,6 +260,80 @@ def port(around: Surroundings) -> CheckResult:
     )
 
 
+def login(around: Surroundings) -> CheckResult:
+    """Whether the server may listen without a login, or who can log in."""
+    settings = around.settings
+    try:
+        login = login_of(settings)
+        for listener in filter(None, (settings[LISTENERS], settings[PG_LISTEN])):
+            check_exposure(address_of(listener)[0], settings, login is not None)
+    except SetupError as refused:
+        return _not_well(refused.fact, refused.hint or "docs/security.md has what it may be")
+    if login is None:
+        return _well("none is required (authentication.method)")
+    if login.users is None:
+        return _well("tokens are accepted")
+    return _users(login, Path(settings["millstream.users.file"]))
+
+
+def _users(login: Login, file: Path) -> CheckResult:
+    """Whether the file of users has users who can do something."""
+    users = read_users(file)
+    if not users:
+        return _not_well(f"{file} has no user", "`millstream users add NAME --role ROLE` adds one")
+    named = {role: user.name for user in users.values() for role in user.roles}
+    for role, name in named.items():
+        if role not in login.roles:
+            remedy = f"there are {', '.join(login.roles)}; millstream.roles.file names a file of others"
+            return _not_well(f"{file}: user {name} has the role {role}, which does not exist", remedy)
+    if "*" not in login.allowed and not login.allowed & named.keys():
+        roles = ", ".join(sorted(login.allowed))
+        return _not_well(f"no user has a role that authentication.roles asks for: {roles}", "give it to one")
+    counts = Counter(role for user in users.values() for role in user.roles)
+    return _well(f"{len(users)} in {file}: " + ", ".join(f"{n} {role}" for role, n in counts.items()))
+
+
+def certificate(around: Surroundings) -> CheckResult:
+    """Whether the server's certificate and key can be used, and are valid for some time."""
+    settings, keystore = around.settings, around.settings.get(KEYSTORE)
+    if not keystore and not settings[LISTENERS].lower().startswith("https://"):
+        return _well("none: the server listens without TLS (http://)")
+    try:
+        server_context(settings)
+        certificate = own_certificate(settings)
+    except (SetupError, ValueError, OSError) as refused:
+        return _not_well(getattr(refused, "fact", str(refused)), getattr(refused, "hint", f"see {KEYSTORE}"))
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    now, renew = datetime.fromtimestamp(around.clock(), UTC), f"renew it in {keystore}: a server that runs takes it"
+    if now < begin:
+        return _not_well(
+            f"the certificate in {keystore} is valid from {begin:%Y-%m-%d %H:%M} UTC on", "wait, or renew it"
+        )
+    days = (end - now).total_seconds() / DAY
+    if days < RENEWAL_DAYS:
+        verb = "has expired" if days < 0 else "expires"
+        return _not_well(f"the certificate in {keystore} {verb} on {end:%Y-%m-%d %H:%M} UTC", renew)
+    return _well(f"{keystore} is valid until {end:%Y-%m-%d}")
+
+
+def audit(around: Surroundings) -> CheckResult:
+    """Whether the audit's file can be written; it is not created."""
+    name, topic = around.settings["millstream.audit.file"], around.settings["millstream.audit.topic"]
+    if not name:
+        return _well(f"topic {topic}" if topic else "none (millstream.audit.file, millstream.audit.topic)")
+    file, remedy = Path(name), "set millstream.audit.file to one that the server's user can write"
+    try:
+        if file.exists():
+            os.close(os.open(file, os.O_WRONLY | os.O_APPEND))
+        else:
+            check_writable(_existing(file.absolute().parent), remedy)
+    except OSError as error:
+        return _not_well(f"{file} cannot be written: {error.strerror}", remedy)
+    except SetupError as refused:
+        return _not_well(refused.fact, refused.hint)
+    return _well(f"file {file}" + (f", topic {topic}" if topic else ""))
+
+
 def _is_server(host: str, number: int) -> bool:
     address = f"[{host}]" if ":" in host else host
     for scheme in ("http", "https"):
@@ -285,6 +368,9 @@ CHECKS: tuple[tuple[str, Callable[[Surroundings], CheckResult]], ...] = (
     ("Java", java_runtime),
     ("Spark", spark),
     ("port", port),
+    ("login", login),
+    ("certificate", certificate),
+    ("audit", audit),
     ("checkpoints", checkpoints),
     ("disk", disk),
     ("registry", registry),

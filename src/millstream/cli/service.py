@@ -9,15 +9,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
+from millstream.cli.exposure import check_exposure
 from millstream.cli.main import INTERRUPTED
-from millstream.cli.properties import INSECURE, LISTENERS, PG_LISTEN, address_of
+from millstream.cli.properties import LISTENERS, PG_LISTEN, address_of
 from millstream.engine.api import RequestFailed
 from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
 from millstream.engine.queries_file import QUERIES_FILE
 from millstream.model.errors import fact_and_hint
 from millstream.model.setting_table import SETTINGS
-from millstream.model.settings import as_texts, effective, is_on
+from millstream.model.settings import as_texts
 from millstream.pg.context import PgContext
 from millstream.pg.server import FLAG, TITLE, PgServer
 from millstream.server.addresses import is_loopback
@@ -91,15 +92,6 @@ def engine_properties(properties: Mapping[str, str], anyone: bool) -> dict[str, 
     statements, Python functions are off unless they are switched on explicitly.
     """
     return ({PYTHON: "false"} if anyone else {}) | of_engine(properties)
-
-
-def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> None:
-    """Raises SetupError if a server without login could be reached from a network, unless --insecure allows it."""
-    if not login and not is_loopback(host) and not is_on(effective(properties), INSECURE):
-        raise SetupError(
-            f"without a login, every client that reaches {host} can send any statement",
-            "require a login (docs/security.md), listen on 127.0.0.1, or set --insecure in a network that you trust",
-        )
 
 
 def _carry_out_file(engine: MillstreamEngine, file: str, report: Callable[[str], None]) -> None:

@@ -41,12 +41,22 @@ def server_context(settings: Mapping[str, str], protocols: Sequence[str] = HTTP)
         )
         load_own(context, Path(keystore), settings)
     except (ValueError, OSError) as error:
-        raise SetupError(f"no TLS: {error}", f"see {KEYSTORE}, ssl.keystore.password, ssl.key.password") from error
+        hint = f"see {KEYSTORE}, ssl.keystore.password, ssl.key.password"
+        raise SetupError(f"no TLS: {_words(error, keystore)}", hint) from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_COMPRESSION
     context.set_alpn_protocols(list(protocols))
     context.verify_mode = VERIFY[clients]
     return context
+
+
+def _words(error: Exception, keystore: str) -> str:
+    """What is wrong with a keystore; OpenSSL's own words are not about files."""
+    if not isinstance(error, ssl.SSLError):
+        return str(error)
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return f"the key in {keystore} does not fit its first certificate"
+    return f"{keystore} has no certificate with a key that the password opens"
 
 
 def own_certificate(settings: Mapping[str, str]) -> x509.Certificate:
