@@ -146,7 +146,7 @@ def _reach(settings: Mapping[str, str], kafka: KafkaClient, shared: Session | No
         connect = _connect(settings, started)
         spark = SparkRuntime(settings, kafka, processing_log, schemas.access, shared)
         started.callback(spark.close)
-        remove_leftovers(kafka, service, _name(settings))
+        remove_leftovers(kafka, service, _name(settings), spark.forget_push)
     except KafkaException as failure:
         if is_denial(failure):
             fact = f"Kafka at {kafka.bootstrap} denies: {reason(failure)}"

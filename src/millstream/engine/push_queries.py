@@ -349,7 +349,13 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         self._context.push.pop(self.query_id, None)
 
 
-def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:
-    """Delete the topics of push queries that an earlier process of this server has left."""
+def remove_leftovers(kafka: KafkaClient, service: str, server: str, forget: Callable[[str], None]) -> None:
+    """Delete the topics of push queries that an earlier process of this server has left, and their files.
+
+    `forget` removes the files of a query; it comes first, since the topics tell which queries there were.
+    """
     prefix = topic_prefix(service, server)
-    kafka.delete(*(name for name in kafka.topics() if name.startswith(prefix)))
+    left = [name for name in kafka.topics() if name.startswith(prefix)]
+    for name in left:
+        forget(name.removeprefix(prefix))
+    kafka.delete(*left)
