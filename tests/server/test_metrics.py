@@ -18,6 +18,8 @@ from support.logins import PASSWORD, users_file
 from support.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
+OPERATIONS = ROOT / "docs" / "operations.md"
+NAME = re.compile(r"`(millstream_\w+)`")
 DASHBOARD = ROOT / "docs" / "grafana-dashboard.json"
 Labels = frozenset[tuple[str, str]]
 
@@ -122,6 +124,15 @@ def test_who_may_read_a_source_sees_its_queries(guarded: str, user: str, status:
     answer = httpx.get(f"{guarded}/metrics", auth=(user, PASSWORD) if user else None, timeout=PATIENCE)
     assert answer.status_code == status
     assert ("CSAS_BIG_1" in answer.text) is sees
+
+
+def test_the_page_about_operations_names_the_metrics_that_are_there(client: httpx.Client) -> None:
+    """Each of them, and no other; those of Postgres's clients are there where these are served."""
+    section = OPERATIONS.read_text(encoding="utf-8").partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    named = {name for row in re.findall(r"^\| (.*?) \|", section, re.MULTILINE) for name in NAME.findall(row)}
+    client.get("/info")
+    names = {name for name, _ in samples(client.get("/metrics").text) if name.startswith("millstream_")}
+    assert named - {"millstream_postgres_connections"} == {re.sub("_(bucket|sum|count|created)$", "", n) for n in names}
 
 
 def test_the_dashboard_names_metrics_that_are_there(client: httpx.Client) -> None:
