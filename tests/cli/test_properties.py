@@ -8,7 +8,7 @@ from millstream.cli import server
 from millstream.cli.exposure import check_exposure
 from millstream.cli.main import main
 from millstream.cli.properties import address_of, read_properties, settings_of
-from millstream.cli.service import engine_properties
+from millstream.cli.service import engine_properties, serving
 from millstream.services.errors import SetupError
 
 
@@ -123,3 +123,14 @@ def test_a_port_that_is_none(option: str, port: str, capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit):
         main(["dev", f"{option}={port}"])
     assert f"argument {option}: {port} is no port: it is a number from 0 to 65535" in capsys.readouterr().err
+
+
+def test_a_file_of_statements_that_cannot_be_read_is_named_before_anything_starts(tmp_path: Path) -> None:
+    """Not after the wait for a broker, which is away here."""
+    file = tmp_path / "absent.sql"
+    settings = {"listeners": "http://127.0.0.1:0", "bootstrap.servers": "127.0.0.1:1", "ksql.queries.file": str(file)}
+    with (
+        pytest.raises(SetupError, match=f"{file}: the file cannot be read: No such file or directory"),
+        serving(settings),
+    ):
+        pass

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 from millstream.cli.exposure import check_exposure
@@ -15,7 +16,7 @@ from millstream.cli.properties import LISTENERS, PG_LISTEN, address_of
 from millstream.engine.api import RequestFailed
 from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
-from millstream.engine.queries_file import QUERIES_FILE
+from millstream.engine.queries_file import QUERIES_FILE, text_of
 from millstream.model.errors import fact_and_hint
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import as_texts
@@ -57,7 +58,7 @@ def serving(properties: Mapping[str, str], report: Callable[[str], None] = lambd
     host, port = address_of(properties.get(LISTENERS) or SETTINGS[LISTENERS].default)
     options = options_of(as_texts(properties))
     check_exposure(host, properties, options.login is not None)
-    # Check the ports first, because the engine takes seconds to start.
+    # Check the ports and the file first, because the engine takes seconds to start.
     if port:
         check_free(host, port, "the REST server", "--listen HOST:PORT")
     if options.pg_listen:
@@ -65,6 +66,9 @@ def serving(properties: Mapping[str, str], report: Callable[[str], None] = lambd
         check_exposure(pg_host, properties, options.login is not None)
         if pg_port:
             check_free(pg_host, pg_port, TITLE, FLAG)
+    if file := properties.get(QUERIES_FILE):
+        with _named(file):
+            text_of(Path(file))
     # A statement's tree may be as deep as its parser allows; planning recurses a few calls further for each level.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     with ExitStack() as stack:
@@ -96,13 +100,20 @@ def engine_properties(properties: Mapping[str, str], anyone: bool) -> dict[str, 
 
 def _carry_out_file(engine: MillstreamEngine, file: str, report: Callable[[str], None]) -> None:
     """Bring the statements of the engine's file, if it has one, into effect. Raises SetupError if one is refused."""
-    try:
+    with _named(file):
         outcome = engine.carry_out_file()
+    if outcome is not None:
+        report(str(outcome))
+
+
+@contextmanager
+def _named(file: str) -> Iterator[None]:
+    """Converts a refusal of the engine's file to SetupError."""
+    try:
+        yield
     except RequestFailed as failure:
         fact, hint = fact_and_hint(failure.message)
         raise SetupError(f"{file}: {fact}", hint) from failure
-    if outcome is not None:
-        report(str(outcome))
 
 
 def _started(properties: Mapping[str, str]) -> MillstreamEngine:

@@ -57,7 +57,7 @@ def carry_out(path: Path, engine: EngineContext) -> FileOutcome:
     """Bring into effect what the file says. Raises RequestFailed, without a change if the file is not valid by itself
     or leaves out what must not be dropped."""
     with execute.refusals(lambda: ""):
-        text = _text(path)
+        text = text_of(path)
         written = _checked(list(_statements(text, engine)))
         dropped = _drop_others(written, engine)
         executed = sum(_carry_out(context, Request(text), engine) for context in _statements(text, engine))
@@ -93,7 +93,8 @@ def refusing_definitions(missing_right: MissingRight, path: str) -> MissingRight
     return missing
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of the file. Raises RequestFailed if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as failure:
