@@ -3,8 +3,11 @@
 import base64
 import json
 import time
+import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from getpass import GetPassWarning
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -153,15 +156,23 @@ def test_a_user_that_is_not_valid(
     assert fact in capsys.readouterr().err
 
 
-def test_a_password_that_nobody_can_be_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def unanswered(_: str) -> str:
-        raise EOFError
+def unanswered(_: str) -> str:
+    raise EOFError
 
-    monkeypatch.setattr(users_command.getpass, "getpass", unanswered)
+
+def read_in_clear(_: str) -> str:
+    warnings.warn("Can not control echo on the terminal.", GetPassWarning, stacklevel=2)
+    return "x"
+
+
+@pytest.mark.parametrize("ask", [unanswered, read_in_clear])
+def test_a_password_that_nobody_can_be_asked_for(
+    ask: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(users_command.getpass, "getpass", ask)
     assert main(["users", "--users-file", str(tmp_path / "users"), "add", "ann", "--role", "read"]) == 1
-    assert "no terminal to ask for the password\n  hint: give it with --password-stdin" in capsys.readouterr().err
+    reason = "there is no terminal to ask for the password\n  hint: give it with --password-stdin\n"
+    assert capsys.readouterr().err == f"millstream: {reason}"
 
 
 @pytest.mark.parametrize(

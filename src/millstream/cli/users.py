@@ -3,6 +3,7 @@
 import argparse
 import getpass
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,8 +71,11 @@ def _password(args: argparse.Namespace) -> str:
     if args.password_stdin:
         return sys.stdin.readline().rstrip("\n")
     try:
-        password, again = getpass.getpass(f"password of {args.name}: "), getpass.getpass("again: ")
-    except EOFError as error:
+        with warnings.catch_warnings():
+            # Without a terminal Python would warn, and read the password from standard input.
+            warnings.simplefilter("error", getpass.GetPassWarning)
+            password, again = getpass.getpass(f"password of {args.name}: "), getpass.getpass("again: ")
+    except (EOFError, getpass.GetPassWarning) as error:
         raise SetupError("there is no terminal to ask for the password", "give it with --password-stdin") from error
     if password != again:
         raise SetupError("the two passwords are not the same")
