@@ -22,12 +22,14 @@ class Aliases:
     next: int = 0
     shared: frozenset[str] = frozenset()
 
-    def of(self, expression: tree.Expression) -> str:
-        """The name of an expression without an alias.
+    def of(self, expression: tree.Expression, alias: str | None = None) -> str:
+        """The name of a projected expression: its alias, if it has one.
 
-        A column keeps its name, a struct field gets the field's name (with _n if that is taken), anything else
+        Else a column keeps its name, a struct field gets the field's name (with _n if that is taken), anything else
         KSQL_COL_n.
         """
+        if alias is not None:
+            return alias
         if isinstance(expression, tree.ColumnRef):
             return self._of_column(expression)
         if expression in self.keys:
@@ -42,7 +44,7 @@ class Aliases:
 
         It is recorded, so that the same expression in the projection gets the same name.
         """
-        self.keys[expression] = name or self.of(expression)
+        self.keys[expression] = self.of(expression, name)
         return self.keys[expression]
 
     def _free(self, name: str) -> str:

@@ -122,7 +122,7 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
         _check_in_lists(query.where, relation.scope)
     relation, items = _projected(query, replace(relation, bounds=True))
     columns = tuple(
-        NamedExpression(item.alias or aliases.of(item.expression), _typed_item(item), to_sql(item.expression))
+        NamedExpression(aliases.of(item.expression, item.alias), _typed_item(item), to_sql(item.expression))
         for item in items
     )
     _check_twice(columns, items)
@@ -453,7 +453,7 @@ def _select(
     columns: list[NamedExpression] = []
     seen: set[tuple[str, str | None]] = set()
     for item in items:
-        name = item.alias or aliases.of(item.expression)
+        name = aliases.of(item.expression, item.alias)
         typed = _typed_item(item)
         side = _side(item)
         if any(n == name and (side is None or s in (side, None)) for n, s in seen) and not _repeats_key(keys, typed):

@@ -447,7 +447,7 @@ def _columns(
             raise StatementError("a bare NULL has no type and cannot be a column", item.at, hint)
         typed = over(typed, item.expression)
         _check_columns(typed, item.expression)
-        name = item.alias or aliases.of(item.expression)
+        name = aliases.of(item.expression, item.alias)
         if name in [c.name for c in columns]:
             text = f"`{name}` {typed.type}"
             fact = f"Duplicate value columns found in schema: {text}"
