@@ -51,6 +51,14 @@ def test_a_format_holds(name: str, types: list) -> None:
     assert FORMATS[name].refusal("KEY", columns(types)) is None
 
 
+def test_avro_allows_any_name_for_a_column_that_is_no_field() -> None:
+    named = [Column("1 k", STRING)]
+    assert FORMATS["AVRO"].refusal("KEY", named, wrap=False) is None
+    assert "Illegal initial character: 1 k" in (FORMATS["AVRO"].refusal("KEY", named, wrap=True) or "")
+    inner = [Column("1 k", Struct((Field("2 x", STRING),)))]
+    assert "Illegal initial character: 2 x" in (FORMATS["AVRO"].refusal("KEY", inner, wrap=False) or "")
+
+
 def test_format_names_are_case_insensitive() -> None:
     assert find("json") is FORMATS["JSON"]
     assert find("xml") is None

@@ -40,8 +40,8 @@ def choose(
     at = p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT")
     name = _name(side, p, columns, settings, inherited, at)
     format = format_of(name, at)
-    check_columns(side, Serde(format.name), columns, at)
     wrap = wrapping.choose_wrapping(side, p, columns, settings, format, shape)
+    check_columns(side, Serde(format.name, wrap), columns, at)
     return Serde(format.name, wrap, _properties(side, p, format, inherited))
 
 
@@ -148,16 +148,17 @@ def check_columns(side: str, serde: Serde, columns: Sequence[Column], at: Span) 
             if column.type.holds_map:
                 raise map_key_error(f"Key column name: `{column.name}`.", at)
     format = format_of(serde.format, at)
-    refusal = format.refusal(side, columns)
+    refusal = format.refusal(side, columns, serde.wrap)
     if refusal:
-        raise StatementError(f"{side.capitalize()} format does not support schema: {refusal}", at, _able(side, columns))
+        hint = _able(side, columns, serde.wrap)
+        raise StatementError(f"{side.capitalize()} format does not support schema: {refusal}", at, hint)
 
 
-def _able(side: str, columns: Sequence[Column]) -> str:
+def _able(side: str, columns: Sequence[Column], wrap: bool | None) -> str:
     """A hint with the formats that could hold the columns."""
     if any(is_too_wide(t) for c in columns for t in c.type.walk()):
         return f"CAST it to at most {MOST_DIGITS} digits in a query; a CREATE that lists its columns reads no others"
-    names = [f.name for f in FORMATS.values() if f.name != "NONE" and f.refusal(side, columns) is None]
+    names = [f.name for f in FORMATS.values() if f.name != "NONE" and f.refusal(side, columns, wrap) is None]
     return f"{side}_FORMAT may be {', '.join(names)}" if names else ""
 
 

@@ -131,18 +131,22 @@ def _map(key: SqlType, value: SqlType, name: str) -> dict[str, Any]:
     return {"type": "array", "items": entry}
 
 
-def unnameable(format: str, columns: Sequence[Column]) -> str | None:
-    """Why Avro does not allow the name of a column, or a name within one; None if it does."""
-    for name in _names(columns):
+def unnameable(columns: Sequence[Column], wrapped: bool) -> str | None:
+    """Why Avro does not allow the name of a column, or a name within one; None if it does.
+
+    The name of a column that is not a field of a record is not in the schema, and may be any.
+    """
+    for name in _names(columns, wrapped):
         if not _NAME.fullmatch(name):
             where = "Illegal initial character" if not _NAME.match(name[:1]) else "Illegal character in"
             return f"Schema is not compatible with Avro: {where}: {name}"
     return None
 
 
-def _names(columns: Sequence[Column]) -> Iterator[str]:
+def _names(columns: Sequence[Column], wrapped: bool) -> Iterator[str]:
     for column in columns:
-        yield column.name
+        if wrapped:
+            yield column.name
         for type in column.type.walk():
             if isinstance(type, Struct):
                 yield from (f.name for f in type.fields)

@@ -9,6 +9,8 @@ from millstream.model.types import MOST_DIGITS, STRING, Array, Decimal, Map, Sql
 
 # From the format's name and the columns of one side to the reason why it cannot hold them, or None.
 Check = Callable[[str, Sequence[Column]], str | None]
+# The same for their names, from the columns and whether they are fields of a record.
+NameCheck = Callable[[Sequence[Column], bool], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,7 @@ class Format:
 
     `wraps` and `unwraps`: a single column can be written inside a record, or unwrapped. `key` and `value`: the sides it
     can write. `properties`: those that a WITH clause may set for it. `infers`: columns can be read from a schema
-    registry. `checks` refuse columns.
+    registry. `checks` refuse columns, `name_check` their names.
     """
 
     name: str
@@ -28,12 +30,17 @@ class Format:
     infers: bool = False
     properties: frozenset[str] = frozenset()
     checks: tuple[Check, ...] = ()
+    name_check: NameCheck = lambda columns, wrapped: None
 
-    def refusal(self, side: str, columns: Sequence[Column]) -> str | None:
-        """Why the format cannot hold these columns on that side ("KEY" or "VALUE"); None if it can."""
+    def refusal(self, side: str, columns: Sequence[Column], wrap: bool | None = None) -> str | None:
+        """Why the format cannot hold these columns on that side ("KEY" or "VALUE"); None if it can.
+
+        `wrap` is the requested wrapping of a single column.
+        """
         if not (self.key if side == "KEY" else self.value):
             return f"The '{self.name}' format is not supported for {side.lower()}s" if columns else None
-        return next((reason for check in self.checks if (reason := check(self.name, columns))), None)
+        reasons = (check(self.name, columns) for check in self.checks)
+        return next(filter(None, reasons), None) or self.name_check(columns, self.wrapped(len(columns), wrap))
 
     def wrapped(self, columns: int, requested: bool | None) -> bool:
         """True if this number of columns is written inside a record; `requested` is the wrapping of a single column."""

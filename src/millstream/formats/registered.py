@@ -15,7 +15,7 @@ PROTOBUF_CHECKS: tuple[Check, ...] = (
     fits_spark,
 )
 
-AVRO = Format("AVRO", infers=True, properties=SCHEMA, checks=(string_map_keys, unnameable, fits_spark))
+AVRO = Format("AVRO", infers=True, properties=SCHEMA, checks=(string_map_keys, fits_spark), name_check=unnameable)
 JSON_SR = Format("JSON_SR", infers=True, properties=SCHEMA, checks=(string_map_keys, fits_spark))
 PROTOBUF = Format("PROTOBUF", unwraps=False, infers=True, properties=SCHEMA | NULLS, checks=PROTOBUF_CHECKS)
 PROTOBUF_NOSR = Format("PROTOBUF_NOSR", properties=NULLS | {FULL_NAME}, checks=PROTOBUF_CHECKS)

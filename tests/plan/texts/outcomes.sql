@@ -162,3 +162,436 @@ INSERT INTO wide SELECT id, amount, price, 1 AS one FROM orders;
 -- → Write STREAM WIDE to topic wide (key KAFKA, value JSON)
 -- →   Select ID KEY, AMOUNT, PRICE, 1 AS ONE
 -- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM bare (v INT) WITH (kafka_topic='bare', partitions=1, key_format='NONE', value_format='KAFKA', wrap_single_value=false);
+-- → Stream created
+-- → create topic bare with 1 partition(s)
+-- → BARE (V INTEGER)
+
+CREATE STREAM line (v INT) WITH (kafka_topic='line', partitions=1, value_format='DELIMITED', wrap_single_value='false');
+-- → Stream created
+-- → create topic line with 1 partition(s)
+-- → LINE (V INTEGER)
+
+CREATE STREAM bought AS SELECT o.id, orders.item FROM orders AS o;
+-- → Created query with ID CSAS_BOUGHT_0
+-- → create topic BOUGHT with 2 partition(s)
+-- → start query CSAS_BOUGHT_0
+-- → BOUGHT (ID BIGINT KEY, ITEM STRING)
+-- → Write STREAM BOUGHT to topic BOUGHT (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+INSERT INTO late_key VALUES (1, 'a');
+-- → LATE_KEY: K, V
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n, COUNT(*) + 1 AS m FROM orders WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 1 DAY) WHERE amount > 1 GROUP BY item HAVING COUNT(*) > 2;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_0; its windows go on with what they hold: COUNT(*) by ITEM in TUMBLING windows
+-- → pause query CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT, M BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, COUNT(*) + 1 AS M
+-- →     Filter COUNT(*) > 2 (other rows become tombstones)
+-- →       Group by ITEM in TUMBLING windows of 3600000 ms, grace 86400000 ms, emitted at each row: COUNT(*)
+-- →         Filter AMOUNT > 1
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WHERE amount > 1 GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_0; its groups go on with what they hold: COUNT(*) by ITEM
+-- → pause query CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Filter AMOUNT > 1
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:109: Cannot replace table COUNTED: its aggregates cannot change
+-- →   hint: it has COUNT(*); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 1 MINUTE) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 2 MINUTES) GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in HOPPING windows of 3600000 ms, advance 60000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:129: Cannot replace table COUNTED: its window cannot change
+-- →   hint: it has HOPPING of 3600000 ms every 60000 ms; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item EMIT FINAL;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:109: Cannot replace table COUNTED: its window cannot change
+-- →   hint: it has TUMBLING of 3600000 ms; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE adults AS SELECT name, age FROM people WHERE age >= 18; CREATE OR REPLACE TABLE adults AS SELECT name, age FROM people WHERE age >= 21;
+-- → Created query with ID CTAS_ADULTS_0
+-- → create topic ADULTS with 2 partition(s)
+-- → start query CTAS_ADULTS_0
+-- → ADULTS (NAME STRING KEY, AGE INTEGER)
+-- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
+-- →   Select NAME KEY, AGE
+-- →     Filter AGE >= 18 (other rows become tombstones)
+-- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+-- → Created query with ID CTAS_ADULTS_0
+-- → pause query CTAS_ADULTS_0
+-- → create topic ADULTS with 2 partition(s)
+-- → start query CTAS_ADULTS_0
+-- → ADULTS (NAME STRING KEY, AGE INTEGER)
+-- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
+-- →   Select NAME KEY, AGE
+-- →     Filter AGE >= 21 (other rows become tombstones)
+-- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+
+CREATE TABLE adults AS SELECT name, age FROM people WHERE age >= 18; CREATE OR REPLACE TABLE adults AS SELECT name, age FROM people;
+-- → Created query with ID CTAS_ADULTS_0
+-- → create topic ADULTS with 2 partition(s)
+-- → start query CTAS_ADULTS_0
+-- → ADULTS (NAME STRING KEY, AGE INTEGER)
+-- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
+-- →   Select NAME KEY, AGE
+-- →     Filter AGE >= 18 (other rows become tombstones)
+-- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+-- → line 1:70: Cannot replace table ADULTS: a WHERE over a table can become another one, but be neither added nor removed
+-- →   hint: it has AGE >= 18; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE adults AS SELECT name, age FROM people; CREATE OR REPLACE TABLE adults AS SELECT name, age FROM people WHERE age >= 21;
+-- → Created query with ID CTAS_ADULTS_0
+-- → create topic ADULTS with 2 partition(s)
+-- → start query CTAS_ADULTS_0
+-- → ADULTS (NAME STRING KEY, AGE INTEGER)
+-- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
+-- →   Select NAME KEY, AGE
+-- →     Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+-- → line 1:54: Cannot replace table ADULTS: a WHERE over a table can become another one, but be neither added nor removed
+-- →   hint: it has none; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE ages AS SELECT age, COUNT(*) AS n FROM people GROUP BY age; CREATE OR REPLACE TABLE ages AS SELECT age, COUNT(*) AS n FROM people WHERE age > 18 GROUP BY age;
+-- → Created query with ID CTAS_AGES_0
+-- → create topic AGES with 2 partition(s)
+-- → start query CTAS_AGES_0
+-- → AGES (AGE INTEGER KEY, N BIGINT)
+-- → Write TABLE AGES to topic AGES (key KAFKA, value DELIMITED)
+-- →   Select AGE KEY, COUNT(*) AS N
+-- →     Group by AGE: COUNT(*)
+-- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+-- → Created query with ID CTAS_AGES_0; its groups go on with what they hold: COUNT(*) by AGE
+-- → pause query CTAS_AGES_0
+-- → create topic AGES with 2 partition(s)
+-- → start query CTAS_AGES_0
+-- → AGES (AGE INTEGER KEY, N BIGINT)
+-- → Write TABLE AGES to topic AGES (key KAFKA, value DELIMITED)
+-- →   Select AGE KEY, COUNT(*) AS N
+-- →     Group by AGE: COUNT(*)
+-- →       Filter AGE > 18 (other rows become tombstones)
+-- →         Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; ALTER TABLE counted CUT OVER; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders WHERE amount > 0 GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → COUNTED is written by CTAS_COUNTED_1 now, into topic COUNTED_1. The topic COUNTED stays, without a query.
+-- → stop query CTAS_COUNTED_0
+-- → query CTAS_COUNTED_1 writes COUNTED
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Created query with ID CTAS_COUNTED_1; its groups go on with what they hold: COUNT(*), SUM(AMOUNT) by ITEM
+-- → pause query CTAS_COUNTED_1
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Filter AMOUNT > 0
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM late AS SELECT id, item, amount FROM orders; CREATE OR REPLACE STREAM late WITH (rebuild=true, kafka_topic='later', partitions=3) AS SELECT amount AS id, item FROM orders PARTITION BY amount; ALTER STREAM late CUT OVER;
+-- → Created query with ID CSAS_LATE_0
+-- → create topic LATE with 2 partition(s)
+-- → start query CSAS_LATE_0
+-- → LATE (ID BIGINT KEY, ITEM STRING, AMOUNT INTEGER)
+-- → Write STREAM LATE to topic LATE (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM, AMOUNT
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CSAS_LATE_1; it rebuilds LATE as LATE_1 (topic later), and LATE is cut over to it when it has caught up
+-- → create topic later with 3 partition(s)
+-- → start query CSAS_LATE_1
+-- → LATE_1 (ID INTEGER KEY, ITEM STRING)
+-- → Write STREAM LATE_1 to topic later (key KAFKA, value JSON)
+-- →   Select AMOUNT AS ID KEY, ITEM
+-- →     Partition by AMOUNT
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → LATE is written by CSAS_LATE_1 now, into topic later. The topic LATE stays, without a query.
+-- → stop query CSAS_LATE_0
+-- → query CSAS_LATE_1 writes LATE
+-- → LATE (ID INTEGER KEY, ITEM STRING)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n FROM orders WHERE amount > 0 GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_0; its groups go on with what they hold: COUNT(*) by ITEM
+-- → pause query CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Filter AMOUNT > 0
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; DROP TABLE counted_1 DELETE TOPIC; ALTER TABLE counted CUT OVER;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Source COUNTED_1 (topic: COUNTED_1) was dropped. Topic COUNTED_1 was marked for deletion.
+-- → stop query CTAS_COUNTED_1
+-- → delete topic COUNTED_1
+-- → COUNTED is not being rebuilt: there is nothing to cut over to.
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; TERMINATE CTAS_COUNTED_1; ALTER TABLE counted CUT OVER;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Query terminated.
+-- → stop query CTAS_COUNTED_1
+-- → COUNTED is not being rebuilt: there is nothing to cut over to.
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; PAUSE CTAS_COUNTED_1; ALTER TABLE counted CUT OVER IF RUNNING; RESUME CTAS_COUNTED_1; ALTER TABLE counted CUT OVER IF RUNNING;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Query paused.
+-- → pause query CTAS_COUNTED_1
+-- → CTAS_COUNTED_1, which rebuilds COUNTED, is paused: it is not cut over to.
+-- → Query resumed.
+-- → resume query CTAS_COUNTED_1
+-- → COUNTED is written by CTAS_COUNTED_1 now, into topic COUNTED_1. The topic COUNTED stays, without a query.
+-- → stop query CTAS_COUNTED_0
+-- → query CTAS_COUNTED_1 writes COUNTED
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; TERMINATE CTAS_COUNTED_0; ALTER TABLE counted CUT OVER; DROP TABLE counted;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Query terminated.
+-- → stop query CTAS_COUNTED_0
+-- → COUNTED is written by CTAS_COUNTED_1 now, into topic COUNTED_1. The topic COUNTED stays, without a query.
+-- → query CTAS_COUNTED_1 writes COUNTED
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Source COUNTED (topic: COUNTED_1) was dropped.
+-- → stop query CTAS_COUNTED_1
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE INDEX by_total ON counted (total); CREATE INDEX IF NOT EXISTS by_total ON counted (n); DROP INDEX by_total; DROP INDEX IF EXISTS by_total;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Index BY_TOTAL created on COUNTED (TOTAL)
+-- → Index BY_TOTAL already exists: it is on COUNTED (TOTAL)
+-- → Index BY_TOTAL dropped
+-- → Index BY_TOTAL does not exist
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE INDEX by_both ON counted (total, item); CREATE INDEX by_n ON counted (n); CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE INDEX by_n ON counted (n);
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Index BY_BOTH created on COUNTED (TOTAL, ITEM)
+-- → Index BY_N created on COUNTED (N)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:291: Index BY_N already exists: it is on COUNTED (N)
+-- →   hint: DROP INDEX it first, or choose another name
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE INDEX by_both ON counted (total, item); CREATE INDEX by_n ON counted (n); CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; ALTER TABLE counted CUT OVER; DROP INDEX by_n; DROP INDEX by_both;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Index BY_BOTH created on COUNTED (TOTAL, ITEM)
+-- → Index BY_N created on COUNTED (N)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → COUNTED is written by CTAS_COUNTED_1 now, into topic COUNTED_1. The topic COUNTED stays, without a query.
+-- → stop query CTAS_COUNTED_0
+-- → query CTAS_COUNTED_1 writes COUNTED
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Index BY_N dropped
+-- → line 1:338: Index BY_BOTH does not exist
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE INDEX by_n ON counted (n); DROP TABLE counted; DROP INDEX by_n;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Index BY_N created on COUNTED (N)
+-- → Source COUNTED (topic: COUNTED) was dropped.
+-- → stop query CTAS_COUNTED_0
+-- → line 1:133: Index BY_N does not exist
+
+INSERT INTO late_key SELECT item AS k, amount AS v FROM orders PARTITION BY item;
+-- → Created query with ID INSERTQUERY_0
+-- → start query INSERTQUERY_0
+-- → Write STREAM LATE_KEY to topic late (key KAFKA, value JSON)
+-- →   Select ITEM AS K KEY, AMOUNT AS V
+-- →     Partition by ITEM
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM unnamed AS SELECT id, amount + 1 AS "" FROM orders;
+-- → Created query with ID CSAS_UNNAMED_0
+-- → create topic UNNAMED with 2 partition(s)
+-- → start query CSAS_UNNAMED_0
+-- → UNNAMED (ID BIGINT KEY, `` INTEGER)
+-- → Write STREAM UNNAMED to topic UNNAMED (key KAFKA, value JSON)
+-- →   Select ID KEY, AMOUNT + 1 AS ``
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM bare (`my-key` STRING KEY, v INT) WITH (kafka_topic='bare', partitions=1, format='AVRO');
+-- → Stream created
+-- → create topic bare with 1 partition(s)
+-- → register a schema for bare-key
+-- → register a schema for bare-value
+-- → BARE (`my-key` STRING KEY, V INTEGER)
+
+CREATE STREAM bare (`my-key` STRING KEY, v INT) WITH (kafka_topic='bare', partitions=1, format='AVRO', wrap_single_key=true);
+-- → line 1:89: Key format does not support schema: Schema is not compatible with Avro: Illegal character in: my-key
+-- →   hint: KEY_FORMAT may be DELIMITED, JSON, JSON_SR, KAFKA
