@@ -74,8 +74,10 @@ class _AggregateColumns:
     width: int
     bounds: bool
 
-    def over(self, row_expression: typed.TypedExpression, written: tree.Expression) -> typed.TypedExpression:
-        """An expression over the source's rows, rewritten to the group's columns. Raises StatementError."""
+    def over(
+        self, row_expression: typed.TypedExpression, written: tree.Expression, clause: str = "SELECT"
+    ) -> typed.TypedExpression:
+        """An expression of a clause over the source's rows, rewritten to the group's columns. Raises StatementError."""
 
         def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
             key = self.keys.get(bare(part))
@@ -85,13 +87,18 @@ class _AggregateColumns:
                 return replace(part, index=part.index - self.width)
             if part.where in _BOUNDS and self.bounds:
                 return part
-            raise StatementError(
-                f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(written)}",
-                written.span,
-                "add it to the GROUP BY, or remove it",
-            )
+            raise not_grouped(written, clause)
 
         return row_expression.transform(swap)
+
+
+def not_grouped(written: tree.Expression, clause: str) -> StatementError:
+    """The error for an expression of SELECT or HAVING that uses a column that is neither grouped nor aggregated."""
+    if clause == "HAVING":
+        fact = f"Non-aggregate HAVING expression not part of GROUP BY: {to_sql(written)}"
+        return StatementError(fact, written.span, "a condition on single rows belongs into WHERE, before GROUP BY")
+    fact = f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(written)}"
+    return StatementError(fact, written.span, "add it to the GROUP BY, or remove it")
 
 
 def aggregate_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
@@ -126,7 +133,7 @@ def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, columns
     """HAVING has no node of its own: it is a filter over groups."""
     if query.having is None:
         return group
-    having = columns.over(condition(query.having, scope, "HAVING"), query.having)
+    having = columns.over(condition(query.having, scope, "HAVING"), query.having, "HAVING")
     return Filter(group, having, to_sql(query.having))
 
 

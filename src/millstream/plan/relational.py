@@ -41,7 +41,7 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.settings import is_on
 from millstream.model.types import BOOLEAN, INTEGER, Array, Map, SqlType, Struct
-from millstream.plan.aggregation import aggregate_call, aggregate_calls
+from millstream.plan.aggregation import aggregate_call, aggregate_calls, not_grouped
 from millstream.plan.clauses import RELATIONAL, check_places, table_calls
 from millstream.plan.column_names import Aliases, origin
 from millstream.plan.nodes import ClientOutput, Filter, NamedExpression
@@ -358,21 +358,20 @@ def _grouped(
     inside = replace(scope, computed=computed)
     by_key = {bare(k.expression): columns[i] for i, k in enumerate(keys)}
 
-    def over(typed: TypedExpression, written: tree.Expression) -> TypedExpression:
+    def over(typed: TypedExpression, written: tree.Expression, clause: str = "SELECT") -> TypedExpression:
         def swap(part: TypedExpression) -> TypedExpression | None:
             key = by_key.get(bare(part))
             if key is not None or not isinstance(part, ColumnReference):
                 return key
             if part.index >= width:
                 return replace(part, index=part.index - width + len(keys))
-            fact = f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(written)}"
-            raise StatementError(fact, written.span, "add it to the GROUP BY, or remove it")
+            raise not_grouped(written, clause)
 
         return typed.transform(swap)
 
     if query.having is None:
         return group, inside, over
-    having = over(condition(query.having, inside, "HAVING"), query.having)
+    having = over(condition(query.having, inside, "HAVING"), query.having, "HAVING")
     return Where(group, having, to_sql(query.having)), inside, over
 
 

@@ -302,6 +302,10 @@ CREATE TABLE t AS SELECT item, COUNT(*) FROM orders WHERE amount > 0;
 -- → line 1:32: aggregate function COUNT without a GROUP BY clause
 -- →   hint: group by an expression; a constant makes one group of all rows
 
+CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item HAVING COUNT(*) > 1 AND amount > 1;
+-- → line 1:79: Non-aggregate HAVING expression not part of GROUP BY: COUNT(*) > 1 AND AMOUNT > 1
+-- →   hint: a condition on single rows belongs into WHERE, before GROUP BY
+
 CREATE TABLE t AS SELECT item, amount, COUNT(*) AS n FROM orders GROUP BY item;
 -- → line 1:32: Non-aggregate SELECT expression(s) not part of GROUP BY: AMOUNT
 -- →   hint: add it to the GROUP BY, or remove it
