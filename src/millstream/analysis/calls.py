@@ -66,7 +66,7 @@ def _check_scalar(expression: tree.Call, resolved: ResolvedCall) -> None:
         raise StatementError(f"the aggregate function {name} is not supported here", expression.span, hint)
     if resolved.function.kind is FunctionKind.TABLE:
         hint = "it is only allowed in the SELECT of a query on a stream, and not inside another of its kind"
-        raise NotSupported(f"the table function {name} here", expression.span, hint)
+        raise NotSupported(f"the table function {name} is not supported here", expression.span, hint)
     if expression.star:
         raise StatementError(f"{name} does not take *", expression.span)
 

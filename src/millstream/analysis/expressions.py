@@ -103,7 +103,7 @@ def _type_node(expression: tree.Expression, inside: _ExpressionContext) -> typed
 @_type_node.register
 def _(expression: tree.Literal, inside: _ExpressionContext) -> typed.TypedExpression:
     if isinstance(expression.type, Decimal) and expression.type.precision > MOST_DIGITS:
-        raise NotSupported(f"a constant of more than {MOST_DIGITS} digits", expression.span)
+        raise NotSupported(f"a constant of more than {MOST_DIGITS} digits is not supported", expression.span)
     return typed.Constant(expression.type, expression.value)
 
 
@@ -111,7 +111,7 @@ def _(expression: tree.Literal, inside: _ExpressionContext) -> typed.TypedExpres
 def _(expression: tree.TypedText, inside: _ExpressionContext) -> typed.TypedExpression:
     if expression.type != "DECIMAL":
         hint = f"CAST('…' AS {expression.type})"
-        raise NotSupported(f"constants written {expression.type} '…'", expression.span, hint)
+        raise NotSupported(f"constants written {expression.type} '…' are not supported", expression.span, hint)
     return decimal_constant(expression.text, expression.span)
 
 
@@ -481,7 +481,8 @@ def _(expression: tree.Lambda, inside: _ExpressionContext) -> typed.TypedExpress
 
 @_type_node.register
 def _(expression: tree.AtTimeZone, inside: _ExpressionContext) -> typed.TypedExpression:
-    raise NotSupported("AT TIME ZONE", expression.span, "CONVERT_TZ shifts a timestamp between zones")
+    hint = "CONVERT_TZ shifts a timestamp between zones"
+    raise NotSupported("AT TIME ZONE is not supported", expression.span, hint)
 
 
 def _bind_lambda(

@@ -49,4 +49,4 @@ class StatementError(Exception):
 
 
 class NotSupported(StatementError):
-    """A valid statement that is not implemented: `fact` names the feature."""
+    """A valid statement that is not implemented: `fact` names the feature and says so."""

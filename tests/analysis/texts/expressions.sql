@@ -351,11 +351,11 @@ DECIMAL 'x'
 -- → StatementError: line 1:1: 'x' is no DECIMAL
 
 DATE '2020-01-01'
--- → NotSupported: line 1:1: constants written DATE '…'
+-- → NotSupported: line 1:1: constants written DATE '…' are not supported
 -- →   hint: CAST('…' AS DATE)
 
 TS AT TIME ZONE 'UTC'
--- → NotSupported: line 1:1: AT TIME ZONE
+-- → NotSupported: line 1:1: AT TIME ZONE is not supported
 -- →   hint: CONVERT_TZ shifts a timestamp between zones
 
 UNKNOWN
@@ -409,7 +409,7 @@ COUNT(*)
 -- →   hint: an aggregate function is only allowed in the SELECT or HAVING of a query with GROUP BY
 
 EXPLODE(A)
--- → NotSupported: line 1:1: the table function EXPLODE here
+-- → NotSupported: line 1:1: the table function EXPLODE is not supported here
 -- →   hint: it is only allowed in the SELECT of a query on a stream, and not inside another of its kind
 
 TRANSFORM(A, x => x * L)
@@ -437,7 +437,7 @@ LCASE(DAYS)
 -- →   hint: valid calls are LCASE(text STRING)
 
 99999999999999999999999999999999999999.9
--- → NotSupported: line 1:1: a constant of more than 38 digits
+-- → NotSupported: line 1:1: a constant of more than 38 digits is not supported
 
 DEEP->`A`->`B`[1]->`C`
 -- → DOUBLE
