@@ -31,6 +31,12 @@ def test_types_and_refusals() -> None:
     golden.check(Path(__file__).parent / "texts" / "expressions.sql", _answer)
 
 
+def test_lambdas_inside_each_other_are_typed_once() -> None:
+    """Each twice would be 2³⁰ times."""
+    nested = "TRANSFORM(A, x => " * 30 + "x" + ")" * 30
+    assert str(type_expression(parse_expression(nested), SCOPE).type) == "ARRAY<" * 30 + "INTEGER" + ">" * 30
+
+
 def _answer(text: str) -> str:
     try:
         return str(type_expression(parse_expression(text), SCOPE).type or "NULL")

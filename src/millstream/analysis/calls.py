@@ -13,8 +13,9 @@ from millstream.syntax import tree
 
 # Returns the typed expression of an argument.
 Typer = Callable[[tree.Expression], typed.TypedExpression]
+BoundLambda = tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]
 # Returns the parameters and the typed body of a lambda whose parameters have these types.
-Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]]
+Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], BoundLambda]
 
 
 def call(
@@ -30,17 +31,22 @@ def call(
         raise StatementError("DISTINCT is for aggregate functions of a pull query", expression.span, hint)
     arguments = [None if isinstance(a, tree.Lambda | tree.Unit) else type_argument(a) for a in expression.args]
     types = tuple(_type(a, value) for a, value in zip(expression.args, arguments, strict=True))
+    # The lambdas by their places: each is bound once, since binding both times that it is needed would double with
+    # each lambda inside another.
+    lambdas: dict[int, BoundLambda] = {}
 
     def body_type(index: int, parameters: tuple[SqlType, ...]) -> SqlType:
         argument = expression.args[index]
         assert isinstance(argument, tree.Lambda)
-        return _with_type(bind(argument, parameters)[1], argument)
+        lambdas[index] = bind(argument, parameters)
+        return _with_type(lambdas[index][1], argument)
 
     resolved = resolve(expression.name, types, body_type, expression.span, _units(expression), library)
     if kind is not resolved.function.kind:
         _check_scalar(expression, resolved)
-    triples = zip(expression.args, arguments, resolved.arguments, strict=True)
-    return typed.TypedCall(resolved.returns, resolved, tuple(_argument(a, v, target, bind) for a, v, target in triples))
+    triples = enumerate(zip(expression.args, arguments, resolved.arguments, strict=True))
+    converted = tuple(_argument(a, v, target, lambdas.get(i)) for i, (a, v, target) in triples)
+    return typed.TypedCall(resolved.returns, resolved, converted)
 
 
 def _units(expression: tree.Call) -> list[str | None]:
@@ -72,11 +78,14 @@ def _check_scalar(expression: tree.Call, resolved: ResolvedCall) -> None:
 
 
 def _argument(
-    argument: tree.Expression, value: typed.TypedExpression | None, target: SqlType | None, bind: Binder
+    argument: tree.Expression,
+    value: typed.TypedExpression | None,
+    target: SqlType | None,
+    bound_lambda: BoundLambda | None,
 ) -> typed.TypedExpression:
-    if isinstance(argument, tree.Lambda):
+    if bound_lambda is not None:
         assert isinstance(target, LambdaType)
-        variables, body = bind(argument, target.parameters)
+        variables, body = bound_lambda
         return typed.TypedLambda(target, variables, convert(body, target.result, argument.span))
     if isinstance(argument, tree.Unit):
         return typed.TypedUnit(UNIT, argument.name)
