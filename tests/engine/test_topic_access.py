@@ -48,10 +48,11 @@ def test_what_is_allowed() -> None:
             "not said": [],
             "absent": KafkaError.UNKNOWN_TOPIC_OR_PART,
             "without leader": KafkaError.LEADER_NOT_AVAILABLE,
+            "no name of a topic": KafkaError.TOPIC_EXCEPTION,
             "hidden": KafkaError.TOPIC_AUTHORIZATION_FAILED,
         }
     )
-    topics = ("read", "not said", "absent", "without leader", "hidden")
+    topics = ("read", "not said", "absent", "without leader", "no name of a topic", "hidden")
     assert kafka.allowed(topics) == {"read": frozenset({"READ", "DESCRIBE"}), "hidden": frozenset()}
     assert kafka.allowed([]) == {}
 

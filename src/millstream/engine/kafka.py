@@ -58,6 +58,7 @@ MOST_WRITTEN = 10_000
 FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
 ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
+ERROR_NAME = KafkaError.TOPIC_EXCEPTION
 DENIED = KafkaError.TOPIC_AUTHORIZATION_FAILED
 # A partition was just created, or its broker has just come back: a client, or the broker itself, is not up to date.
 LEADERLESS = (
@@ -229,8 +230,8 @@ class KafkaClient:
     def allowed(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
         """What ACLs allow with each topic, as READ, WRITE: nothing if it must not even be described.
 
-        Topics that do not exist, or have no leader now, are left out, as is all if the brokers do not say what they
-        allow. Raises KafkaException.
+        Topics that do not exist, have no leader now or have a name that no topic may have are left out, as is all if
+        the brokers do not say what they allow. Raises KafkaException.
         """
         desired = sorted(set(names))
         if not desired:
@@ -572,7 +573,7 @@ def _unless_gone(future: "Future[Any]", *more: int) -> Any:
 def _operations(future: "Future[Any]") -> frozenset[str] | None:
     """What the answer about a topic allows; None if it does not say. Raises KafkaException."""
     try:
-        described = _unless_gone(future)
+        described = _unless_gone(future, ERROR_NAME)
     except KafkaException as failure:
         if failure.args[0].code() != DENIED:
             raise
