@@ -48,6 +48,12 @@ def test_what_is_refused_and_why() -> None:
     golden.check(TEXTS / "refused.sql", _described)
 
 
+def test_a_window_size_of_any_number_of_digits_is_refused() -> None:
+    properties = f"kafka_topic='orders', value_format='JSON', window_type='TUMBLING', window_size='{'1' * 5000} DAYS'"
+    with pytest.raises(StatementError, match="invalid WINDOW_SIZE"):
+        last_outcome(f"CREATE STREAM w (k STRING KEY, v INT) WITH ({properties});", FACTS)
+
+
 def test_a_dry_run_changes_nothing() -> None:
     before = KNOWN
     last_outcome("CREATE STREAM other AS SELECT * FROM orders; DROP TABLE people;", FACTS, KNOWN)

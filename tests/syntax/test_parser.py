@@ -90,6 +90,24 @@ def test_a_chain_of_one_operand_that_is_too_long_is_refused(chain: str) -> None:
         parser.parse(f"SELECT * FROM x WHERE {chain};")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT {} FROM s;",
+        "SELECT -{} FROM s;",
+        "SELECT a FROM s LIMIT {};",
+        "CREATE STREAM s (a INT) WITH (partitions={});",
+        "CREATE TABLE t AS SELECT a, COUNT(*) FROM s WINDOW TUMBLING (SIZE {} DAYS) GROUP BY a;",
+        "CREATE STREAM s (a DECIMAL(4, {}));",
+    ],
+)
+def test_an_integer_of_any_length_is_an_error_of_the_author(text: str) -> None:
+    """Python refuses to read more than 4,300 digits."""
+    with pytest.raises(SqlSyntaxError, match="too large|exceeds its precision"):
+        parser.parse_one(text.format("1" * 5000))
+    assert parser.parse_one(text.format("0" * 5000 + "3")) == parser.parse_one(text.format("3"))
+
+
 def test_a_long_chain_is_not_deep() -> None:
     text = " OR ".join(f"A = {n}" for n in range(5000))
     assert expression_text(parser.parse_expression(text)) == text

@@ -26,6 +26,7 @@ from millstream.model.types import (
 )
 from millstream.model.units import LONGEST, MILLISECONDS, UNITS
 from millstream.syntax import tree
+from millstream.syntax.literals import integer_value
 from millstream.syntax.tree import ColumnMark
 
 RESERVED_COLUMNS = frozenset({"ROWTIME", "ROWPARTITION", "ROWOFFSET", "WINDOWSTART", "WINDOWEND"})
@@ -269,7 +270,7 @@ def _window_size(kind: str, size: str | None, p: Properties) -> int | None:
         raise StatementError(f"{kind} windows require 'WINDOW_SIZE'", p.place("WINDOW_TYPE"), "e.g. '10 SECONDS'")
     match = _WINDOW_SIZE.match(size)
     unit = UNITS.get(match[2].upper()) if match else None
-    milliseconds = int(match[1]) * MILLISECONDS[unit] if match and unit else 0
+    milliseconds = integer_value(match[1]) * MILLISECONDS[unit] if match and unit else 0
     if not 0 < milliseconds <= LONGEST:
         raise StatementError(f"invalid WINDOW_SIZE: '{size}'", p.place("WINDOW_SIZE"), "e.g. '10 SECONDS'")
     return milliseconds

@@ -51,16 +51,26 @@ def optional_literal(c: Cursor) -> tree.Literal | None:
     return None
 
 
+def integer_value(text: str) -> int:
+    """The value of an integer's text; of one with more than 40 digits, some value that is too large for any use.
+
+    Python itself refuses to read more than 4,300 digits.
+    """
+    value = int((text.lstrip("-0") or "0")[:40])
+    return -value if text.startswith("-") else value
+
+
 def whole_number(c: Cursor, description: str, most: int = 2**31 - 1) -> int:
     """An integer of at least 0, as after LIMIT."""
     token = c.expect_kind(TokenKind.INTEGER, description)
-    if int(token.text) > most:
-        raise SqlSyntaxError(f"{token.text} is too large here", token.span, f"the most is {most}")
-    return int(token.text)
+    value = integer_value(token.text)
+    if value > most:
+        raise SqlSyntaxError(f"{token} is too large here", token.span, f"the most is {most}")
+    return value
 
 
 def _integer(text: str, at: Span) -> tree.Literal:
-    value = int(text)
+    value = integer_value(text)
     if -(2**31) <= value < 2**31:
         return tree.Literal(value, types.INTEGER, span=at)
     if -(2**63) <= value < 2**63:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from millstream.model.types import ALIASES, Array, CustomType, Decimal, Field, Map, SqlType, Struct
 from millstream.syntax.cursor import NESTING, Cursor
 from millstream.syntax.errors import SqlSyntaxError, too_deep
+from millstream.syntax.literals import integer_value
 from millstream.syntax.tokens import TokenKind
 
 
@@ -46,9 +47,9 @@ def _decimal(c: Cursor) -> SqlType:
     at = c.take().span
     if not c.accept("("):
         raise SqlSyntaxError("DECIMAL needs a precision and a scale", at, "write DECIMAL(10, 2)")
-    precision = int(c.expect_kind(TokenKind.INTEGER, "a precision").text)
+    precision = integer_value(c.expect_kind(TokenKind.INTEGER, "a precision").text)
     c.expect(",")
-    scale = int(c.expect_kind(TokenKind.INTEGER, "a scale").text)
+    scale = integer_value(c.expect_kind(TokenKind.INTEGER, "a scale").text)
     c.expect(")")
     if precision < 1:
         raise SqlSyntaxError(f"a DECIMAL has at least one digit, not {precision}", at)
