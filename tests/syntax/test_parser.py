@@ -103,7 +103,7 @@ def test_a_chain_of_one_operand_that_is_too_long_is_refused(chain: str) -> None:
 )
 def test_an_integer_of_any_length_is_an_error_of_the_author(text: str) -> None:
     """Python refuses to read more than 4,300 digits."""
-    with pytest.raises(SqlSyntaxError, match="too large|exceeds its precision"):
+    with pytest.raises(SqlSyntaxError, match=r"too large|exceeds its precision"):
         parser.parse_one(text.format("1" * 5000))
     assert parser.parse_one(text.format("0" * 5000 + "3")) == parser.parse_one(text.format("3"))
 

@@ -15,7 +15,7 @@ from millstream.analysis.typed_expressions import (
     TypedStruct,
 )
 from millstream.functions.widening import TIMES, as_decimal, widened
-from millstream.model.errors import Span, StatementError
+from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -23,6 +23,7 @@ from millstream.model.types import (
     DATE,
     DOUBLE,
     INTEGER,
+    MOST_DIGITS,
     STRING,
     TIME,
     TIMESTAMP,
@@ -166,7 +167,10 @@ def _common_with_literal(common: SqlType, operand: Operand) -> SqlType | None:
         number = text_conversions.numeric_type(text)
         if number is None:
             raise _invalid(text, common, operand.span)
-        return widened(common, number)
+        target = widened(common, number)
+        if isinstance(target, Decimal):
+            check_digits(number, operand.span)
+        return target
     if source == STRING and isinstance(text, str) and common == BOOLEAN:
         return common if _readable(text, BOOLEAN) else _refuse(text, common, operand.span)
     return STRING if common == STRING and source is not None and (source == BOOLEAN or is_numeric(source)) else None
@@ -265,7 +269,17 @@ def decimal_constant(text: str, at: Span) -> Constant:
     number = text_conversions.number(text)
     if number is None:
         raise StatementError(f"'{text}' is no DECIMAL", at)
-    return Constant(text_conversions.decimal_type(number), number)
+    return Constant(check_digits(text_conversions.decimal_type(number), at), number)
+
+
+def check_digits(type: SqlType, at: Span) -> SqlType:
+    """The type of a constant. Raises NotSupported for a DECIMAL with more digits than can be computed with.
+
+    Their number is not bounded by the length of the text: '1e999999999' has a thousand million.
+    """
+    if isinstance(type, Decimal) and type.precision > MOST_DIGITS:
+        raise NotSupported(f"a constant of more than {MOST_DIGITS} digits is not supported", at)
+    return type
 
 
 def cast_one(left: SqlType | None, right: SqlType | None) -> str:

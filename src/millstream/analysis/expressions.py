@@ -25,6 +25,7 @@ from millstream.analysis.coercion import (
     agreed_type,
     cast_one,
     castable,
+    check_digits,
     common_type,
     convert,
     decimal_constant,
@@ -43,7 +44,6 @@ from millstream.model.types import (
     BYTES,
     DATE,
     INTEGER,
-    MOST_DIGITS,
     STRING,
     TIMESTAMP,
     Array,
@@ -102,8 +102,8 @@ def _type_node(expression: tree.Expression, inside: _ExpressionContext) -> typed
 
 @_type_node.register
 def _(expression: tree.Literal, inside: _ExpressionContext) -> typed.TypedExpression:
-    if isinstance(expression.type, Decimal) and expression.type.precision > MOST_DIGITS:
-        raise NotSupported(f"a constant of more than {MOST_DIGITS} digits is not supported", expression.span)
+    if expression.type is not None:
+        check_digits(expression.type, expression.span)
     return typed.Constant(expression.type, expression.value)
 
 

@@ -441,3 +441,18 @@ LCASE(DAYS)
 
 DEEP->`A`->`B`[1]->`C`
 -- → DOUBLE
+
+I IN ('1e999999999')
+-- → NotSupported: line 1:7: a constant of more than 38 digits is not supported
+
+ARRAY[1, '1e999999999', 3]
+-- → NotSupported: line 1:10: a constant of more than 38 digits is not supported
+
+CASE WHEN T THEN M ELSE '1e-40' END
+-- → NotSupported: line 1:25: a constant of more than 38 digits is not supported
+
+ARRAY[1e0, '1e300']
+-- → ARRAY<DOUBLE>
+
+DECIMAL '1e999999999'
+-- → NotSupported: line 1:1: a constant of more than 38 digits is not supported
