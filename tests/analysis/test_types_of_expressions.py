@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
@@ -35,6 +37,21 @@ def test_lambdas_inside_each_other_are_typed_once() -> None:
     """Each twice would be 2³⁰ times."""
     nested = "TRANSFORM(A, x => " * 30 + "x" + ")" * 30
     assert str(type_expression(parse_expression(nested), SCOPE).type) == "ARRAY<" * 30 + "INTEGER" + ">" * 30
+
+
+@pytest.mark.parametrize(
+    "around", ["CASE WHEN {} BETWEEN 1 AND 2 THEN 3 END", "CASE {} WHEN 1 THEN 4 WHEN 2 THEN 5 WHEN 3 THEN 6 END"]
+)
+def test_operands_that_are_repeated_are_limited(around: str) -> None:
+    """Each level doubles or triples the operand below it; the first of fifty levels that is too large is refused."""
+    few = many = "I"
+    for _ in range(7):
+        few = around.format(few)
+    for _ in range(50):
+        many = around.format(many)
+    assert type_expression(parse_expression(few), SCOPE).type == COLUMNS[0].type
+    with pytest.raises(StatementError, match="repeat this operand to more than 20000 parts"):
+        type_expression(parse_expression(many), SCOPE)
 
 
 def _answer(text: str) -> str:

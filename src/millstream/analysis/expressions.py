@@ -17,6 +17,7 @@ millstream.model.errors.StatementError: line 1:1: * does not apply to AMOUNT (IN
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
+from itertools import islice
 
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.calls import call
@@ -59,6 +60,8 @@ from millstream.syntax import tree
 _NULL = typed.Constant(None, None)
 _EQUALITY = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 LAMBDAS = "ksql.lambdas.enabled"
+# The most parts that the operands of BETWEEN and of CASE x WHEN … are repeated to.
+MOST_REPEATED = 20_000
 _TIMES = ("ROWTIME", "WINDOWSTART", "WINDOWEND")
 
 
@@ -323,7 +326,7 @@ def _(expression: tree.IsNull, inside: _ExpressionContext) -> typed.TypedExpress
 
 @_type_node.register
 def _(expression: tree.Between, inside: _ExpressionContext) -> typed.TypedExpression:
-    operand = _operand(expression.operand, inside)
+    operand = _repeated(expression.operand, 2, inside)
     low, high = _operand(expression.low, inside), _operand(expression.high, inside)
     least = _comparison(">=", operand, low, expression.span)
     most = _comparison("<=", operand, high, expression.span)
@@ -368,7 +371,8 @@ def _unless(positive: typed.TypedExpression, negated: bool) -> typed.TypedExpres
 
 @_type_node.register
 def _(expression: tree.Case, inside: _ExpressionContext) -> typed.TypedExpression:
-    conditions = [_when(expression, when, inside) for when in expression.whens]
+    operand = None if expression.operand is None else _repeated(expression.operand, len(expression.whens), inside)
+    conditions = [_when(operand, when, inside) for when in expression.whens]
     otherwise = expression.otherwise or tree.Literal(None, None, span=expression.span)
     results = [_operand(r, inside) for r in (*(w.result for w in expression.whens), otherwise)]
     target = common_type(results)
@@ -378,10 +382,10 @@ def _(expression: tree.Case, inside: _ExpressionContext) -> typed.TypedExpressio
     return typed.TypedCase(target, tuple(zip(conditions, values, strict=True)), last)
 
 
-def _when(case: tree.Case, when: tree.When, inside: _ExpressionContext) -> typed.TypedExpression:
-    if case.operand is None:
+def _when(operand: Operand | None, when: tree.When, inside: _ExpressionContext) -> typed.TypedExpression:
+    if operand is None:
         return _boolean(when.condition, inside, "WHEN")
-    return _comparison("=", _operand(case.operand, inside), _operand(when.condition, inside), when.condition.span)
+    return _comparison("=", operand, _operand(when.condition, inside), when.condition.span)
 
 
 # ---------------------------------------------------------------- casts and constructors
@@ -451,6 +455,16 @@ def _(expression: tree.StructOf, inside: _ExpressionContext) -> typed.TypedExpre
             raise StatementError(f"field {identifier(name)} is repeated", item.span)
         fields.append(Field(name, value.type))
     return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _is_strict(inside))
+
+
+def _repeated(expression: tree.Expression, times: int, inside: _ExpressionContext) -> Operand:
+    """An operand that is compared several times; each one inside another multiplies what is computed for a row."""
+    operand = _operand(expression, inside)
+    parts = sum(1 for _ in islice(operand.value.walk(), MOST_REPEATED + 1))
+    if parts * times > MOST_REPEATED:
+        fact = f"BETWEEN and CASE inside each other repeat this operand to more than {MOST_REPEATED} parts"
+        raise StatementError(fact, expression.span, "split it: CREATE a stream for an inner part")
+    return operand
 
 
 def _operand(expression: tree.Expression, inside: _ExpressionContext) -> Operand:
