@@ -174,10 +174,13 @@ def check_value_formats(sources: Sequence[Source], clause: str, at: Span) -> Non
 
 def _keys(expressions: tuple[tree.Expression, ...], node: PlanNode, scope: NameScope) -> tuple[NamedExpression, ...]:
     keys: list[NamedExpression] = []
+    known: set[typed.TypedExpression] = set()
     for expression in expressions:
         key = NamedExpression(_name(expression), _key(expression, scope), to_sql(expression))
-        if bare(key.expression) in [bare(k.expression) for k in keys]:
+        compared = bare(key.expression)
+        if compared in known:
             raise StatementError(f"Duplicate GROUP BY expression: {to_sql(expression)}", expression.span)
+        known.add(compared)
         keys.append(key)
     return tuple(keys)
 
