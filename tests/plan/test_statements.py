@@ -54,6 +54,13 @@ def test_a_window_size_of_any_number_of_digits_is_refused() -> None:
         last_outcome(f"CREATE STREAM w (k STRING KEY, v INT) WITH ({properties});", FACTS)
 
 
+def test_the_fields_of_a_large_constructor_are_not_unfolded() -> None:
+    """Each of them would be computed from all of them."""
+    fields = ", ".join(f"f{n} := amount + {n}" for n in range(500))
+    with pytest.raises(StatementError, match=r"line 1:\d+: ->\* repeats its struct for each field, to more than 20000"):
+        last_outcome(f"CREATE STREAM wider AS SELECT id, STRUCT({fields})->* FROM orders;", FACTS, KNOWN)
+
+
 def test_a_dry_run_changes_nothing() -> None:
     before = KNOWN
     last_outcome("CREATE STREAM other AS SELECT * FROM orders; DROP TABLE people;", FACTS, KNOWN)

@@ -60,7 +60,7 @@ from millstream.syntax import tree
 _NULL = typed.Constant(None, None)
 _EQUALITY = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 LAMBDAS = "ksql.lambdas.enabled"
-# The most parts that the operands of BETWEEN and of CASE x WHEN … are repeated to.
+# The most parts that an operand of BETWEEN or CASE x WHEN …, or the struct of ->*, is repeated to.
 MOST_REPEATED = 20_000
 _TIMES = ("ROWTIME", "WINDOWSTART", "WINDOWEND")
 
@@ -460,11 +460,16 @@ def _(expression: tree.StructOf, inside: _ExpressionContext) -> typed.TypedExpre
 def _repeated(expression: tree.Expression, times: int, inside: _ExpressionContext) -> Operand:
     """An operand that is compared several times; each one inside another multiplies what is computed for a row."""
     operand = _operand(expression, inside)
-    parts = sum(1 for _ in islice(operand.value.walk(), MOST_REPEATED + 1))
-    if parts * times > MOST_REPEATED:
-        fact = f"BETWEEN and CASE inside each other repeat this operand to more than {MOST_REPEATED} parts"
-        raise StatementError(fact, expression.span, "split it: CREATE a stream for an inner part")
+    check_repeated(operand.value, times, "BETWEEN and CASE inside each other repeat this operand", expression.span)
     return operand
+
+
+def check_repeated(expression: typed.TypedExpression, times: int, what: str, at: Span) -> None:
+    """Raises StatementError if an expression that is repeated so often has too many parts."""
+    parts = sum(1 for _ in islice(expression.walk(), MOST_REPEATED + 1))
+    if parts * times > MOST_REPEATED:
+        hint = "split it: CREATE a stream for an inner part"
+        raise StatementError(f"{what} to more than {MOST_REPEATED} parts", at, hint)
 
 
 def _operand(expression: tree.Expression, inside: _ExpressionContext) -> Operand:

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from millstream.analysis import views
-from millstream.analysis.expressions import condition, function_call, type_expression
+from millstream.analysis.expressions import check_repeated, condition, function_call, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.sources import RESERVED_COLUMNS
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
@@ -404,6 +404,7 @@ def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[P
     base = type_expression(struct, relation.scope)
     if not isinstance(base.type, Struct):
         raise StatementError(f"->* needs a STRUCT, and {to_sql(struct)} is {base.type}", at)
+    check_repeated(base, len(base.type.fields), "->* repeats its struct for each field,", at)
     for field in base.type.fields:
         expression = tree.Deref(struct, field.name, span=at)
         yield ProjectionItem(expression, type_expression(expression, relation.scope), field.name, at)
