@@ -10,12 +10,15 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.engine import commands
 from millstream.engine.commands import Command
 from millstream.engine.state import (
+    STATUSES,
     AppliedCommand,
+    CommandStatus,
     EngineState,
     applied,
     materialized_tables,
     planned,
     with_default_tasks,
+    with_status,
 )
 from millstream.model.settings import effective
 from millstream.plan.steps import CreateTopic, DeleteTopic
@@ -50,6 +53,16 @@ def test_a_declared_source_is_in_the_catalog() -> None:
     assert list(state.catalog.sources) == ["S"]
     assert state.position == 1
     assert state.statuses["stream/`S`/create"].state == "SUCCESS"
+
+
+def test_the_statuses_of_the_last_commands_are_kept() -> None:
+    """A catalog in which queries come and go has ever more paths: a start would copy all of them for each command."""
+    state = EngineState()
+    for number in (*range(STATUSES), 0, STATUSES):
+        state = with_status(state, f"stream/S{number}/create", CommandStatus("SUCCESS", ""))
+    assert len(state.statuses) == STATUSES
+    assert next(iter(state.statuses)) == "stream/S2/create"
+    assert list(state.statuses)[-2:] == ["stream/S0/create", f"stream/S{STATUSES}/create"]
 
 
 def test_alter_system_is_in_the_state_and_a_running_query_keeps_its_settings() -> None:

@@ -79,7 +79,7 @@ class EngineContext:
 
     @property
     def statuses(self) -> Mapping[str, CommandStatus]:
-        """The status of the latest command of each path."""
+        """The status of the latest command of each path, as far as it is still known."""
         state = self.state
         self._forget_executed(state.position)
         return {**state.statuses, **dict.fromkeys(list(self.queued), QUEUED)}

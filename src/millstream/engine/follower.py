@@ -161,7 +161,8 @@ class Follower:
         """Execute a command: all of it on the leader, else only the creation of a topic that a client of ours waits
         for."""
         if not self._term:
-            self._pending.append(PendingSteps(offset, result.topics))
+            if result.topics:
+                self._pending.append(PendingSteps(offset, result.topics))
             now = [s for s in result.topics if isinstance(s, CreateTopic)] if mine and self._ready.is_set() else []
             return self._with_topics(result, now)
         attempt("stopping queries", lambda: self._supervisor.stop_others(result.state.desired))

@@ -75,14 +75,16 @@ class CommandStatus:
     query_id: str | None = None
 
 
+# So many statuses are kept. Paths have the names of sources and the ids of queries, of which a catalog that changes
+# each day has ever more, and each command copies the statuses.
+STATUSES = 1000
 # Of a command that is logged and not yet executed, in the words of ksqlDB.
 QUEUED = CommandStatus("QUEUED", "Statement written to command topic")
 
 
 @dataclass(frozen=True, slots=True)
 class EngineState:
-    """The state after the record before `position`. `known` are the facts of topics in the latest command about
-    each."""
+    """The state after the record before `position`. `statuses` are those of the latest commands, by path."""
 
     catalog: Catalog = field(default_factory=Catalog)
     desired: Mapping[str, DesiredQuery] = field(default_factory=dict)
@@ -135,8 +137,9 @@ def planned(command: Command, catalog: Catalog) -> Outcome:
 
 
 def with_status(state: EngineState, path: str, status: CommandStatus) -> EngineState:
-    """The state with a command's status replaced."""
-    return replace(state, statuses={**state.statuses, path: status})
+    """The state with a command's status, the newest of all; the oldest goes if there are more than STATUSES."""
+    others = [item for item in state.statuses.items() if item[0] != path]
+    return replace(state, statuses=dict([*others[1 - STATUSES :], (path, status)]))
 
 
 def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command, result: Outcome) -> None:
