@@ -4,12 +4,21 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 
 import pytest
 
 from millstream.cli.service import stop_requested, terminable, undisturbed
 from support.patience import PATIENCE
+
+
+@pytest.fixture(autouse=True)
+def hangup() -> Iterator[None]:
+    """Under `nohup` tests inherit that SIGHUP is ignored: two of these would fail, and one would never end."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def _terminated() -> None:
