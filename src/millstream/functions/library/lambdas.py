@@ -15,7 +15,7 @@ def _empty(t: SqlType | None, spark: str) -> str:
 
 def _reduce_array(texts: Sequence[str], types: Types, result: SqlType) -> str:
     elements = f"coalesce({texts[0]}, {_empty(types[0], 'array()')})"
-    return _unless_null(texts[1], f"aggregate({elements}, {texts[1]}, {texts[2]})")
+    return _folded(texts[1], f"aggregate({elements}, first, {texts[2]})")
 
 
 def _reduce_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
@@ -24,11 +24,12 @@ def _reduce_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
     names, body = texts[2].split("->", 1)
     state, key, value = (name.strip() for name in names.strip().strip("()").split(","))
     opened = f"map_values(transform_values(map(e.key, e.value), ({key}, {value}) -> {body}))[0]"
-    return _unless_null(texts[1], f"aggregate({entries}, {texts[1]}, ({state}, e) -> {opened})")
+    return _folded(texts[1], f"aggregate({entries}, first, ({state}, e) -> {opened})")
 
 
-def _unless_null(state: str, spark: str) -> str:
-    return f"if({state} is null, null, {spark})"
+def _folded(state: str, fold: str) -> str:
+    """A fold that begins with the state `first`, which is computed once; null if that is null."""
+    return f"ms_let({state}, first -> if(first is null, null, {fold}))"
 
 
 def _transform_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
