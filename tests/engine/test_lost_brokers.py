@@ -7,12 +7,13 @@ import logging
 import time
 
 import pytest
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import KafkaException, Producer, TopicPartition
 
 from millstream.engine import kafka as kafka_module
 from millstream.engine import watched_consumer
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.watched_consumer import WatchedConsumer
+from millstream.engine.watched_producer import WatchedProducer
 from support.fenced_broker import FencedBroker, fenced_broker
 from support.kafka import wait_for
 from support.patience import PATIENCE
@@ -20,7 +21,7 @@ from support.patience import PATIENCE
 CLIENTS = 12
 
 
-def fence(broker: FencedBroker, clients: list[KafkaClient] | list[WatchedConsumer]) -> None:
+def fence(broker: FencedBroker, clients: list[KafkaClient] | list[WatchedConsumer] | list[Producer]) -> None:
     """Every client is told that there is no broker; then there is one again."""
     broker.fenced = True
     for client in clients:
@@ -77,3 +78,38 @@ def goes_on_or_fails(consumer: WatchedConsumer) -> bool:
         return bool(consumer.list_topics("t", timeout=0.5).brokers)
     except KafkaException as failure:
         return "has lost all brokers" in str(failure)
+
+
+def test_producers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each goes on, or is replaced by one that sends what waits."""
+    monkeypatch.setattr(watched_consumer, "SILENCE", 0.1)
+    monkeypatch.setattr(watched_consumer, "PATIENCE", 0.5)
+    opened: list[Producer] = []
+
+    def open() -> Producer:
+        opened.append(Producer({"bootstrap.servers": broker.bootstrap}))
+        return opened[-1]
+
+    with fenced_broker() as broker:
+        kafka = KafkaClient({"bootstrap.servers": broker.bootstrap})
+        producers = [WatchedProducer(open, kafka.answers) for _ in range(CLIENTS)]
+        for producer in producers:
+            assert producer._producer.list_topics(timeout=PATIENCE).brokers
+            producer.write("t", b"1")
+            producer.write("t", b"2")
+        fence(broker, [producer._producer for producer in producers])
+        for producer in producers:
+            wait_for(lambda one=producer: reaches(one), "the producer to go on, or to be replaced")  # type: ignore[misc]
+        # The broker takes no records, so that both wait still, in the producer of that moment.
+        assert [(len(producer), len(producer._producer)) for producer in producers] == [(2, 2)] * CLIENTS
+        for one in opened:
+            one.purge()
+
+
+def reaches(producer: WatchedProducer) -> bool:
+    """Whether a producer reaches the broker, after it has handled what has come."""
+    try:
+        producer.poll(0.1)
+        return bool(producer._producer.list_topics("t", timeout=0.5).brokers)
+    except KafkaException:
+        return False

@@ -16,11 +16,34 @@ from collections.abc import Callable, Mapping
 from logging import Logger
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 
 # After so many seconds without a message the brokers are asked for metadata; librdkafka connects again within 10 s.
 SILENCE = 10.0
 PATIENCE = 2.0
+
+
+class BrokerWatch:
+    """Tells whether a client has lost all brokers for good. `answers` is True if another one reaches a broker now."""
+
+    def __init__(self, answers: Callable[[], bool]) -> None:
+        self._answers = answers
+        self._heard_at, self._was_lost = time.monotonic(), False
+
+    def hear(self) -> None:
+        """Note that the client has heard from a broker, or need not hear from one."""
+        self._heard_at, self._was_lost = time.monotonic(), False
+
+    def is_lost(self, client: Consumer | Producer, topic: str) -> bool:
+        """True if, after a silence, the client has failed twice to ask about a topic while another client can."""
+        if time.monotonic() - self._heard_at <= SILENCE:
+            return False
+        was_lost, self._heard_at, self._was_lost = self._was_lost, time.monotonic(), False
+        try:
+            client.list_topics(topic, timeout=PATIENCE)
+        except KafkaException:
+            self._was_lost = self._answers()
+        return was_lost and self._was_lost
 
 
 class WatchedConsumer(Consumer):
@@ -31,30 +54,19 @@ class WatchedConsumer(Consumer):
 
     def __init__(self, settings: Mapping[str, Any], answers: Callable[[], bool], logger: Logger) -> None:
         super().__init__(dict(settings), logger=logger)
-        self._answers = answers
-        self._heard_at, self._was_lost = time.monotonic(), False
+        self._watch = BrokerWatch(answers)
 
     def poll(self, timeout: float = -1) -> Message | None:
         """The next message or event; None if there was none within `timeout` seconds."""
         message = super().poll(timeout)
         if message is not None:
-            self._heard_at, self._was_lost = time.monotonic(), False
-        elif time.monotonic() - self._heard_at > SILENCE:
+            self._watch.hear()
+        else:
             self._check()
-            self._heard_at = time.monotonic()
         return message
 
     def _check(self) -> None:
         topic = next((place.topic for place in self.assignment()), None)
-        if topic is None:
-            return
-        try:
-            self.list_topics(topic, timeout=PATIENCE)
-        except KafkaException as failure:
-            is_lost = self._answers()
-            if is_lost and self._was_lost:
-                lost = "a Kafka client has lost all brokers, while others reach them: it is opened again"
-                raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN, lost)) from failure
-            self._was_lost = is_lost
-        else:
-            self._was_lost = False
+        if topic is not None and self._watch.is_lost(self, topic):
+            lost = "a Kafka client has lost all brokers, while others reach them: it is opened again"
+            raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN, lost))

@@ -10,16 +10,17 @@ be written are counted, and reported in the server's health.
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import KafkaException
 
 from millstream.engine.kafka import KafkaClient
+from millstream.engine.watched_producer import WatchedProducer, no_broker
 from millstream.model.secrets import masked
 from millstream.services.errors import SetupError
 from millstream.services.kafka_errors import reason
@@ -181,26 +182,24 @@ class AuditTopic:
     def __init__(self, topic: str, kafka: KafkaClient, replicas: int) -> None:
         self.name = f"topic {topic}"
         self._topic, self._kafka, self._replicas = topic, kafka, replicas
-        self._refused = ""
-        self._producer = kafka.producer(
-            {
-                "acks": "all",
-                "message.timeout.ms": KEPT_MS,
-                "queue.buffering.max.messages": WAITING,
-                "queue.buffering.max.kbytes": WAITING_KB,
-            },
-            log,
-        )
+        settings = {
+            "acks": "all",
+            "message.timeout.ms": KEPT_MS,
+            "queue.buffering.max.messages": WAITING,
+            "queue.buffering.max.kbytes": WAITING_KB,
+        }
+        self._producer = WatchedProducer(lambda: kafka.producer(settings, log), kafka.answers)
         self._loop = Loop("audit", self._poll, self._with_topic, outages=(KafkaException,))
         self._loop.start()
 
     def write(self, line: str) -> None:
         """Pass an entry to the producer, which sends it later; never waits for Kafka."""
-        self._producer.produce(self._topic, line.encode(errors="surrogatepass"), on_delivery=self._delivered)
+        self._producer.write(self._topic, line.encode(errors="surrogatepass"))
 
     def error(self) -> str:
         """Why entries are waiting, or were refused."""
-        return self._loop.health().error or self._refused
+        refused = self._producer.refused
+        return self._loop.health().error or (reason(KafkaException(refused)) if refused is not None else "")
 
     def close(self) -> None:
         """Wait briefly for entries to be sent."""
@@ -210,25 +209,15 @@ class AuditTopic:
             log.error("%d entries of the audit are lost: Kafka did not take them in time", lost)
 
     @contextmanager
-    def _with_topic(self) -> Iterator[Callable[[], bool]]:
-        """Create the topic if it is missing; yields a function that returns True if Kafka answers."""
+    def _with_topic(self) -> Iterator[None]:
+        """Create the topic if it is missing."""
         if not self._kafka.answers():
-            raise _no_broker(len(self._producer))
+            raise no_broker(len(self._producer))
         self._kafka.create(self._topic, 1, self._replicas)
-        yield self._kafka.answers
+        yield
 
-    def _poll(self, answers: Callable[[], bool]) -> None:
-        """Handle deliveries for a second. Raises KafkaException if entries wait and no broker answers."""
+    def _poll(self, _: None) -> None:
         self._producer.poll(1)
-        if len(self._producer) and not answers():
-            raise _no_broker(len(self._producer))
-
-    def _delivered(self, error: KafkaError | None, _: Message) -> None:
-        self._refused = "" if error is None else reason(KafkaException(error))
-
-
-def _no_broker(waiting: int) -> KafkaException:
-    return KafkaException(KafkaError(KafkaError._TRANSPORT, f"no broker answers; {waiting} entries wait"))
 
 
 def shown(statement: str) -> str:

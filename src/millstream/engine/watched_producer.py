@@ -1,0 +1,94 @@
+"""A producer that notices that its client will never connect again, and sends what waits by another one.
+
+write a, b      Kafka is away: they wait in the client
+Kafka is back   a and b are sent; or the client has lost all brokers (watched_consumer.py), and another one sends them:
+                what the first had sent without hearing of it comes twice
+"""
+
+import logging
+from collections.abc import Callable
+from itertools import count
+from threading import Lock
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from millstream.engine.watched_consumer import BrokerWatch
+
+LOG = logging.getLogger(__name__)
+
+
+class WatchedProducer:
+    """A producer of records that nobody waits for. `write` may be called by any thread, all else by one.
+
+    `open` makes a producer; `answers` is True if another client reaches a broker now.
+    """
+
+    def __init__(self, open: Callable[[], Producer], answers: Callable[[], bool]) -> None:
+        self._open, self._answers = open, answers
+        self._lock = Lock()
+        self._numbers = count()
+        # The records that Kafka has not acknowledged, by number, in order: topic and value.
+        self._waiting: dict[int, tuple[str, bytes]] = {}
+        self._watch = BrokerWatch(answers)
+        self._producer = open()
+        self.refused: KafkaError | None = None
+
+    def __len__(self) -> int:
+        """The number of records that wait for Kafka."""
+        return len(self._waiting)
+
+    def write(self, topic: str, value: bytes) -> None:
+        """Send a record later; never waits for Kafka. Raises BufferError or KafkaException if it is lost."""
+        with self._lock:
+            number = next(self._numbers)
+            self._waiting[number] = topic, value
+            try:
+                self._send(number)
+            except (BufferError, KafkaException):
+                del self._waiting[number]
+                raise
+
+    def poll(self, timeout: float) -> None:
+        """Handle acknowledgements for so many seconds. Raises KafkaException if records wait and no broker answers."""
+        self._producer.poll(timeout)
+        if not self._waiting:
+            self._watch.hear()
+        elif not self._answers():
+            raise no_broker(len(self))
+        elif self._watch.is_lost(self._producer, self._first_topic()):
+            LOG.warning("a Kafka client has lost all brokers, while others reach them: another sends what waits")
+            self._replace()
+
+    def flush(self, timeout: float) -> int:
+        """Wait so many seconds for acknowledgements; returns the number of records that have none."""
+        return self._producer.flush(timeout)
+
+    def _first_topic(self) -> str:
+        with self._lock:
+            return next(topic for topic, _ in self._waiting.values())
+
+    def _replace(self) -> None:
+        with self._lock:
+            lost, self._producer = self._producer, self._open()
+            for number in self._waiting:
+                self._send(number)
+        lost.purge()
+        lost.poll(0)
+
+    def _send(self, number: int) -> None:
+        topic, value = self._waiting[number]
+        producer = self._producer
+
+        def acknowledged(error: KafkaError | None, _: object) -> None:
+            # A producer that was replaced reports what it did not send; the one in its place sends it.
+            if error is None or producer is self._producer:
+                self._watch.hear()
+                self._waiting.pop(number, None)
+                self.refused = error
+
+        producer.produce(topic, value, on_delivery=acknowledged)
+
+
+def no_broker(waiting: int) -> KafkaException:
+    """The error while so many records wait for a broker."""
+    return KafkaException(KafkaError(KafkaError._TRANSPORT, f"no broker answers; {waiting} records wait"))
