@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millstream.catalog.facts import Facts, TopicFacts
@@ -33,6 +33,7 @@ leaves = st.recursive(
 trees = st.builds(Tree, st.dictionaries(st.text(), leaves), st.dictionaries(st.integers(), leaves), st.none() | leaves)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(trees)
 def test_a_value_is_read_back_from_its_plain_form(tree: Tree) -> None:
     assert from_plain(Tree, json.loads(json.dumps(to_plain(tree)))) == tree

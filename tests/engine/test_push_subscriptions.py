@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
@@ -357,8 +358,10 @@ def test_queries_that_catch_up_and_leave_at_once_leave_nothing(pushed: MemoryPus
 
     def come_and_go(number: int) -> None:
         subscription = pushed.subscribe((V, ID)[number % 2], start=BacklogStart({0: number * 20, 1: 0}, exact=True))
-        for _ in range(number % 4):
-            subscription.take(0.01)
+        # On a busy machine a client may be so slow that it is ended.
+        with suppress(RequestFailed):
+            for _ in range(number % 4):
+                subscription.take(0.01)
         pushed.leave(subscription)
 
     writer = threading.Thread(target=write)
