@@ -152,15 +152,14 @@ def check_columns(side: str, serde: Serde, columns: Sequence[Column], at: Span) 
     format = format_of(serde.format, at)
     refusal = format.refusal(side, columns, serde.wrap)
     if refusal:
-        hint = _able(side, columns, serde.wrap)
-        raise StatementError(f"{side.capitalize()} format does not support schema: {refusal}", at, hint)
+        raise StatementError(f"{side.capitalize()} format does not support schema: {refusal}", at, _able(side, columns))
 
 
-def _able(side: str, columns: Sequence[Column], wrap: bool | None) -> str:
+def _able(side: str, columns: Sequence[Column]) -> str:
     """A hint with the formats that could hold the columns."""
     if any(is_too_wide(t) for c in columns for t in c.type.walk()):
         return f"CAST it to at most {MOST_DIGITS} digits in a query; a CREATE that lists its columns reads no others"
-    names = [f.name for f in FORMATS.values() if f.name != "NONE" and f.refusal(side, columns, wrap) is None]
+    names = [f.name for f in FORMATS.values() if f.name != "NONE" and f.refusal(side, columns) is None]
     return f"{side}_FORMAT may be {', '.join(names)}" if names else ""
 
 

@@ -176,8 +176,8 @@ def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]
 def _(statement: tree.Explain, context: StatementContext, engine: EngineContext) -> Entity:
     if statement.statement is not None:
         return _explained(statement.statement, context, engine)
-    pushed = _in_any_case(str(statement.query), list(engine.push)) or ""
-    if push := engine.push.get(pushed):
+    pushed = _in_any_case(str(statement.query), list(engine.push))
+    if pushed is not None and (push := engine.push.get(pushed)):
         query = push.planned
         fields, sources = query.plan.schema, [source.name for source in query.sources]
         return describe.push_query(

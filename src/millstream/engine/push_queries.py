@@ -352,7 +352,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
 def remove_leftovers(kafka: KafkaClient, service: str, server: str, forget: Callable[[str], None]) -> None:
     """Delete the topics of push queries that an earlier process of this server has left, and their files.
 
-    `forget` removes the files of a query; it comes first, since the topics tell which queries there were.
+    `forget` removes the files of a query; it comes first, since the queries are known by their topics only.
     """
     prefix = topic_prefix(service, server)
     left = [name for name in kafka.topics() if name.startswith(prefix)]

@@ -132,9 +132,9 @@ def _is_in_effect(statement: tree.Statement, catalog: Catalog) -> bool:
     """True if what the statement defines is there, and was defined by the same statement."""
     match statement:
         case tree.CreateSource(name=name) | tree.CreateAs(name=name):
-            made = [source for source in (catalog.sources.get(name), catalog.rebuild_of(name)) if source is not None]
-            return bool(made) and (
-                statement.if_not_exists or any(_is_made_by(source, statement, catalog) for source in made)
+            known_sources = [s for s in (catalog.sources.get(name), catalog.rebuild_of(name)) if s is not None]
+            return bool(known_sources) and (
+                statement.if_not_exists or any(_is_made_by(source, statement, catalog) for source in known_sources)
             )
         case tree.InsertInto(target=target):
             return any(q.sink == target and _parsed(q.statement) == statement for q in _inserts(catalog))

@@ -24,7 +24,7 @@ PATIENCE = 2.0
 
 
 class BrokerWatch:
-    """Tells whether a client has lost all brokers for good. `answers` is True if another one reaches a broker now."""
+    """Detects that a client has lost all brokers for good. `answers` is True if another one reaches a broker now."""
 
     def __init__(self, answers: Callable[[], bool]) -> None:
         self._answers = answers

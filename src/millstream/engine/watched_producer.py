@@ -18,7 +18,7 @@ LOG = logging.getLogger(__name__)
 
 
 class WatchedProducer:
-    """A producer of records that nobody waits for. `write` may be called by any thread, all else by one.
+    """A producer whose caller does not wait for acknowledgements. `write` may be called by any thread, all else by one.
 
     `open` makes a producer; `answers` is True if another client reaches a broker now.
     """

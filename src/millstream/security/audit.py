@@ -135,7 +135,7 @@ class AuditFile:
             self._leave()
 
     def _opened(self) -> int:
-        """The descriptor of the file, which is made if it does not exist, or has been moved away. Raises OSError."""
+        """The descriptor of the file, which is created if it does not exist, or has been moved away. Raises OSError."""
         if self._open is not None and not self._is_there(self._open):
             self._leave()
         if self._open is None:

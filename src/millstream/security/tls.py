@@ -70,7 +70,7 @@ def own_certificate(settings: Mapping[str, str]) -> x509.Certificate:
 class ListenerTls:
     """The TLS of a server's listeners, whose handshakes take the newest valid files.
 
-    A listener keeps the context that it has been given; a handshake goes on with the context of the newest files.
+    A listener keeps its first context; a handshake goes on with the context of the newest files.
     """
 
     def __init__(self, settings: Mapping[str, str]) -> None:
