@@ -9,7 +9,7 @@ import pytest
 from millstream.analysis import expressions
 from millstream.catalog.facts import Facts
 from millstream.functions import resolve, signatures
-from millstream.plan import aggregation, joins, queries
+from millstream.plan import aggregation, inner_queries, joins, queries
 from millstream.plan.explain import explain
 from millstream.plan.steps import StartQuery
 from support.statements import last_outcome
@@ -23,7 +23,7 @@ def blocks(module: ModuleType) -> list[str]:
     return [re.sub(r"(?m)^    ", "", m[0]).strip("\n") for m in INDENTED.finditer(text)]
 
 
-@pytest.mark.parametrize("module", [queries, joins, aggregation], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [queries, joins, aggregation, inner_queries], ids=lambda m: m.__name__)
 def test_statements_become_the_plan(module: ModuleType) -> None:
     statements, plan = blocks(module)
     (started,) = (step for step in last_outcome(statements, Facts()).steps if isinstance(step, StartQuery))

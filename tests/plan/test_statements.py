@@ -48,6 +48,10 @@ def test_what_is_refused_and_why() -> None:
     golden.check(TEXTS / "refused.sql", _described)
 
 
+def test_inner_queries_and_unions_of_queries_that_keep_running() -> None:
+    golden.check(TEXTS / "inner_queries.sql", _described)
+
+
 def test_a_window_size_of_any_number_of_digits_is_refused() -> None:
     properties = f"kafka_topic='orders', value_format='JSON', window_type='TUMBLING', window_size='{'1' * 5000} DAYS'"
     with pytest.raises(StatementError, match="invalid WINDOW_SIZE"):

@@ -28,13 +28,14 @@ from millstream.plan.nodes import (
     Read,
     Rekey,
     Select,
+    UnionAll,
     leaves,
     lookup_tables,
 )
 from millstream.services.loop import Loops
 
-STATELESS = (ClientOutput, Filter, Flatten, Read)
-IN_SERVER = (*STATELESS, Aggregate, Join, Rekey, Select)
+STATELESS = (ClientOutput, Filter, Flatten, Read, Select)
+IN_SERVER = (*STATELESS, Aggregate, Join, Rekey, UnionAll)
 
 
 def can_share(plan: ClientOutput, only_changes: bool = False) -> bool:

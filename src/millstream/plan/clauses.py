@@ -30,7 +30,7 @@ def in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQuer
 
 
 def check_pull(query: tree.SelectQuery) -> None:
-    """Raises StatementError for clauses that only push queries support."""
+    """Raises StatementError for clauses that only push queries support, in the query or in an inner one."""
     push = "add EMIT CHANGES if you intended to issue a push query"
     if query.joins:
         raise StatementError("Pull queries don't support JOIN clauses.", query.joins[0].span, push)
@@ -46,10 +46,12 @@ def check_pull(query: tree.SelectQuery) -> None:
             raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
     check_only_plain(query, "Pull queries")
     check_places(query)
+    for inner in query.inner():
+        check_pull(inner)
 
 
 def check_only_plain(query: tree.SelectQuery, queries: str) -> None:
-    """Raises StatementError for a clause or a source that only relational pull queries support.
+    """Raises StatementError for a clause that only relational pull queries support.
 
     `queries` names the kind of query in the message, in the plural: "Pull queries".
     """
@@ -58,10 +60,6 @@ def check_only_plain(query: tree.SelectQuery, queries: str) -> None:
         if clause:
             hint = f"pull queries on tables have it, if {RELATIONAL} is true"
             raise StatementError(f"{queries} don't support {name} clauses.", query.span, hint)
-    for source in query.sources():
-        if isinstance(source, tree.FromQuery | tree.FromUnion):
-            hint = "CREATE a stream or table AS the inner query and select from that"
-            raise StatementError(f"{queries} don't support queries in FROM.", source.span, hint)
 
 
 def check_places(query: tree.SelectQuery) -> None:

@@ -20,6 +20,7 @@ from millstream.plan.nodes import (
     Read,
     Rekey,
     Select,
+    UnionAll,
     Window,
     Write,
 )
@@ -117,6 +118,11 @@ def _window(window: Window | None) -> str:
 def _(node: Select) -> str:
     keys = [f"{_item(k)} KEY" for k in node.keys]
     return f"Select {', '.join([*keys, *map(_item, node.columns)])}"
+
+
+@sentence.register
+def _(node: UnionAll) -> str:
+    return f"Union of {len(node.branches)} streams"
 
 
 @sentence.register

@@ -35,13 +35,25 @@ from millstream.analysis.scope import PSEUDO, NameScope, ScopeColumn
 from millstream.analysis.serdes import map_key_error
 from millstream.analysis.typed_expressions import bare
 from millstream.analysis.views import part_of
-from millstream.catalog.catalog import RelationKind
+from millstream.catalog.catalog import RelationKind, Source, Windowed
 from millstream.formats.registry import find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.units import DAY
 from millstream.plan.aggregation import WINDOW_COLUMNS, check_value_formats
-from millstream.plan.nodes import Join, JoinWindow, NamedExpression, OuterSides, PlanNode, Read, Select, leaves, refs
+from millstream.plan.nodes import (
+    Join,
+    JoinWindow,
+    NamedExpression,
+    OuterSides,
+    PlanNode,
+    Select,
+    UnionAll,
+    leaves,
+    reads,
+    refs,
+    windowed,
+)
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
@@ -56,11 +68,21 @@ OUTER_SIDES = {
 
 @dataclass(frozen=True, slots=True)
 class JoinInput:
-    """A source of the FROM: the node that reads it, its name in the query, and its position."""
+    """An item of FROM: the node that produces its rows, its name in the query, and its position."""
 
-    read: Read
+    node: PlanNode
     alias: str
     at: Span
+
+    @property
+    def origins(self) -> tuple[Source, ...]:
+        """The sources whose rows it has: one, or those of an inner query."""
+        return reads(self.node)
+
+    @property
+    def windows(self) -> Windowed | None:
+        """The windows in the keys of its rows."""
+        return windowed(self.node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +126,11 @@ class JoinedSources:
                 at,
             )
         return _with_key_columns(scope, {bare(c.ref): i for i, c in enumerate(self.own)})
+
+    def names_key(self, selected: Iterable[typed.TypedExpression]) -> bool:
+        """Whether a selected column is one that names the key."""
+        outputs = set(map(bare, selected))
+        return self._key(0) in outputs or any(bare(column.ref) in outputs for column in self.viable)
 
     def _key(self, index: int) -> typed.TypedExpression:
         key = [r for r in refs(self.node.schema) if r.where is typed.ColumnPlace.KEY][index]
@@ -159,7 +186,7 @@ class _JoinSide:
     @property
     def keys(self) -> tuple[ScopeColumn, ...]:
         """The source's key columns."""
-        names = [c.name for c in self.input.read.schema.key]
+        names = [c.name for c in self.input.node.schema.key]
         return tuple(c for c in self.columns if c.name in names and c.part == "ROWKEY")
 
     @property
@@ -172,7 +199,7 @@ def join_sources(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: Nam
     """The joins of a query; `base` has the settings and types. Raises StatementError."""
     _check_sources(inputs)
     sides = _sides(query, inputs)
-    synthetic = _free_name([c.name for i in inputs for c in i.read.schema])
+    synthetic = _free_name([c.name for i in inputs for c in i.node.schema])
     chain = _JoinChain(sides, base, synthetic)
     for place, join in enumerate(query.joins, 1):
         chain.add(join, place)
@@ -197,32 +224,33 @@ def join_sources(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: Nam
 
 def _check_sources(inputs: Sequence[JoinInput]) -> None:
     for i, source in enumerate(inputs):
-        origin = source.read.origin
-        if any(o.read.origin.name == origin.name for o in inputs[:i]):
+        names = [origin.name for origin in source.origins]
+        repeated = next((o.name for other in inputs[:i] for o in other.origins if o.name in names), None)
+        if repeated is not None:
             if len(inputs) > 2:
-                fact = f"N-way joins do not support multiple occurrences of the same source. Source: '{origin.name}'"
+                fact = f"N-way joins do not support multiple occurrences of the same source. Source: '{repeated}'"
             else:
-                fact = f"Can not join '{origin.name}' to '{origin.name}': self joins are not yet supported."
+                fact = f"Can not join '{repeated}' to '{repeated}': self joins are not yet supported."
             raise StatementError(fact, source.at, "make a second source over the same topic")
         if any(o.alias == source.alias for o in inputs[:i]):
             raise StatementError(
                 f"two sources are called {identifier(source.alias)}", source.at, "give one of them an alias"
             )
-    check_value_formats([i.read.origin for i in inputs], "JOIN", inputs[1].at)
+    check_value_formats([origin for i in inputs for origin in i.origins], "JOIN", inputs[1].at)
     _check_windows(inputs)
 
 
 def _check_windows(inputs: Sequence[JoinInput]) -> None:
-    windows = [i.read.origin.windowed for i in inputs]
+    windows = [i.windows for i in inputs]
     if any(windows) and not all(windows):
-        windowed, unwindowed = (
+        windowed_input, unwindowed = (
             next(i for i, w in zip(inputs, windows, strict=True) if bool(w) is is_windowed)
             for is_windowed in (True, False)
         )
-        window = windowed.read.origin.windowed
+        window = windowed_input.windows
         assert window is not None
         raise StatementError(
-            f"Can not join windowed source to non-windowed source. {identifier(windowed.alias)} is {window.type} "
+            f"Can not join windowed source to non-windowed source. {identifier(windowed_input.alias)} is {window.type} "
             f"windowed, {identifier(unwindowed.alias)} is not windowed",
             inputs[1].at,
         )
@@ -232,8 +260,8 @@ def _check_windows(inputs: Sequence[JoinInput]) -> None:
 
 def _add_join(inputs: Sequence[JoinInput]) -> bool:
     """True if windows of several sizes may be joined by their starts, as ksqlDB does for keys with a schema."""
-    formats = [find(i.read.origin.key.format) for i in inputs]
-    timed = all(i.read.origin.windowed is not None and i.read.origin.windowed.size_ms is not None for i in inputs)
+    formats = [find(i.origins[0].key.format) for i in inputs]
+    timed = all(i.windows is not None and i.windows.size_ms is not None for i in inputs)
     return timed and all(f is not None and f.infers for f in formats)
 
 
@@ -252,7 +280,7 @@ def _free_name(used_names: Sequence[str]) -> str:
 
 
 def _shared(inputs: Sequence[JoinInput]) -> frozenset[str]:
-    names = [c.name for i in inputs for c in i.read.schema]
+    names = [c.name for i in inputs for c in i.node.schema]
     twice = {n for n in names if names.count(n) > 1}
     return frozenset({*twice, *PSEUDO, *(r.name for r in WINDOW_COLUMNS)})
 
@@ -260,12 +288,12 @@ def _shared(inputs: Sequence[JoinInput]) -> frozenset[str]:
 def _everything(inputs: Sequence[JoinInput], moved: bool) -> Iterable[tuple[str, str]]:
     """The columns of `*`. With PARTITION BY they include pseudocolumns, as in ksqlDB."""
     for i in inputs:
-        yield from ((i.alias, name) for name in _names(i.read, moved))
+        yield from ((i.alias, name) for name in _names(i.node, moved))
 
 
-def _names(read: Read, moved: bool) -> list[str]:
-    keys, all_ = [c.name for c in read.schema.key], [c.name for c in read.schema]
-    bounds = [r.name for r in WINDOW_COLUMNS] if read.origin.windowed is not None else []
+def _names(node: PlanNode, moved: bool) -> list[str]:
+    keys, all_ = [c.name for c in node.schema.key], [c.name for c in node.schema]
+    bounds = [r.name for r in WINDOW_COLUMNS] if windowed(node) is not None else []
     rest = [name for name in all_ if name not in keys]
     if moved:
         return [*rest, *PSEUDO, *bounds, *keys]
@@ -277,30 +305,29 @@ def _sides(query: tree.SelectQuery, inputs: Sequence[JoinInput]) -> tuple[_JoinS
     sides, width = [], 0
     for i in inputs:
         selects_all = any(isinstance(s, tree.SelectAll) and s.source in (None, i.alias) for s in query.items)
-        used = _used(i.read, names, selects_all, selects_all and query.partition_by is not None)
+        used = _used(i.node, names, selects_all, selects_all and query.partition_by is not None)
         sides.append(_side(i, used, width))
         width += len(used)
     return tuple(sides)
 
 
-def _used(read: Read, names: set[str], selects_all: bool, pseudo: bool) -> tuple[typed.ColumnReference, ...]:
+def _used(node: PlanNode, names: set[str], selects_all: bool, pseudo: bool) -> tuple[typed.ColumnReference, ...]:
     """The columns that the query uses; the others are dropped before the joins."""
-    bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
-    own = [r for r in refs(read.schema) if selects_all or r.name in names]
+    bounds = WINDOW_COLUMNS if windowed(node) is not None else ()
+    own = [r for r in refs(node.schema) if selects_all or r.name in names]
     pseudo_columns = [r for r in PSEUDO.values() if pseudo or r.name in names]
     return (*own, *pseudo_columns, *(r for r in bounds if selects_all or r.name in names))
 
 
 def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> _JoinSide:
-    read, alias = source.read, source.alias
-    keys = tuple(
-        NamedExpression(r.name, r, identifier(r.name)) for r in refs(read.schema) if r.where is typed.ColumnPlace.KEY
-    )
-    node = Select(read, keys, tuple(NamedExpression(r.name, r, identifier(r.name)) for r in used))
+    schema, alias = source.node.schema, source.alias
+    key_refs = (r for r in refs(schema) if r.where is typed.ColumnPlace.KEY)
+    keys = tuple(NamedExpression(r.name, r, identifier(r.name)) for r in key_refs)
+    node = Select(source.node, keys, tuple(NamedExpression(r.name, r, identifier(r.name)) for r in used))
     places = {bare(r): width + i for i, r in enumerate(used)}
-    bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
+    bounds = WINDOW_COLUMNS if source.windows is not None else ()
     # A column that the query does not use has no position; it is only here for hints in errors.
-    parts = {bare(r): part_of(c) for r, c in zip(refs(read.schema), read.schema, strict=True)}
+    parts = {bare(r): part_of(c) for r, c in zip(refs(schema), schema, strict=True)}
     columns = tuple(
         ScopeColumn(
             r.name,
@@ -308,7 +335,7 @@ def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int
             typed.ColumnReference(r.type, typed.ColumnPlace.VALUE, places.get(bare(r), -1), r.name),
             parts.get(bare(r)),
         )
-        for r in (*refs(read.schema), *PSEUDO.values(), *bounds)
+        for r in (*refs(schema), *PSEUDO.values(), *bounds)
     )
     return _JoinSide(source, node, columns)
 
@@ -341,7 +368,7 @@ class _JoinChain:
         outer = OUTER_SIDES[join.kind]
         moves = bare(left_key) not in self.same, bare(right_key) != right.key
         self._check_tables(join, moves, place)
-        if any(moves) and right.input.read.origin.windowed is not None:
+        if any(moves) and right.input.windows is not None:
             raise _windowed_move(join.span)
         foreign = moves[0] and self.node.kind is RelationKind.TABLE
         window = _join_window(join, self.node.kind, right.node.kind)
@@ -357,10 +384,13 @@ class _JoinChain:
         self._follow(left_key, right_key, outer, moves[0], foreign)
 
     def _moving(self, moves: tuple[bool, bool], right: _JoinSide) -> tuple[bool, bool]:
-        """Which sides are repartitioned: those with another key, and one of two whose keys are encoded differently."""
-        alike = self.sides[0].input.read.origin.key == right.input.read.origin.key
-        if any(moves) or alike:
-            return moves
+        """Which sides are repartitioned: those with another key or of several topics, and one of two whose keys are
+        encoded differently."""
+        inputs = (self.sides[0].input, right.input)
+        alike = inputs[0].origins[0].key == inputs[1].origins[0].key
+        unions = [any(isinstance(n, UnionAll) for n in i.node.walk()) for i in inputs]
+        if any(moves) or any(unions) or alike:
+            return moves[0] or unions[0], moves[1] or unions[1]
         stays = self.node.kind is RelationKind.STREAM and right.node.kind is RelationKind.TABLE
         return (stays, not stays)
 

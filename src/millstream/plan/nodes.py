@@ -182,9 +182,13 @@ class Aggregate(PlanNode):
 
     @property
     def repartitions(self) -> bool:
-        """True unless the rows are grouped by their key: then a group's rows come from one partition of the source."""
+        """True unless the rows are grouped by their key: then a group's rows come from one partition of the source.
+
+        Those of a union come from several.
+        """
         key = [bare(r) for r in refs(self.source.schema) if r.where is ColumnPlace.KEY]
-        return [bare(k.expression) for k in self.keys] != key
+        unions = any(isinstance(node, UnionAll) for node in self.source.walk())
+        return unions or [bare(k.expression) for k in self.keys] != key
 
     @property
     def shuffles(self) -> int:
@@ -305,6 +309,23 @@ class Select(PlanNode):
     def kind(self) -> RelationKind:
         """The kind of its source."""
         return self.source.kind
+
+
+@dataclass(frozen=True, slots=True)
+class UnionAll(PlanNode):
+    """The rows of all `branches`, streams with equal types of key and value columns, in no order among each other."""
+
+    branches: tuple[PlanNode, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the first branch."""
+        return self.branches[0].schema
+
+    @property
+    def kind(self) -> RelationKind:
+        """Always a stream."""
+        return RelationKind.STREAM
 
 
 @dataclass(frozen=True, slots=True)

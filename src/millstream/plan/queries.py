@@ -21,27 +21,24 @@ The nodes' expressions contain no names: ID is the position of the column that P
 key.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from millstream.analysis import views
-from millstream.analysis.expressions import check_repeated, condition, function_call, type_expression
+from millstream.analysis.expressions import condition, function_call, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
-from millstream.analysis.sources import RESERVED_COLUMNS
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.declare import FunctionKind
 from millstream.functions.python import library
-from millstream.model.errors import Span, StatementError
-from millstream.model.names import identifier
+from millstream.model.errors import StatementError
 from millstream.model.schema import Schema
 from millstream.model.settings import is_on
-from millstream.model.types import Struct
-from millstream.plan import clauses
+from millstream.plan import clauses, inner_queries
 from millstream.plan.aggregation import WINDOW_COLUMNS, aggregate_rows
 from millstream.plan.column_names import Aliases, origin
-from millstream.plan.joins import JoinedSources, JoinInput, join_sources
+from millstream.plan.inner_queries import InnerRows
+from millstream.plan.joins import JoinInput, join_sources
 from millstream.plan.nodes import (
     ClientOutput,
     Filter,
@@ -51,10 +48,19 @@ from millstream.plan.nodes import (
     Read,
     Rekey,
     Select,
+    joins,
     leaves,
     reads,
     refs,
     windowed,
+)
+from millstream.plan.projection import (
+    ProjectionItem,
+    Relation,
+    check_pseudo,
+    projected_items,
+    select_columns,
+    typed_item,
 )
 from millstream.plan.relational import is_relational, plan_relational
 from millstream.plan.steps import TransientQuery
@@ -63,32 +69,6 @@ from millstream.syntax.printer import to_sql
 
 FATAL_RECORDS = "ksql.fail.on.deserialization.error"
 STRICT_TIME = "ksql.timestamp.throw.on.invalid"
-NEW_PLANNER = "ksql.new.query.planner.enabled"
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectionItem:
-    """One column of a projection: its expression in the tree, that expression typed, and its alias."""
-
-    expression: tree.Expression
-    typed: TypedExpression
-    alias: str | None
-    at: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """A plan so far and the names that resolve to its columns. `hidden` are value columns that `*` leaves out.
-
-    `joined` are the query's joins, if any; with `bounds`, `*` includes the window bounds of a windowed source.
-    """
-
-    node: PlanNode
-    scope: NameScope
-    alias: str
-    hidden: frozenset[int] = frozenset()
-    joined: JoinedSources | None = None
-    bounds: bool = False
 
 
 def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
@@ -98,14 +78,14 @@ def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settin
             "a query that a sink keeps has no LIMIT", query.span, "LIMIT ends a SELECT of a client's own"
         )
     clauses.check_only_plain(query, "queries that a sink keeps")
-    query = _logical_view(query, catalog)
-    relation, aliases = _rows(query, catalog, settings)
+    sources, query = query.sources(), _logical_view(query, catalog)
+    relation, aliases = _rows(query, sources, catalog, settings)
     _check_windowed_table(query, relation)
     relation = _with_join_key(query, relation, sink)
     relation, items = _projected(query, relation)
     for item in items:
-        _check_pseudo(item)
-    return _select(query, items, relation, aliases, sink, settings)
+        check_pseudo(item)
+    return select_columns(query, items, relation, aliases, sink, settings)
 
 
 def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> TransientQuery:
@@ -117,12 +97,12 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
     else:
         clauses.check_pull(statement.query)
     query = clauses.in_one_group(_logical_view(statement.query, catalog), library(catalog.functions))
-    relation, aliases = _rows(query, catalog, settings)
+    relation, aliases = _rows(query, statement.query.sources(), catalog, settings)
     if query.emit is None and query.where is not None and relation.node.kind is RelationKind.TABLE:
         _check_in_lists(query.where, relation.scope)
     relation, items = _projected(query, replace(relation, bounds=True))
     columns = tuple(
-        NamedExpression(aliases.of(item.expression, item.alias), _typed_item(item), to_sql(item.expression))
+        NamedExpression(aliases.of(item.expression, item.alias), typed_item(item), to_sql(item.expression))
         for item in items
     )
     _check_twice(columns, items)
@@ -131,10 +111,14 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
 
 
 def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery:
-    """The query with every column by its own name, whichever view of the schemas it was written for."""
-    places = (query.source, *(j.source for j in query.joins))
-    aliased = ((s.alias or s.name, catalog.sources.get(s.name)) for s in places)
-    return views.to_logical_view(query, [(alias, source) for alias, source in aliased if source is not None])
+    """The query's own clauses with every column by its own name, whichever view of the schemas it was written for.
+
+    In place of an inner query FROM has its alias.
+    """
+    named = [s for s in query.sources() if not isinstance(s, inner_queries.INNER)]
+    aliased = ((s.alias or s.name, catalog.sources.get(s.name)) for s in named)
+    known = [(alias, source) for alias, source in aliased if source is not None]
+    return views.to_logical_view(query.without_inner(), known)
 
 
 def _check_in_lists(condition: tree.Expression, scope: NameScope) -> None:
@@ -162,10 +146,13 @@ def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionI
         seen.add(place)
 
 
-def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
+def _rows(
+    query: tree.SelectQuery, sources: Sequence[tree.FromSource], catalog: Catalog, settings: Mapping[str, str]
+) -> tuple[Relation, Aliases]:
+    """The rows that SELECT or GROUP BY is applied to; `sources` are those of FROM, with their inner queries."""
     clauses.check_clauses(query, library(catalog.functions))
     clauses.check_final(query, settings)
-    relations = [_source(s, catalog, settings) for s in (query.source, *(j.source for j in query.joins))]
+    relations = [_source(s, catalog, settings) for s in sources]
     relation = _joined(query, relations) if query.joins else relations[0]
     clauses.check_table_functions(query, relation.node.kind, relation.scope.functions)
     shared = relation.joined.shared if relation.joined else frozenset[str]()
@@ -176,15 +163,50 @@ def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]
 
 
 def _source(source: tree.FromSource, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
+    match source:
+        case tree.FromQuery(query=query):
+            return _inner_relation(inner_queries.rows_of(_inner(query, catalog, settings)), source, catalog, settings)
+        case tree.FromUnion():
+            branches = [_inner(b, catalog, settings, named=not i) for i, b in enumerate(source.branches)]
+            return _inner_relation(inner_queries.union_all(source, branches), source, catalog, settings)
     named = origin(source, catalog)
     return read_source(named, source.alias or named.name, catalog, settings)
 
 
+def _inner(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str], named: bool = True) -> InnerRows:
+    """The rows and columns of an inner query; unless `named` the names of its columns are not used (a later branch).
+
+    Raises StatementError if it is more than a query of streams' rows.
+    """
+    inner_queries.check_clauses(query)
+    sources, at, query = query.sources(), query.span, _logical_view(query, catalog)
+    relation, aliases = _rows(query, sources, catalog, settings)
+    inner_queries.check_stream(relation.node, at)
+    if relation.joined is not None and relation.joined.names_key(_selected(query, relation)):
+        relation = _with_join_key(query, relation, sources[0].alias or sources[0].name)
+    items = tuple(projected_items(query, relation))
+    names = [aliases.of(item.expression, item.alias) for item in items]
+    if named:
+        inner_queries.check_names(items, names)
+    return inner_queries.inner_rows(relation, items, names, at)
+
+
+def _inner_relation(
+    inner: tuple[PlanNode, tuple[str, ...]], source: tree.FromSource, catalog: Catalog, settings: Mapping[str, str]
+) -> Relation:
+    node, dropped_keys = inner
+    relation = _relation(node, _columns(node.schema, source.alias or ""), source.alias or "", catalog, settings)
+    return replace(relation, dropped_keys=dropped_keys)
+
+
 def _joined(query: tree.SelectQuery, relations: Sequence[Relation]) -> Relation:
-    places = (query.source, *(j.source for j in query.joins))
-    inputs = [
-        JoinInput(r.node, r.alias, p.span) for r, p in zip(relations, places, strict=True) if isinstance(r.node, Read)
-    ]
+    for relation, place in zip(relations, query.sources(), strict=True):
+        if any(joins(relation.node)):
+            raise StatementError(
+                "an inner query that joins cannot be joined", place.span, "join all sources in one FROM"
+            )
+    places = zip(relations, query.sources(), strict=True)
+    inputs = [JoinInput(relation.node, relation.alias, place.span) for relation, place in places]
     join = join_sources(query, inputs, replace(relations[0].scope, columns=()))
     return Relation(join.node, join.scope, relations[0].alias, joined=join)
 
@@ -193,16 +215,20 @@ def _with_join_key(query: tree.SelectQuery, relation: Relation, sink: str) -> Re
     """The relation in which the projected column that names a join's key refers to the key."""
     if relation.joined is None or query.group_by is not None or query.partition_by is not None:
         return relation
-    selected = [item.typed for item in _items(query, relation)]
+    selected = _selected(query, relation)
     return replace(relation, scope=relation.joined.keyed(relation.scope, selected, sink, query.span))
+
+
+def _selected(query: tree.SelectQuery, relation: Relation) -> list[TypedExpression]:
+    return [item.typed for item in projected_items(query, relation)]
 
 
 def _projected(query: tree.SelectQuery, relation: Relation) -> tuple[Relation, tuple[ProjectionItem, ...]]:
     """The relation that is projected, grouped if the query groups, and the projection's columns."""
     if query.group_by is None:
-        return relation, tuple(_items(query, relation))
+        return relation, tuple(projected_items(query, relation))
     aggregated = aggregate_rows(query, relation.node, relation.scope)
-    items = _items(query, replace(relation, scope=aggregated.scope))
+    items = projected_items(query, replace(relation, scope=aggregated.scope))
     over = tuple(replace(i, typed=aggregated.over(i.typed, i.expression)) for i in items)
     return replace(relation, node=aggregated.node), over
 
@@ -216,16 +242,22 @@ def _check_windowed_table(query: tree.SelectQuery, relation: Relation) -> None:
 def read_source(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
     """A source as a relation, whose columns can be referred to by their names and with `alias` before them."""
     node = Read(origin, is_on(settings, STRICT_TIME), is_on(settings, FATAL_RECORDS))
-    columns = _columns(node.schema, alias)
-    if origin.windowed is not None:
-        columns += tuple(ScopeColumn(r.name, alias, r) for r in WINDOW_COLUMNS)
-    return Relation(node, NameScope(columns, {}, catalog.types, settings, library(catalog.functions)), alias)
+    sides = (views.part_of(column) for column in node.schema)
+    columns = [replace(c, part=side) for c, side in zip(_columns(node.schema, alias), sides, strict=True)]
+    return _relation(node, columns, alias, catalog, settings)
 
 
-def _columns(schema: Schema, alias: str) -> tuple[ScopeColumn, ...]:
-    return tuple(
-        ScopeColumn(ref.name, alias, ref, views.part_of(c)) for ref, c in zip(refs(schema), schema, strict=True)
-    )
+def _relation(
+    node: PlanNode, columns: Sequence[ScopeColumn], alias: str, catalog: Catalog, settings: Mapping[str, str]
+) -> Relation:
+    """The rows of a node with these columns, and the bounds of their windows if they have windows."""
+    bounds = WINDOW_COLUMNS if windowed(node) is not None else ()
+    named = (*columns, *(ScopeColumn(r.name, alias, r) for r in bounds))
+    return Relation(node, NameScope(named, {}, catalog.types, settings, library(catalog.functions)), alias)
+
+
+def _columns(schema: Schema, alias: str) -> list[ScopeColumn]:
+    return [ScopeColumn(ref.name, alias, ref) for ref in refs(schema)]
 
 
 def _filtered(query: tree.SelectQuery, relation: Relation) -> Relation:
@@ -340,180 +372,3 @@ def _rekey(
     ]
     scope = replace(relation.scope, columns=tuple(columns), computed=computed)
     return replace(relation, node=node, scope=scope, hidden=frozenset(hidden))
-
-
-# ---------------------------------------------------------------- the projection
-
-
-def _items(query: tree.SelectQuery, relation: Relation) -> Iterator[ProjectionItem]:
-    for item in query.items:
-        match item:
-            case tree.SelectOne(expression, alias):
-                yield ProjectionItem(expression, type_expression(expression, relation.scope), alias, item.span)
-            case tree.SelectAll(source) if relation.joined is not None:
-                yield from _joined_star(source, relation, relation.joined, item.span)
-            case tree.SelectAll(source):
-                yield from _star(source, relation, item.span)
-            case tree.SelectFields(struct):
-                yield from _fields(struct, relation, item.span)
-
-
-def _star(source: str | None, relation: Relation, at: Span) -> Iterator[ProjectionItem]:
-    if source is not None and source != relation.alias:
-        raise StatementError(
-            f"'{source}' is not a valid stream/table name or alias.", at, f"here it is {relation.alias}"
-        )
-    columns = {c.ref: c for c in relation.scope.columns}
-    called = Counter(c.name for c in columns.values())
-    references = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY or r.index not in relation.hidden]
-    if relation.bounds and windowed(relation.node) is not None:
-        keys = [r for r in references if r.where is ColumnPlace.KEY]
-        references = [*keys, *WINDOW_COLUMNS, *(r for r in references if r.where is not ColumnPlace.KEY)]
-    for ref in references:
-        column = columns.get(ref, ScopeColumn(ref.name, relation.alias, ref))
-        part = column.part if called[column.name] > 1 else None
-        yield ProjectionItem(
-            tree.ColumnRef(column.name, relation.alias, part), replace(ref, name=column.name), None, at
-        )
-
-
-def _joined_star(source: str | None, relation: Relation, join: JoinedSources, at: Span) -> Iterator[ProjectionItem]:
-    """The columns of all sources, or of one, prefixed with their source's name; first keys that are of none."""
-    names = [(alias, name) for alias, name in join.everything if source in (None, alias)]
-    if not names:
-        raise StatementError(f"'{source}' is not a valid stream/table name or alias.", at)
-    columns = [(f"{alias}_{name}", tree.ColumnRef(name, alias)) for alias, name in names]
-    items = [ProjectionItem(column, relation.scope.lookup(column), called, at) for called, column in columns]
-    if source is None and join.synthetic is not None:
-        key = tree.ColumnRef(join.synthetic)
-        items.insert(0, ProjectionItem(key, relation.scope.lookup(key), None, at))
-    if source is None:
-        yield from _computed_keys(relation, {item.typed for item in items}, at)
-    yield from items
-
-
-def _computed_keys(relation: Relation, others: Set[TypedExpression], at: Span) -> Iterator[ProjectionItem]:
-    """The keys of PARTITION BY that are not one of the `others`."""
-    if isinstance(relation.node, Rekey):
-        for ref in refs(relation.node.schema):
-            if ref.where is ColumnPlace.KEY and ref not in others:
-                yield ProjectionItem(tree.ColumnRef(ref.name), ref, None, at)
-
-
-def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[ProjectionItem]:
-    base = type_expression(struct, relation.scope)
-    if not isinstance(base.type, Struct):
-        raise StatementError(f"->* needs a STRUCT, and {to_sql(struct)} is {base.type}", at)
-    check_repeated(base, len(base.type.fields), "->* repeats its struct for each field,", at)
-    for field in base.type.fields:
-        expression = tree.Deref(struct, field.name, span=at)
-        yield ProjectionItem(expression, type_expression(expression, relation.scope), field.name, at)
-
-
-def _check_pseudo(item: ProjectionItem) -> None:
-    """Pseudocolumns are read-only: their names are refused as aliases and as names of projected columns."""
-    name = item.alias
-    if name is not None and name in RESERVED_COLUMNS:
-        raise StatementError(
-            f"`{name}` is a reserved column name. You cannot use it as an alias for a column.", item.at
-        )
-    if name is None and _own_name(item.expression) in RESERVED_COLUMNS:
-        if isinstance(item.typed, ColumnReference) and item.typed.where in (ColumnPlace.KEY, ColumnPlace.VALUE):
-            return
-        raise StatementError(
-            f"Reserved column name in select: `{_own_name(item.expression)}`. Please remove or alias the column.",
-            item.at,
-        )
-
-
-def _own_name(expression: tree.Expression) -> str | None:
-    """The name that a projected column has without an alias; None if it is generated."""
-    match expression:
-        case tree.ColumnRef(name) | tree.Deref(_, name):
-            return name
-    return None
-
-
-def _typed_item(item: ProjectionItem) -> TypedExpression:
-    if item.typed.type is None:
-        raise StatementError(
-            "a bare NULL has no type and cannot be a column", item.at, "give it one: CAST(NULL AS STRING)"
-        )
-    return item.typed
-
-
-def _select(
-    query: tree.SelectQuery,
-    items: tuple[ProjectionItem, ...],
-    relation: Relation,
-    aliases: Aliases,
-    sink: str,
-    settings: Mapping[str, str],
-) -> Select:
-    keys: list[NamedExpression] = []
-    columns: list[NamedExpression] = []
-    seen: set[tuple[str, str | None]] = set()
-    for item in items:
-        name = aliases.of(item.expression, item.alias)
-        typed = _typed_item(item)
-        side = _side(item)
-        if any(n == name and (side is None or s in (side, None)) for n, s in seen) and not _repeats_key(keys, typed):
-            raise StatementError(f"The projection contains column {identifier(name)} more than once.", item.at)
-        seen.add((name, side))
-        is_key = isinstance(typed, ColumnReference) and typed.where is ColumnPlace.KEY
-        (keys if is_key else columns).append(NamedExpression(name, typed, to_sql(item.expression)))
-    _check_keys(query, keys, relation, sink, settings)
-    if not columns:
-        raise StatementError(
-            "The projection contains no value columns.", query.span, "select a value column too, or AS_VALUE(key)"
-        )
-    if not is_on(settings, NEW_PLANNER):
-        keys.sort(key=lambda k: k.expression.index if isinstance(k.expression, ColumnReference) else 0)
-    return Select(relation.node, tuple(keys), tuple(columns))
-
-
-def _side(item: ProjectionItem) -> str | None:
-    """The side of a column that keeps its name, if a column of the other side has the same name; else None."""
-    expression = item.expression
-    return expression.part if item.alias is None and isinstance(expression, tree.ColumnRef) else None
-
-
-def _repeats_key(keys: list[NamedExpression], typed: TypedExpression) -> bool:
-    return any(k.expression == typed for k in keys)
-
-
-def _check_keys(
-    query: tree.SelectQuery, keys: list[NamedExpression], relation: Relation, sink: str, settings: Mapping[str, str]
-) -> None:
-    key_columns = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY]
-    for ref in key_columns:
-        names = [k.name for k in keys if isinstance(k.expression, ColumnReference) and k.expression.index == ref.index]
-        if len(names) > 1:
-            raise StatementError(
-                f"The projection contains a key column ({_key_text(ref, query)}) more than once, aliased as: "
-                f"{' and '.join(map(identifier, names))}.",
-                query.span,
-                f"use AS_VALUE({_key_text(ref, query)}) to copy the key into the value",
-            )
-    if len(keys) < len(key_columns) and not is_on(settings, NEW_PLANNER):
-        part = (
-            "partitioning expression"
-            if query.partition_by
-            else "grouping expression"
-            if query.group_by
-            else "key column"
-        )
-        plural = "s" if len(key_columns) > 1 else ""
-        texts = [_key_text(ref, query) for ref in key_columns]
-        raise StatementError(
-            f"The query used to build {identifier(sink)} must include the {part}{plural} {' and '.join(texts)} "
-            "in its projection.",
-            query.span,
-            f"SELECT {', '.join(texts)}, …",
-        )
-
-
-def _key_text(ref: ColumnReference, query: tree.SelectQuery) -> str:
-    """A key as a SELECT can contain it: as GROUP BY or PARTITION BY says it, else by its name."""
-    expressions = query.group_by or query.partition_by or ()
-    return to_sql(expressions[ref.index]) if ref.index < len(expressions) else identifier(ref.name)

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from millstream.analysis import views
-from millstream.analysis.coercion import agreed_type, cast_one
 from millstream.analysis.expressions import condition, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.typed_expressions import (
@@ -38,13 +37,12 @@ from millstream.catalog.catalog import Catalog, RelationKind
 from millstream.functions import Library
 from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
-from millstream.model.names import identifier
 from millstream.model.settings import is_on
 from millstream.model.types import BOOLEAN, INTEGER, Array, Map, SqlType, Struct
 from millstream.plan.aggregation import aggregate_call, aggregate_calls, not_grouped
 from millstream.plan.clauses import RELATIONAL, check_places, table_calls
 from millstream.plan.column_names import Aliases, origin
-from millstream.plan.nodes import ClientOutput, Filter, NamedExpression
+from millstream.plan.nodes import ClientOutput, Filter, NamedExpression, type_of
 from millstream.plan.pull_queries import FullScan, PullPlan, table_accesses
 from millstream.plan.relational_joins import JoinedSource, join_tables, moved, side_of
 from millstream.plan.relational_nodes import (
@@ -63,6 +61,7 @@ from millstream.plan.relational_nodes import (
     tables_of,
 )
 from millstream.plan.steps import TransientQuery
+from millstream.plan.unions import common_types
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
@@ -187,26 +186,11 @@ def _derived(node: RelationalNode, source: tree.FromSource) -> JoinedSource:
 def _union(source: tree.FromUnion, planning: _Planning) -> RelationalNode:
     """The rows of all branches. Columns are matched by position and converted to the branches' common types."""
     branches = [_planned(branch, planning) for branch in source.branches]
-    first = branches[0]
-    types = [c.type for c in first.columns]
-    for branch, written in zip(branches[1:], source.branches[1:], strict=True):
-        if len(branch.columns) != len(types):
-            fact = f"a branch of a UNION has {len(branch.columns)} columns, the first one has {len(types)}"
-            raise StatementError(fact, written.span)
-        types = [_agreed(type, column, written.span) for type, column in zip(types, branch.columns, strict=True)]
-    names = [c.name for c in first.columns]
+    columns = [[(c.name, type_of(c)) for c in branch.columns] for branch in branches]
+    types = common_types(columns, [branch.span for branch in source.branches])
+    names = [c.name for c in branches[0].columns]
     union = Union(tuple(_converted(branch, names, types) for branch in branches))
     return Distinct(union) if source.distinct else union
-
-
-def _agreed(type: SqlType | None, column: ColumnReference, at: Span) -> SqlType:
-    assert type is not None
-    assert column.type is not None
-    agreed = agreed_type(type, column.type)
-    if agreed is None:
-        fact = f"column {identifier(column.name)} of a UNION's branch is {column.type}, and {type} in those before it"
-        raise StatementError(fact, at, cast_one(type, column.type))
-    return agreed
 
 
 def _converted(branch: RelationalNode, names: Sequence[str], types: Sequence[SqlType | None]) -> RelationalNode:

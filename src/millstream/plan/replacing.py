@@ -166,6 +166,9 @@ def _of_plans(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
     yield _Comparison("PARTITION BY", _rekeys(before), _rekeys(after), reason, alike=alike)
     yield _Comparison("HAVING", _filters(before, True), _filters(after, True))
     yield _Comparison("table functions", _flattened(before), _flattened(after))
+    stored = state_text(before)
+    reason = "the state was computed from the old inner queries' rows" if stored else ""
+    yield _Comparison("inner queries", _inner_queries(before), _inner_queries(after), reason)
     yield from _of_projections(before, after)
 
 
@@ -191,8 +194,19 @@ def _flattened(plan: PlanNode) -> str:
     return "; ".join(_texts(n.functions) for n in plan.walk() if isinstance(n, Flatten)) or NOTHING
 
 
-def _texts(expressions: Sequence[NamedExpression]) -> str:
-    return ", ".join(e.text or e.name for e in expressions) or "NULL"
+def _inner_queries(plan: PlanNode) -> str:
+    """The columns of the inner queries, which are neither those of the sink nor those that a join takes of a side."""
+    outer = (plan, *(side for join in joins(plan) for side in (join.left, join.right)))
+    inner = (n for n in plan.walk() if isinstance(n, Select) and not any(n is node for node in outer))
+    return "; ".join(_texts((*n.keys, *n.columns), named=True) for n in inner) or NOTHING
+
+
+def _texts(expressions: Sequence[NamedExpression], named: bool = False) -> str:
+    """The SQL of the expressions; if `named`, with the names of their columns."""
+    texts = (
+        f"{e.text} AS {identifier(e.name)}" if named and e.text != e.name else e.text or e.name for e in expressions
+    )
+    return ", ".join(texts) or "NULL"
 
 
 def _of_projections(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:

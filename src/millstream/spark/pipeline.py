@@ -8,7 +8,7 @@ only the codec's specs contain.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import reduce, singledispatch
 
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
@@ -30,6 +30,7 @@ from millstream.plan.nodes import (
     Read,
     Rekey,
     Select,
+    UnionAll,
     Write,
     refs,
     windowed,
@@ -379,3 +380,10 @@ def _(node: Select, run: _QueryRun) -> LazyFrame:
     key = f"if(key is null, null, {_struct('K', [to_sql(k.expression) for k in node.keys])})"
     values = _struct("V", [guarded(c.expression, run.label("project", c.name)) for c in node.columns])
     return rows.select(f"{key} as key", f"if(value is null, null, {values}) as value", "rowtime", *_rest(node))
+
+
+@_rows.register
+def _(node: UnionAll, run: _QueryRun) -> LazyFrame:
+    columns = ("key", "value", "rowtime", *_rest(node))
+    first, *others = (_rows(branch, run).select(*columns) for branch in node.branches)
+    return reduce(LazyFrame.union, others, first)

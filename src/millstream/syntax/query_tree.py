@@ -1,7 +1,7 @@
 """The syntax tree of queries: SELECT … FROM … and its clauses. tree.py exports these classes too."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from millstream.model.units import MILLISECONDS
@@ -163,8 +163,31 @@ class SelectQuery(SyntaxNode):
         """The sources in FROM, from left to right."""
         return (self.source, *(join.source for join in self.joins))
 
+    def inner(self) -> tuple["SelectQuery", ...]:
+        """The inner queries in FROM, from left to right, the branches of unions included."""
+        return tuple(query for source in self.sources() for query in _queries(source))
+
+    def without_inner(self) -> "SelectQuery":
+        """The query's own clauses: in FROM a source of its alias stands for each inner query."""
+        joins = tuple(replace(join, source=_named(join.source)) for join in self.joins)
+        return replace(self, source=_named(self.source), joins=joins)
+
     def tables_read(self) -> Iterator[str]:
         """Yields the names of the streams and tables it reads, including those of inner queries, with repetitions."""
         for source in self.walk():
             if isinstance(source, FromSource) and not isinstance(source, FromQuery | FromUnion):
                 yield source.name
+
+
+def _named(source: FromSource) -> FromSource:
+    inner = isinstance(source, FromQuery | FromUnion)
+    return FromSource(source.name, source.alias, span=source.span) if inner else source
+
+
+def _queries(source: FromSource) -> tuple[SelectQuery, ...]:
+    match source:
+        case FromQuery(query=query):
+            return (query,)
+        case FromUnion(branches=branches):
+            return branches
+    return ()

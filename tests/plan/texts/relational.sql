@@ -261,8 +261,11 @@ SELECT id FROM a LIMIT 3 OFFSET 2;
 -- →   hint: pull queries on tables have it, if millstream.pull.relational is true
 
 SELECT * FROM (SELECT id FROM a);
--- → line 1:15: Pull queries don't support queries in FROM.
--- →   hint: CREATE a stream or table AS the inner query and select from that
+-- → (ID INTEGER)
+-- → Answer ID
+-- →   Select ID KEY
+-- →     Read STREAM A from topic a (key JSON, value JSON)
+-- → Pull from topic a: from its beginning to its present end
 
 SELECT DISTINCT v FROM a;
 -- → line 1:1: Pull queries don't support DISTINCT clauses.

@@ -411,3 +411,40 @@ CREATE STREAM late AS SELECT * FROM orders; CREATE STREAM both AS SELECT x.id AS
 -- →   needs a rebuild: join: INNER JOIN ON X.ID = Y.ID + 1 WITHIN 3600000 ms before and 3600000 ms after, grace 86400000 ms, repartitioned (the rows that the join stores were joined in the old way)
 -- → line 1:178: Cannot replace stream BOTH: its join cannot change
 -- →   hint: it has INNER JOIN ON X.ID = Y.ID + 1 WITHIN 3600000 ms before and 3600000 ms after, grace 86400000 ms, repartitioned; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE STREAM late AS SELECT id, item FROM (SELECT id, item FROM orders WHERE amount > 1); CREATE OR REPLACE STREAM late AS SELECT id, item FROM (SELECT id, UCASE(item) AS item FROM orders WHERE amount > 2);
+-- → Replaces stream LATE in place
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: topic: LATE
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ID BIGINT
+-- →   stays: columns: ITEM STRING
+-- →   changes: WHERE: AMOUNT > 1 → AMOUNT > 2
+-- →   changes: inner queries: ID, ITEM → ID, UCASE(ITEM) AS ITEM
+
+CREATE TABLE late AS SELECT item, COUNT(*) AS n FROM (SELECT item FROM orders) GROUP BY item; CREATE OR REPLACE TABLE late AS SELECT item, COUNT(*) AS n FROM (SELECT UCASE(item) AS item FROM orders) GROUP BY item;
+-- → Replaces table LATE not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: aggregates: COUNT(*)
+-- →   stays: topic: LATE
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   needs a rebuild: inner queries: ITEM → UCASE(ITEM) AS ITEM (the state was computed from the old inner queries' rows)
+-- → line 1:95: Cannot replace table LATE: its inner queries cannot change
+-- →   hint: it has ITEM; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE STREAM late AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM late AS SELECT id, item FROM orders UNION ALL SELECT a.id AS id, 'x' AS item FROM wide a;
+-- → Replaces stream LATE not in place: it needs a rebuild
+-- →   stays: topic: LATE
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ID BIGINT
+-- →   stays: columns: ITEM STRING
+-- →   changes: inner queries: none → ID, ITEM; A.ID AS ID, 'x' AS ITEM
+-- →   needs a rebuild: sources: STREAM ORDERS (topic orders) → STREAM ORDERS (topic orders), STREAM WIDE (topic wide) (its positions are those of the old topics)
+-- → line 1:52: Cannot replace stream LATE: its sources cannot change
+-- →   hint: it has STREAM ORDERS (topic orders); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay

@@ -1,0 +1,167 @@
+"""Inner queries over streams: `FROM (SELECT …)`, WITH, and UNION ALL.
+
+Rules: docs/reference/queries.md#inner-queries. An inner query becomes nodes of the same plan, without a topic of its
+own. So the last statement of
+
+    CREATE STREAM eu (id STRING KEY, items ARRAY<STRING>) WITH (kafka_topic='eu', value_format='JSON', partitions=1);
+    CREATE STREAM us (id STRING KEY, item STRING) WITH (kafka_topic='us', value_format='JSON', partitions=1);
+    CREATE TABLE sold AS
+      SELECT item, COUNT(*) AS n
+      FROM (SELECT EXPLODE(items) AS item FROM eu UNION ALL SELECT item FROM us) GROUP BY item;
+
+becomes
+
+    Select ITEM KEY, COUNT(*) AS N
+      Group by ITEM: COUNT(*)
+        Union of 2 streams
+          Select EXPLODE(ITEMS) AS ITEM
+            Flatten EXPLODE(ITEMS)
+              Read STREAM EU from topic eu (key KAFKA, value JSON)
+          Select ITEM
+            Read STREAM US from topic us (key KAFKA, value JSON)
+
+An inner query whose SELECT has all key columns keeps the key. Else its rows have none, as neither branch's do here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedCast
+from millstream.catalog.catalog import RelationKind
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import identifier
+from millstream.model.types import SqlType
+from millstream.plan.nodes import NamedExpression, PlanNode, Select, UnionAll, refs, type_of, windowed
+from millstream.plan.projection import ProjectionItem, Relation, check_pseudo, typed_item
+from millstream.plan.unions import common_types
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
+
+# The items of FROM that are inner queries.
+INNER = (tree.FromQuery, tree.FromUnion)
+_OWN_TABLE = "CREATE TABLE … AS makes a table of it, which FROM can name"
+
+
+@dataclass(frozen=True, slots=True)
+class InnerRows:
+    """The rows of an inner query: the node before its SELECT, and the columns of SELECT in their order.
+
+    `key` has, for each key column of `source`, the position in `columns` where it is selected; () if there is no key,
+    or one of its columns is not selected. `dropped` are then the names of the key's columns.
+    """
+
+    source: PlanNode
+    columns: tuple[NamedExpression, ...]
+    key: tuple[int, ...]
+    dropped: tuple[str, ...]
+    at: Span
+
+
+def check_clauses(query: tree.SelectQuery) -> None:
+    """Raises StatementError for a clause that an inner query over streams cannot have."""
+    clauses = {
+        "GROUP BY": (query.group_by, _OWN_TABLE),
+        "HAVING": (query.having, _OWN_TABLE),
+        "WINDOW": (query.window, _OWN_TABLE),
+        "DISTINCT": (query.distinct, "GROUP BY of the outer query has each value once"),
+        "ORDER BY": (query.order_by, "the rows are in the order in which they arrive"),
+        "EMIT": (query.emit, "EMIT is for the whole query, at its end"),
+        "LIMIT": (query.limit is not None, "LIMIT is for the whole query, at its end"),
+        "OFFSET": (query.offset, "leave it out"),
+    }
+    for name, (clause, hint) in clauses.items():
+        if clause:
+            raise StatementError(f"inner queries over streams have no {name}", query.span, hint)
+
+
+def check_stream(node: PlanNode, at: Span) -> None:
+    """Raises StatementError unless the rows of an inner query are those of a stream."""
+    if node.kind is RelationKind.TABLE:
+        raise StatementError(
+            "inner queries of a query that keeps running read streams; this is a table", at, _OWN_TABLE
+        )
+
+
+def check_names(items: Sequence[ProjectionItem], names: Sequence[str]) -> None:
+    """Raises StatementError for a name that the columns of SELECT cannot have, or that occurs twice."""
+    for i, (item, name) in enumerate(zip(items, names, strict=True)):
+        check_pseudo(item)
+        if name in names[:i]:
+            raise StatementError(f"The projection contains column {identifier(name)} more than once.", item.at)
+
+
+def inner_rows(relation: Relation, items: Sequence[ProjectionItem], names: Sequence[str], at: Span) -> InnerRows:
+    """The rows of `relation` with the items as columns of these names. Raises StatementError for a bare NULL."""
+    named = zip(items, names, strict=True)
+    columns = tuple(NamedExpression(name, typed_item(item), to_sql(item.expression)) for item, name in named)
+    keys = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY]
+    places = {index: i for i, c in enumerate(columns) if (index := _key_index(c)) is not None}
+    key = tuple(places[i] for i in range(len(keys))) if len(places) == len(keys) else ()
+    dropped = relation.dropped_keys if not keys else () if key else tuple(r.name for r in keys)
+    return InnerRows(relation.node, columns, key, dropped, at)
+
+
+def rows_of(inner: InnerRows) -> tuple[PlanNode, tuple[str, ...]]:
+    """The node of an inner query's rows, and the key columns that these no longer have."""
+    return _selected(inner, inner.key), inner.dropped
+
+
+def union_all(source: tree.FromUnion, branches: Sequence[InnerRows]) -> tuple[PlanNode, tuple[str, ...]]:
+    """The node of the rows of all branches, and the key columns that these no longer have.
+
+    Columns are matched by position, and converted to the branches' common types. The rows have a key if the key columns
+    of all branches are at the same positions, and have the same types. Raises StatementError.
+    """
+    if source.distinct:
+        hint = "use UNION ALL; GROUP BY of the outer query has each value once"
+        raise StatementError("streams have no UNION, which removes repeated rows", source.span, hint)
+    types = common_types([[(c.name, type_of(c.expression)) for c in b.columns] for b in branches], _places(branches))
+    _check_windows(branches)
+    first = branches[0]
+    keyed = all(b.key == first.key and _has_types(b, types) for b in branches)
+    names = [column.name for column in first.columns]
+    nodes = (_selected(_converted(b, names, types), first.key if keyed else ()) for b in branches)
+    dropped = tuple(dict.fromkeys(name for b in branches for name in _key_names(b)))
+    return UnionAll(tuple(nodes)), () if keyed and first.key else dropped
+
+
+def _places(branches: Sequence[InnerRows]) -> list[Span]:
+    return [branch.at for branch in branches]
+
+
+def _key_names(branch: InnerRows) -> tuple[str, ...]:
+    return branch.dropped or tuple(branch.columns[i].name for i in branch.key)
+
+
+def _has_types(branch: InnerRows, types: Sequence[SqlType]) -> bool:
+    """Whether the key columns of a branch have these types of its columns."""
+    return all(branch.columns[i].expression.type == types[i] for i in branch.key)
+
+
+def _check_windows(branches: Sequence[InnerRows]) -> None:
+    first = windowed(branches[0].source)
+    for branch in branches[1:]:
+        if windowed(branch.source) != first:
+            raise StatementError("the branches of a UNION ALL have different windows in their keys", branch.at)
+
+
+def _converted(branch: InnerRows, names: Sequence[str], types: Sequence[SqlType]) -> InnerRows:
+    columns = (
+        replace(c, name=name, expression=c.expression if c.expression.type == type else TypedCast(type, c.expression))
+        for c, name, type in zip(branch.columns, names, types, strict=True)
+    )
+    return replace(branch, columns=tuple(columns))
+
+
+def _selected(inner: InnerRows, key: tuple[int, ...]) -> Select:
+    """The inner query's SELECT with the columns at the positions `key` as its key."""
+    values = (column for i, column in enumerate(inner.columns) if i not in key)
+    return Select(inner.source, tuple(inner.columns[i] for i in key), tuple(values))
+
+
+def _key_index(column: NamedExpression) -> int | None:
+    """Which key column of its source a column is; None if it is not one."""
+    reference = column.expression
+    if isinstance(reference, ColumnReference) and reference.where is ColumnPlace.KEY:
+        return reference.index
+    return None

@@ -1,0 +1,71 @@
+"""Inner queries and unions of streams in queries that keep running (docs/reference/queries.md#inner-queries)."""
+
+from itertools import count
+
+import pytest
+
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
+
+pytestmark = pytest.mark.live
+
+
+def declare(server: EngineProcess, kafka: BrokerClient, partitions: int) -> tuple[str, str]:
+    """A new stream of baskets, (ID INT KEY, ITEMS ARRAY<STRING>), and its topic."""
+    topic = kafka.create_topic(partitions=partitions)
+    name = topic.replace("-", "_").upper()
+    columns = "id INT KEY, items ARRAY<STRING>"
+    server.execute(f"CREATE STREAM {name} ({columns}) WITH (kafka_topic='{topic}', format='JSON');")
+    return name, topic
+
+
+def test_a_union_goes_on_after_a_pause_and_is_counted(server: EngineProcess, kafka: BrokerClient) -> None:
+    (eu, eu_topic), (us, us_topic) = declare(server, kafka, 2), declare(server, kafka, 3)
+    union = f"SELECT id, 'eu' AS place FROM {eu} UNION ALL SELECT id + 100, 'us' FROM {us}"
+    (created,) = server.execute(f"CREATE STREAM {eu}_ALL AS SELECT * FROM ({union}) PARTITION BY id;")
+    sold = f"SELECT EXPLODE(items) AS item FROM {eu} UNION ALL SELECT EXPLODE(items) FROM {us}"
+    server.execute(f"CREATE TABLE {eu}_SOLD AS SELECT item, COUNT(*) AS n FROM ({sold}) GROUP BY item;")
+    numbers = count()
+
+    def produce(each: int) -> None:
+        for id in (next(numbers) for _ in range(each)):
+            kafka.send(eu_topic, str(id), b'{"ITEMS": ["a", "b"]}')
+            kafka.send(us_topic, str(id), b'{"ITEMS": ["a"]}')
+        kafka.flush()
+
+    produce(5)
+    assert len(kafka.consume_all(f"{eu}_ALL", 10)) == 10
+    id = created["commandStatus"]["queryId"]
+    server.execute(f"PAUSE {id};")
+    produce(5)
+    server.execute(f"RESUME {id};")
+    expected = [*((id, "eu") for id in range(10)), *((id + 100, "us") for id in range(10))]
+    written = kafka.consume_all(f"{eu}_ALL", 20)
+    assert sorted((int(r.key or b""), r.json["PLACE"]) for r in written) == expected
+    wait_for(lambda: sorted(server.rows(f"SELECT * FROM {eu}_SOLD;", 2)) == [["a", 20], ["b", 10]], "the counts")
+
+
+def test_a_stream_is_read_twice_by_a_union(server: EngineProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka, 1)
+    union = f"SELECT id, items[1] AS item FROM {name} UNION ALL SELECT id, items[2] FROM {name} WHERE id > 1"
+    server.execute(f"CREATE STREAM {name}_ITEMS AS {union};")
+    kafka.send(topic, "1", b'{"ITEMS": ["a", "b"]}')
+    kafka.send(topic, "2", b'{"ITEMS": ["c", "d"]}')
+    kafka.flush()
+    written = sorted((r.key, r.json["ITEM"]) for r in kafka.consume_all(f"{name}_ITEMS", 3))
+    assert written == [(b"1", "a"), (b"2", "c"), (b"2", "d")]
+    for emit in ("", " EMIT CHANGES LIMIT 3"):
+        rows = server.rows(f"SELECT id, item FROM ({union}){emit};", 3)
+        assert sorted(rows) == [[1, "a"], [2, "c"], [2, "d"]]
+
+
+def test_push_queries_have_inner_queries(server: EngineProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka, 1)
+    for id in range(1, 4):
+        kafka.send(topic, str(id), b'{"ITEMS": ["a", "b"]}')
+    kafka.flush()
+    inner = f"SELECT id * 10 AS tens, EXPLODE(items) AS item FROM {name} WHERE id > 1"
+    rows = server.rows(f"SELECT tens, item FROM ({inner}) WHERE item = 'b' EMIT CHANGES LIMIT 2;", 2)
+    assert rows == [[20, "b"], [30, "b"]]
+    groups = f"SELECT item, SUM(tens) AS s FROM ({inner}) GROUP BY item EMIT CHANGES LIMIT 4;"
+    assert server.rows(groups, 4) == [["a", 20], ["b", 20], ["a", 50], ["b", 50]]

@@ -1,0 +1,238 @@
+CREATE STREAM s AS SELECT id, total FROM (SELECT id, amount * 2 AS total FROM orders WHERE amount > 1) WHERE total > 5;
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ID BIGINT KEY, TOTAL INTEGER)
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ID KEY, TOTAL
+-- →     Filter TOTAL > 5
+-- →       Select ID KEY, AMOUNT * 2 AS TOTAL
+-- →         Filter AMOUNT > 1
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM s AS WITH large AS (SELECT id, item FROM orders WHERE amount > 5) SELECT l.id AS id, l.item AS item FROM large l PARTITION BY l.item;
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ITEM STRING KEY, ID BIGINT)
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ITEM KEY, ID
+-- →     Partition by L.ITEM
+-- →       Select ID KEY, ITEM
+-- →         Filter AMOUNT > 5
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE s AS SELECT tag, COUNT(*) AS n FROM (SELECT EXPLODE(tags) AS tag FROM orders) GROUP BY tag;
+-- → Created query with ID CTAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CTAS_S_0
+-- → S (TAG STRING KEY, N BIGINT)
+-- → Write TABLE S to topic S (key KAFKA, value JSON)
+-- →   Select TAG KEY, COUNT(*) AS N
+-- →     Group by TAG: COUNT(*)
+-- →       Select EXPLODE(TAGS) AS TAG
+-- →         Flatten EXPLODE(TAGS)
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM s AS SELECT id, amount FROM orders UNION ALL SELECT id, amount FROM wide UNION ALL SELECT id, amount FROM narrow;
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ID BIGINT KEY, AMOUNT DECIMAL(12, 2))
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ID KEY, AMOUNT
+-- →     Union of 3 streams
+-- →       Select ID KEY, AMOUNT
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- →       Select ID KEY, AMOUNT
+-- →         Read STREAM WIDE from topic wide (key KAFKA, value JSON)
+-- →       Select ID KEY, AMOUNT
+-- →         Read STREAM NARROW from topic n (key KAFKA, value JSON)
+
+CREATE STREAM s AS SELECT * FROM (SELECT id, item FROM orders UNION ALL SELECT k, v FROM given) PARTITION BY item;
+-- → line 1:73: column K of a UNION's branch is STRING, and BIGINT in those before it
+-- →   hint: CAST one to the other's type
+
+CREATE STREAM s AS SELECT id, amount FROM orders UNION ALL (SELECT id, price FROM wide WHERE price > 1);
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ID BIGINT KEY, AMOUNT DECIMAL(13, 3))
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ID KEY, AMOUNT
+-- →     Union of 2 streams
+-- →       Select ID KEY, AMOUNT
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- →       Select ID KEY, PRICE AS AMOUNT
+-- →         Select ID KEY, PRICE
+-- →           Filter PRICE > 1
+-- →             Read STREAM WIDE from topic wide (key KAFKA, value JSON)
+
+CREATE STREAM s AS SELECT k, v FROM given UNION ALL SELECT k, v FROM late_key;
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (K STRING KEY, V INTEGER)
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select K KEY, V
+-- →     Union of 2 streams
+-- →       Select K KEY, V
+-- →         Read STREAM GIVEN from topic orders (key KAFKA, value JSON)
+-- →       Select K KEY, V
+-- →         Read STREAM LATE_KEY from topic late (key KAFKA, value JSON)
+
+CREATE STREAM s AS SELECT item, age, o.id AS id FROM (SELECT id, item FROM orders WHERE amount > 1) o JOIN people p ON o.item = p.name;
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ITEM STRING KEY, AGE INTEGER, ID BIGINT)
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ITEM KEY, AGE, ID
+-- →     Join (INNER) on O.ITEM = P.NAME; repartition of the left side by the join key
+-- →       Select ID KEY, ID, ITEM
+-- →         Select ID KEY, ITEM
+-- →           Filter AMOUNT > 1
+-- →             Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- →       Select NAME KEY, NAME, AGE
+-- →         Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+
+CREATE STREAM s AS SELECT u.id AS id, u.amount AS a, n.amount AS b FROM (SELECT id, amount FROM orders UNION ALL SELECT id, amount FROM wide) u JOIN narrow n WITHIN 1 HOUR GRACE PERIOD 1 HOUR ON u.id = n.id;
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ID BIGINT KEY, A DECIMAL(12, 2), B DECIMAL(4, 2))
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ID KEY, U.AMOUNT AS A, N.AMOUNT AS B
+-- →     Join (INNER) on U.ID = N.ID within 3600000 ms before, 3600000 ms after, grace 3600000 ms; repartition of the left side by the join key
+-- →       Select ID KEY, ID, AMOUNT
+-- →         Union of 2 streams
+-- →           Select ID KEY, AMOUNT
+-- →             Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- →           Select ID KEY, AMOUNT
+-- →             Read STREAM WIDE from topic wide (key KAFKA, value JSON)
+-- →       Select ID KEY, ID, AMOUNT
+-- →         Read STREAM NARROW from topic n (key KAFKA, value JSON)
+
+CREATE STREAM s AS SELECT id, age FROM (SELECT o.id AS id, o.item AS item, age FROM orders o JOIN people p ON o.item = p.name) PARTITION BY id;
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ID BIGINT KEY, AGE INTEGER)
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ID KEY, AGE
+-- →     Partition by ID
+-- →       Select ITEM KEY, ID, AGE
+-- →         Join (INNER) on O.ITEM = P.NAME; repartition of the left side by the join key
+-- →           Select ID KEY, ID, ITEM
+-- →             Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- →           Select NAME KEY, NAME, AGE
+-- →             Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+
+CREATE STREAM s AS SELECT * FROM (SELECT a, b, v FROM pairs);
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 1 partition(s)
+-- → start query CSAS_S_0
+-- → S (A INTEGER KEY, B INTEGER KEY, V STRING)
+-- → Write STREAM S to topic S (key JSON, value JSON)
+-- →   Select A KEY, B KEY, V
+-- →     Select A KEY, B KEY, V
+-- →       Read STREAM PAIRS from topic pairs (key JSON, value JSON)
+
+CREATE STREAM s (id BIGINT KEY, item STRING) WITH (kafka_topic='s', value_format='JSON', partitions=1); INSERT INTO s SELECT id, item FROM (SELECT id, UCASE(item) AS item FROM orders);
+-- → Stream created
+-- → create topic s with 1 partition(s)
+-- → S (ID BIGINT KEY, ITEM STRING)
+-- → Created query with ID INSERTQUERY_0
+-- → start query INSERTQUERY_0
+-- → Write STREAM S to topic s (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM
+-- →     Select ID KEY, UCASE(ITEM) AS ITEM
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+SELECT id, total FROM (SELECT id, amount * 2 AS total FROM orders) WHERE total > 5 EMIT CHANGES;
+-- → Answer ID, TOTAL
+-- →   Filter TOTAL > 5
+-- →     Select ID KEY, AMOUNT * 2 AS TOTAL
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+SELECT ROWKEY, id FROM (SELECT ROWKEY, ROWVALUE->item FROM orders) EMIT CHANGES;
+-- → line 1:8: there is no column ROWKEY
+-- →   hint: no key columns are there
+
+CREATE STREAM s AS SELECT v FROM (SELECT a, v FROM pairs);
+-- → line 1:34: The query used to build S must include the key columns A and B in its projection.
+-- →   hint: inner queries must select the key too, in all branches of a UNION ALL at the same place; or PARTITION BY
+
+CREATE STREAM s AS SELECT * FROM (SELECT v FROM pairs);
+-- → line 1:34: The query used to build S must include the key columns A and B in its projection.
+-- →   hint: inner queries must select the key too, in all branches of a UNION ALL at the same place; or PARTITION BY
+
+CREATE STREAM s AS SELECT id, age FROM (SELECT o.id AS id, age FROM orders o JOIN people p ON o.item = p.name);
+-- → line 1:40: The query used to build S must include the key column O_ITEM in its projection.
+-- →   hint: inner queries must select the key too, in all branches of a UNION ALL at the same place; or PARTITION BY
+
+CREATE STREAM s AS SELECT id, amount FROM orders UNION SELECT id, amount FROM wide;
+-- → line 1:20: streams have no UNION, which removes repeated rows
+-- →   hint: use UNION ALL; GROUP BY of the outer query has each value once
+
+CREATE STREAM s AS SELECT id, amount FROM orders UNION ALL SELECT id FROM wide;
+-- → line 1:60: a branch of a UNION has 1 columns, the first one has 2
+
+CREATE STREAM s AS SELECT id, amount FROM orders UNION ALL SELECT id, item FROM orders;
+-- → line 1:60: column ITEM of a UNION's branch is STRING, and INTEGER in those before it
+-- →   hint: CAST one to the other's type
+
+CREATE STREAM s AS SELECT id, item FROM orders UNION ALL SELECT name, age FROM people;
+-- → line 1:58: inner queries of a query that keeps running read streams; this is a table
+-- →   hint: CREATE TABLE … AS makes a table of it, which FROM can name
+
+CREATE TABLE s AS SELECT name, age FROM (SELECT * FROM people);
+-- → line 1:42: inner queries of a query that keeps running read streams; this is a table
+-- →   hint: CREATE TABLE … AS makes a table of it, which FROM can name
+
+CREATE TABLE s AS SELECT item, n FROM (SELECT item, COUNT(*) AS n FROM orders GROUP BY item) WHERE n > 1;
+-- → line 1:40: inner queries over streams have no GROUP BY
+-- →   hint: CREATE TABLE … AS makes a table of it, which FROM can name
+
+CREATE STREAM s AS SELECT id FROM (SELECT id, item FROM orders LIMIT 3);
+-- → line 1:36: inner queries over streams have no LIMIT
+-- →   hint: LIMIT is for the whole query, at its end
+
+CREATE STREAM s AS SELECT id, item FROM (SELECT id, item FROM orders EMIT CHANGES);
+-- → line 1:42: inner queries over streams have no EMIT
+-- →   hint: EMIT is for the whole query, at its end
+
+CREATE STREAM s AS SELECT id, item FROM (SELECT DISTINCT id, item FROM orders);
+-- → line 1:42: inner queries over streams have no DISTINCT
+-- →   hint: GROUP BY of the outer query has each value once
+
+CREATE STREAM s AS SELECT id, amont FROM (SELECT id, amount FROM orders) o;
+-- → line 1:31: there is no column AMONT
+-- →   hint: did you mean AMOUNT?
+
+CREATE STREAM s AS SELECT id, place FROM (SELECT id, amount FROM orders) o;
+-- → line 1:31: there is no column PLACE
+-- →   hint: columns here: ID, AMOUNT
+
+CREATE STREAM s AS SELECT id, item FROM (SELECT id, item, UCASE(item) AS item FROM orders);
+-- → line 1:59: The projection contains column ITEM more than once.
+
+CREATE STREAM s AS SELECT id, item FROM (SELECT id, ROWTIME FROM orders);
+-- → line 1:53: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
+
+CREATE STREAM s AS SELECT o.id AS id, p.amount AS amount FROM (SELECT id, item FROM orders) o JOIN (SELECT id, amount FROM orders) p WITHIN 1 HOUR ON o.id = p.id;
+-- → line 1:100: Can not join 'ORDERS' to 'ORDERS': self joins are not yet supported.
+-- →   hint: make a second source over the same topic
+
+CREATE STREAM s AS SELECT j.id AS id FROM (SELECT o.id AS id, age FROM orders o JOIN people p ON o.item = p.name) j JOIN narrow n WITHIN 1 HOUR ON j.id = n.id;
+-- → line 1:43: an inner query that joins cannot be joined
+-- →   hint: join all sources in one FROM
+
+CREATE STREAM s AS SELECT id, x FROM (SELECT id, NULL AS x FROM orders);
+-- → line 1:50: a bare NULL has no type and cannot be a column
+-- →   hint: give it one: CAST(NULL AS STRING)
+
+SELECT id FROM (SELECT id, item FROM orders);
+-- → Answer ID
+-- →   Select ID KEY, ITEM
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)

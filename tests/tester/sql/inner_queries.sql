@@ -1,0 +1,116 @@
+--@test: inner queries - WHERE on what an inner query computes
+CREATE STREAM a (id STRING KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT id, w + 1 AS x FROM (SELECT id, v * 2 AS w FROM a WHERE v > 0) WHERE w < 10;
+INSERT INTO a (id, v) VALUES ('a', -1);
+INSERT INTO a (id, v) VALUES ('b', 3);
+INSERT INTO a (id, v) VALUES ('c', 30);
+ASSERT VALUES o (id, x) VALUES ('b', 7);
+ASSERT STREAM o (id STRING KEY, x INT) WITH (kafka_topic='O', value_format='JSON');
+
+--@test: inner queries - the elements of an array are grouped
+CREATE STREAM a (id STRING KEY, items ARRAY<STRING>) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE TABLE o AS SELECT item, COUNT(*) AS n FROM (SELECT EXPLODE(items) AS item FROM a) GROUP BY item;
+INSERT INTO a (id, items) VALUES ('a', ARRAY['x', 'y']);
+INSERT INTO a (id, items) VALUES ('b', ARRAY['x']);
+ASSERT VALUES o (item, n) VALUES ('x', 1);
+ASSERT VALUES o (item, n) VALUES ('y', 1);
+ASSERT VALUES o (item, n) VALUES ('x', 2);
+
+--@test: inner queries - WITH, twice, and PARTITION BY inside and outside
+CREATE STREAM a (id STRING KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM o AS WITH w AS (SELECT v, id FROM a PARTITION BY v), x AS (SELECT v + 1 AS u, id FROM w)
+  SELECT * FROM x PARTITION BY u;
+INSERT INTO a (id, v) VALUES ('a', 1);
+ASSERT VALUES o (u, id) VALUES (2, 'a');
+ASSERT STREAM o (u INT KEY, id STRING) WITH (kafka_topic='O', key_format='KAFKA', value_format='JSON');
+
+--@test: inner queries - UNION ALL of streams
+CREATE STREAM a (id STRING KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM b (id STRING KEY, w BIGINT, x STRING) WITH (kafka_topic='b', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT id, v FROM a UNION ALL SELECT id, w FROM b WHERE x IS NOT NULL;
+INSERT INTO a (id, v) VALUES ('a', 1);
+INSERT INTO b (id, w, x) VALUES ('b', 2, 'x');
+INSERT INTO b (id, w, x) VALUES ('c', 2, NULL);
+INSERT INTO a (id, v) VALUES ('d', 4);
+ASSERT VALUES o (id, v) VALUES ('a', 1);
+ASSERT VALUES o (id, v) VALUES ('b', 2);
+ASSERT VALUES o (id, v) VALUES ('d', 4);
+ASSERT STREAM o (id STRING KEY, v BIGINT) WITH (kafka_topic='O', value_format='JSON');
+
+--@test: inner queries - a union whose branches have other keys is grouped
+CREATE STREAM a (id STRING KEY, item STRING) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM b (item STRING KEY, v INT) WITH (kafka_topic='b', value_format='JSON', partitions=1);
+CREATE TABLE o AS SELECT item, COUNT(*) AS n FROM (SELECT item FROM a UNION ALL SELECT item FROM b) GROUP BY item;
+INSERT INTO a (id, item) VALUES ('1', 'x');
+INSERT INTO b (item, v) VALUES ('x', 2);
+INSERT INTO b (item, v) VALUES ('y', 2);
+ASSERT VALUES o (item, n) VALUES ('x', 1);
+ASSERT VALUES o (item, n) VALUES ('x', 2);
+ASSERT VALUES o (item, n) VALUES ('y', 1);
+
+--@test: inner queries - a union in windows, with ROWTIME
+CREATE STREAM a (id STRING KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM b (id STRING KEY, v INT) WITH (kafka_topic='b', value_format='JSON', partitions=1);
+CREATE TABLE o AS SELECT id, SUM(v) AS s, MAX(t) AS t FROM (SELECT id, v, ROWTIME AS t FROM a UNION ALL SELECT id, -v, ROWTIME FROM b)
+  WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY id;
+INSERT INTO a (ROWTIME, id, v) VALUES (1000, 'x', 1);
+INSERT INTO b (ROWTIME, id, v) VALUES (12000, 'x', 5);
+INSERT INTO a (ROWTIME, id, v) VALUES (2000, 'x', 100);
+INSERT INTO a (ROWTIME, id, v) VALUES (13000, 'x', 1);
+ASSERT VALUES o (id, windowstart, windowend, s, t) VALUES ('x', 0, 10000, 1, 1000);
+ASSERT VALUES o (id, windowstart, windowend, s, t) VALUES ('x', 10000, 20000, -5, 12000);
+ASSERT VALUES o (id, windowstart, windowend, s, t) VALUES ('x', 10000, 20000, -4, 13000);
+
+--@test: inner queries - a stream-table join over what an inner query computes
+CREATE STREAM a (id STRING KEY, place STRING) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE TABLE t (place STRING PRIMARY KEY, city STRING) WITH (kafka_topic='t', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT p, id, city FROM (SELECT id, UCASE(place) AS p FROM a WHERE place <> 'no') i JOIN t ON i.p = t.place;
+INSERT INTO t (place, city) VALUES ('X', 'Xanten');
+INSERT INTO t (place, city) VALUES ('NO', 'Oslo');
+INSERT INTO a (id, place) VALUES ('1', 'x');
+INSERT INTO a (id, place) VALUES ('2', 'no');
+INSERT INTO a (id, place) VALUES ('3', 'q');
+ASSERT VALUES o (p, id, city) VALUES ('X', '1', 'Xanten');
+
+--@test: inner queries - two inner queries joined within a window
+CREATE STREAM a (id INT KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM b (id INT KEY, v INT) WITH (kafka_topic='b', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT l.id AS id, l.v AS l, r.v AS r FROM (SELECT id, v + 1 AS v FROM a WHERE v > 0) l
+  LEFT JOIN (SELECT id, v FROM b WHERE v > 10) r WITHIN 1 SECOND ON l.id = r.id;
+INSERT INTO b (ROWTIME, id, v) VALUES (1, 1, 5);
+INSERT INTO b (ROWTIME, id, v) VALUES (1, 2, 50);
+INSERT INTO a (ROWTIME, id, v) VALUES (2, 1, 1);
+INSERT INTO a (ROWTIME, id, v) VALUES (2, 2, 1);
+INSERT INTO a (ROWTIME, id, v) VALUES (2, 2, 0);
+ASSERT VALUES o (id, l, r) VALUES (1, 2, NULL);
+ASSERT VALUES o (id, l, r) VALUES (2, 2, 50);
+
+--@test: inner queries - a join as an inner query
+CREATE STREAM a (id INT KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE TABLE t (id INT PRIMARY KEY, w INT) WITH (kafka_topic='t', value_format='JSON', partitions=1);
+CREATE TABLE o AS SELECT u, SUM(v) AS s FROM (SELECT v, w * 2 AS u FROM a JOIN t ON a.id = t.id) WHERE u < 100 GROUP BY u;
+CREATE STREAM p AS SELECT id, v FROM (SELECT a.id AS id, v, w FROM a JOIN t ON a.id = t.id) WHERE w < 100;
+INSERT INTO t (id, w) VALUES (1, 10);
+INSERT INTO t (id, w) VALUES (2, 10);
+INSERT INTO t (id, w) VALUES (3, 1000);
+INSERT INTO a (id, v) VALUES (1, 1);
+INSERT INTO a (id, v) VALUES (2, 2);
+INSERT INTO a (id, v) VALUES (3, 3);
+ASSERT VALUES o (u, s) VALUES (20, 1);
+ASSERT VALUES o (u, s) VALUES (20, 3);
+ASSERT VALUES p (id, v) VALUES (1, 1);
+ASSERT VALUES p (id, v) VALUES (2, 2);
+
+--@test: inner queries - a row that an inner query cannot compute is reported once
+CREATE STREAM a (id INT KEY, v STRING) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT id, n, n + 1 AS m FROM (SELECT id, CAST(v AS INT) AS n FROM a) WHERE n > 0 OR n IS NULL;
+INSERT INTO a (id, v) VALUES (1, 'x');
+INSERT INTO a (id, v) VALUES (2, '5');
+ASSERT VALUES o (id, n, m) VALUES (1, NULL, NULL);
+ASSERT VALUES o (id, n, m) VALUES (2, 5, 6);
+
+--@test: inner queries - the sink's key has to be selected
+--@expected.error: io.confluent.ksql.util.KsqlException
+--@expected.message: must include the key column ID in its projection
+CREATE STREAM a (id INT KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT v FROM (SELECT v FROM a);
