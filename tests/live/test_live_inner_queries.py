@@ -69,3 +69,29 @@ def test_push_queries_have_inner_queries(server: EngineProcess, kafka: BrokerCli
     assert rows == [[20, "b"], [30, "b"]]
     groups = f"SELECT item, SUM(tens) AS s FROM ({inner}) GROUP BY item EMIT CHANGES LIMIT 4;"
     assert server.rows(groups, 4) == [["a", 20], ["b", 20], ["a", 50], ["b", 50]]
+
+
+def test_groups_of_an_inner_query_are_filtered_and_grouped(server: EngineProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka, 2)
+    groups = f"SELECT items[1] AS item, COUNT(*) AS n FROM {name} GROUP BY items[1]"
+    server.execute(f"CREATE TABLE {name}_MANY AS SELECT item, n FROM ({groups}) WHERE n > 2;")
+    entities = server.execute(f"CREATE TABLE {name}_SIZES AS SELECT n, COUNT(*) AS k FROM ({groups}) GROUP BY n;")
+    ids = [entity["commandStatus"]["queryId"] for entity in entities]
+
+    def produce(*items: str) -> None:
+        for number, item in enumerate(items):
+            kafka.send(topic, str(number), b'{"ITEMS": ["%s"]}' % item.encode())
+        kafka.flush()
+
+    def is_there(many: list[list[object]], sizes: list[list[object]]) -> bool:
+        rows = (server.rows(f"SELECT * FROM {name}_{table};", 9) for table in ("MANY", "SIZES"))
+        return [sorted(r for r in table if r[1]) for table in rows] == [many, sizes]
+
+    produce("a", "b", "a", "c", "a")
+    wait_for(lambda: is_there([["a", 3]], [[1, 2], [3, 1]]), "the groups")
+    server.execute("".join(f"PAUSE {id};" for id in ids))
+    produce("b", "c", "b")
+    server.execute("".join(f"RESUME {id};" for id in ids))
+    wait_for(lambda: is_there([["a", 3], ["b", 3]], [[2, 1], [3, 2]]), "the groups after a pause")
+    text = f"SELECT item, n FROM ({groups}) WHERE n > 1 EMIT CHANGES LIMIT 5;"
+    assert sorted(server.rows(text, 5)) == [["a", 2], ["a", 3], ["b", 2], ["b", 3], ["c", 2]]

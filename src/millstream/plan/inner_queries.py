@@ -1,4 +1,4 @@
-"""Inner queries over streams: `FROM (SELECT …)`, WITH, and UNION ALL.
+"""Inner queries, but for those of relational pull queries: `FROM (SELECT …)`, WITH, and UNION ALL of streams.
 
 Rules: docs/reference/queries.md#inner-queries. An inner query becomes nodes of the same plan, without a topic of its
 own. So the last statement of
@@ -20,7 +20,8 @@ becomes
           Select ITEM
             Read STREAM US from topic us (key KAFKA, value JSON)
 
-An inner query whose SELECT has all key columns keeps the key. Else its rows have none, as neither branch's do here.
+An inner query whose SELECT has all key columns keeps the key. Else its rows have none, as neither branch's do here; a
+table's key has to be selected.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,16 @@ from millstream.catalog.catalog import RelationKind
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.types import SqlType
-from millstream.plan.nodes import NamedExpression, PlanNode, Select, UnionAll, refs, type_of, windowed
+from millstream.plan.nodes import (
+    NamedExpression,
+    PlanNode,
+    Select,
+    UnionAll,
+    node_has_state,
+    refs,
+    type_of,
+    windowed,
+)
 from millstream.plan.projection import ProjectionItem, Relation, check_pseudo, typed_item
 from millstream.plan.unions import common_types
 from millstream.syntax import tree
@@ -58,10 +68,8 @@ class InnerRows:
 
 
 def check_clauses(query: tree.SelectQuery) -> None:
-    """Raises StatementError for a clause that an inner query over streams cannot have."""
+    """Raises StatementError for a clause that no inner query can have, but those of relational pull queries."""
     clauses = {
-        "GROUP BY": (query.group_by, _OWN_TABLE),
-        "HAVING": (query.having, _OWN_TABLE),
         "WINDOW": (query.window, _OWN_TABLE),
         "DISTINCT": (query.distinct, "GROUP BY of the outer query has each value once"),
         "ORDER BY": (query.order_by, "the rows are in the order in which they arrive"),
@@ -71,15 +79,17 @@ def check_clauses(query: tree.SelectQuery) -> None:
     }
     for name, (clause, hint) in clauses.items():
         if clause:
-            raise StatementError(f"inner queries over streams have no {name}", query.span, hint)
+            raise StatementError(f"an inner query has no {name} here", query.span, hint)
 
 
-def check_stream(node: PlanNode, at: Span) -> None:
-    """Raises StatementError unless the rows of an inner query are those of a stream."""
-    if node.kind is RelationKind.TABLE:
-        raise StatementError(
-            "inner queries of a query that keeps running read streams; this is a table", at, _OWN_TABLE
-        )
+def check_input(node: PlanNode, use: str, at: Span) -> None:
+    """Raises StatementError if the rows of an inner query, which are to be joined or united (`use`), need a state.
+
+    Spark unites the inputs of a query before its first stateful operator (docs/reference/execution.md).
+    """
+    if any(node_has_state(n) for n in node.walk()):
+        hint = "CREATE STREAM … AS, or CREATE TABLE … AS, makes a source of it, which FROM can name"
+        raise StatementError(f"an inner query that joins or groups cannot be {use}", at, hint)
 
 
 def check_names(items: Sequence[ProjectionItem], names: Sequence[str]) -> None:
@@ -91,14 +101,27 @@ def check_names(items: Sequence[ProjectionItem], names: Sequence[str]) -> None:
 
 
 def inner_rows(relation: Relation, items: Sequence[ProjectionItem], names: Sequence[str], at: Span) -> InnerRows:
-    """The rows of `relation` with the items as columns of these names. Raises StatementError for a bare NULL."""
+    """The rows of `relation` with the items as columns of these names.
+
+    Raises StatementError for a bare NULL, and for a table whose key is not selected, or has windows.
+    """
     named = zip(items, names, strict=True)
     columns = tuple(NamedExpression(name, typed_item(item), to_sql(item.expression)) for item, name in named)
     keys = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY]
     places = {index: i for i, c in enumerate(columns) if (index := _key_index(c)) is not None}
     key = tuple(places[i] for i in range(len(keys))) if len(places) == len(keys) else ()
     dropped = relation.dropped_keys if not keys else () if key else tuple(r.name for r in keys)
+    if relation.node.kind is RelationKind.TABLE:
+        _check_table(relation.node, dropped, at)
     return InnerRows(relation.node, columns, key, dropped, at)
+
+
+def _check_table(node: PlanNode, dropped: Sequence[str], at: Span) -> None:
+    if windowed(node) is not None:
+        raise StatementError("an inner query cannot be over a windowed table", at, _OWN_TABLE)
+    if dropped:
+        names = " and ".join(map(identifier, dropped))
+        raise StatementError(f"an inner query over a table must select its key, {names}", at, f"SELECT {names}, …")
 
 
 def rows_of(inner: InnerRows) -> tuple[PlanNode, tuple[str, ...]]:
@@ -115,6 +138,10 @@ def union_all(source: tree.FromUnion, branches: Sequence[InnerRows]) -> tuple[Pl
     if source.distinct:
         hint = "use UNION ALL; GROUP BY of the outer query has each value once"
         raise StatementError("streams have no UNION, which removes repeated rows", source.span, hint)
+    for branch in branches:
+        if branch.source.kind is RelationKind.TABLE:
+            raise StatementError("UNION ALL is of streams, and this is a table", branch.at)
+        check_input(branch.source, "in a UNION ALL", branch.at)
     types = common_types([[(c.name, type_of(c.expression)) for c in b.columns] for b in branches], _places(branches))
     _check_windows(branches)
     first = branches[0]

@@ -74,8 +74,8 @@ def _as_value(column: Column) -> Column:
 class Filter(PlanNode):
     """The rows for which `condition` is true; a row of a table that no longer satisfies it becomes a tombstone.
 
-    The rows of a table that is read, or of a foreign-key join, do not carry the value they replace; over these the
-    filter `remembers`: it stores for each key if its row has passed.
+    The rows of a table that is read, of a foreign-key join, or of an inner query over a table do not carry the value
+    they replace; over these the filter `remembers`: it stores for each key if its row has passed.
     """
 
     source: PlanNode
@@ -96,7 +96,7 @@ class Filter(PlanNode):
     def remembers(self) -> bool:
         """True if the filter stores a state for each key."""
         foreign = isinstance(self.source, Join) and self.source.foreign
-        return self.kind is RelationKind.TABLE and (isinstance(self.source, Read) or foreign)
+        return self.kind is RelationKind.TABLE and (isinstance(self.source, Read | Select) or foreign)
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,6 +409,11 @@ def remembering(node: PlanNode) -> tuple[Filter, ...]:
     grouped = [group.source for group in groups(node)]
     filters = (n for n in node.walk() if isinstance(n, Filter) and n.remembers)
     return tuple(f for f in filters if all(f is not source for source in grouped))
+
+
+def node_has_state(node: PlanNode) -> bool:
+    """Whether a node itself is carried out by a stateful operator."""
+    return isinstance(node, Aggregate | Join) or (isinstance(node, Filter) and node.remembers)
 
 
 def retention(node: PlanNode) -> int | None:

@@ -100,6 +100,9 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
     relation, aliases = _rows(query, statement.query.sources(), catalog, settings)
     if query.emit is None and query.where is not None and relation.node.kind is RelationKind.TABLE:
         _check_in_lists(query.where, relation.scope)
+    if query.emit is None and statement.query.inner() and relation.node.kind is RelationKind.TABLE:
+        hint = f"set {clauses.RELATIONAL} to true, or CREATE a table AS the inner query"
+        raise StatementError("Pull queries don't support queries in FROM.", query.source.span, hint)
     relation, items = _projected(query, replace(relation, bounds=True))
     columns = tuple(
         NamedExpression(aliases.of(item.expression, item.alias), typed_item(item), to_sql(item.expression))
@@ -176,15 +179,15 @@ def _source(source: tree.FromSource, catalog: Catalog, settings: Mapping[str, st
 def _inner(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str], named: bool = True) -> InnerRows:
     """The rows and columns of an inner query; unless `named` the names of its columns are not used (a later branch).
 
-    Raises StatementError if it is more than a query of streams' rows.
+    Raises StatementError, also for what an inner query cannot have.
     """
     inner_queries.check_clauses(query)
     sources, at, query = query.sources(), query.span, _logical_view(query, catalog)
     relation, aliases = _rows(query, sources, catalog, settings)
-    inner_queries.check_stream(relation.node, at)
-    if relation.joined is not None and relation.joined.names_key(_selected(query, relation)):
+    stream_join = relation.joined is not None and relation.node.kind is RelationKind.STREAM
+    if not stream_join or (relation.joined and relation.joined.names_key(_selected(query, relation))):
         relation = _with_join_key(query, relation, sources[0].alias or sources[0].name)
-    items = tuple(projected_items(query, relation))
+    relation, items = _projected(query, relation)
     names = [aliases.of(item.expression, item.alias) for item in items]
     if named:
         inner_queries.check_names(items, names)

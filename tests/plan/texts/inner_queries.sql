@@ -183,27 +183,40 @@ CREATE STREAM s AS SELECT id, amount FROM orders UNION ALL SELECT id, item FROM 
 -- →   hint: CAST one to the other's type
 
 CREATE STREAM s AS SELECT id, item FROM orders UNION ALL SELECT name, age FROM people;
--- → line 1:58: inner queries of a query that keeps running read streams; this is a table
--- →   hint: CREATE TABLE … AS makes a table of it, which FROM can name
+-- → line 1:58: UNION ALL is of streams, and this is a table
 
 CREATE TABLE s AS SELECT name, age FROM (SELECT * FROM people);
--- → line 1:42: inner queries of a query that keeps running read streams; this is a table
--- →   hint: CREATE TABLE … AS makes a table of it, which FROM can name
+-- → Created query with ID CTAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CTAS_S_0
+-- → S (NAME STRING KEY, AGE INTEGER)
+-- → Write TABLE S to topic S (key KAFKA, value DELIMITED)
+-- →   Select NAME KEY, AGE
+-- →     Select NAME KEY, AGE
+-- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
 
 CREATE TABLE s AS SELECT item, n FROM (SELECT item, COUNT(*) AS n FROM orders GROUP BY item) WHERE n > 1;
--- → line 1:40: inner queries over streams have no GROUP BY
--- →   hint: CREATE TABLE … AS makes a table of it, which FROM can name
+-- → Created query with ID CTAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CTAS_S_0
+-- → S (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE S to topic S (key KAFKA, value JSON)
+-- →   Select ITEM KEY, N
+-- →     Filter N > 1 (other rows become tombstones)
+-- →       Select ITEM KEY, COUNT(*) AS N
+-- →         Group by ITEM: COUNT(*)
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 CREATE STREAM s AS SELECT id FROM (SELECT id, item FROM orders LIMIT 3);
--- → line 1:36: inner queries over streams have no LIMIT
+-- → line 1:36: an inner query has no LIMIT here
 -- →   hint: LIMIT is for the whole query, at its end
 
 CREATE STREAM s AS SELECT id, item FROM (SELECT id, item FROM orders EMIT CHANGES);
--- → line 1:42: inner queries over streams have no EMIT
+-- → line 1:42: an inner query has no EMIT here
 -- →   hint: EMIT is for the whole query, at its end
 
 CREATE STREAM s AS SELECT id, item FROM (SELECT DISTINCT id, item FROM orders);
--- → line 1:42: inner queries over streams have no DISTINCT
+-- → line 1:42: an inner query has no DISTINCT here
 -- →   hint: GROUP BY of the outer query has each value once
 
 CREATE STREAM s AS SELECT id, amont FROM (SELECT id, amount FROM orders) o;

@@ -114,3 +114,116 @@ ASSERT VALUES o (id, n, m) VALUES (2, 5, 6);
 --@expected.message: must include the key column ID in its projection
 CREATE STREAM a (id INT KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
 CREATE STREAM o AS SELECT v FROM (SELECT v FROM a);
+
+--@test: inner queries - WHERE and GROUP BY over the groups of an inner query
+CREATE STREAM a (id STRING KEY, city STRING) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE TABLE busy AS SELECT city, n * 10 AS tens FROM (SELECT city, COUNT(*) AS n FROM a GROUP BY city) WHERE n > 1 AND n < 3;
+CREATE TABLE sizes AS SELECT n, COUNT(*) AS cities FROM (SELECT city, COUNT(*) AS n FROM a GROUP BY city) GROUP BY n;
+INSERT INTO a (id, city) VALUES ('1', 'x');
+INSERT INTO a (id, city) VALUES ('2', 'x');
+INSERT INTO a (id, city) VALUES ('3', 'y');
+INSERT INTO a (id, city) VALUES ('4', 'x');
+ASSERT VALUES busy (city, tens) VALUES ('x', 20);
+ASSERT NULL VALUES busy (city) KEY ('x');
+ASSERT VALUES sizes (n, cities) VALUES (1, 1);
+ASSERT VALUES sizes (n, cities) VALUES (1, 0);
+ASSERT VALUES sizes (n, cities) VALUES (2, 1);
+ASSERT VALUES sizes (n, cities) VALUES (1, 1);
+ASSERT VALUES sizes (n, cities) VALUES (2, 0);
+ASSERT VALUES sizes (n, cities) VALUES (3, 1);
+
+--@test: inner queries - over a table
+CREATE TABLE t (id STRING PRIMARY KEY, v INT, w INT) WITH (kafka_topic='t', value_format='JSON', partitions=1);
+CREATE TABLE o AS SELECT id, v + 1 AS x FROM (SELECT id, v, w FROM t WHERE v > 0) WHERE w > 0;
+CREATE TABLE p AS SELECT w, SUM(u) AS s FROM (SELECT id, w, v * 2 AS u FROM t WHERE v > 0) GROUP BY w;
+INSERT INTO t (id, v, w) VALUES ('a', 1, 1);
+INSERT INTO t (id, v, w) VALUES ('a', 2, 1);
+INSERT INTO t (id, v, w) VALUES ('b', 2, 1);
+INSERT INTO t (id, v, w) VALUES ('a', 2, 0);
+INSERT INTO t (id, v, w) VALUES ('b', 0, 0);
+ASSERT VALUES o (id, x) VALUES ('a', 2);
+ASSERT VALUES o (id, x) VALUES ('a', 3);
+ASSERT VALUES o (id, x) VALUES ('b', 3);
+ASSERT NULL VALUES o (id) KEY ('a');
+ASSERT NULL VALUES o (id) KEY ('b');
+ASSERT VALUES p (w, s) VALUES (1, 2);
+ASSERT VALUES p (w, s) VALUES (1, 4);
+ASSERT VALUES p (w, s) VALUES (1, 8);
+ASSERT VALUES p (w, s) VALUES (1, 4);
+ASSERT VALUES p (w, s) VALUES (0, 4);
+ASSERT VALUES p (w, s) VALUES (1, 0);
+
+--@test: inner queries - a join of tables, filtered and grouped
+CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (kafka_topic='t', value_format='JSON', partitions=1);
+CREATE TABLE u (id INT PRIMARY KEY, w INT) WITH (kafka_topic='u', value_format='JSON', partitions=1);
+CREATE TABLE o AS SELECT w, COUNT(*) AS n FROM (SELECT t.id AS id, v, w FROM t JOIN u ON t.id = u.id) WHERE v > 0 GROUP BY w;
+INSERT INTO u (id, w) VALUES (1, 7);
+INSERT INTO t (id, v) VALUES (1, 1);
+INSERT INTO u (id, w) VALUES (2, 7);
+INSERT INTO t (id, v) VALUES (2, 1);
+INSERT INTO t (id, v) VALUES (1, 0);
+ASSERT VALUES o (w, n) VALUES (7, 1);
+ASSERT VALUES o (w, n) VALUES (7, 2);
+ASSERT VALUES o (w, n) VALUES (7, 1);
+
+--@test: inner queries - a stream joins what an inner query selects of a table
+CREATE STREAM a (id INT KEY, who INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (kafka_topic='t', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT who, a.id AS id, loud FROM a LEFT JOIN (SELECT id, UCASE(name) AS loud FROM t) p ON a.who = p.id;
+INSERT INTO t (id, name) VALUES (1, 'ann');
+INSERT INTO a (id, who) VALUES (10, 1);
+INSERT INTO a (id, who) VALUES (11, 2);
+ASSERT VALUES o (who, id, loud) VALUES (1, 10, 'ANN');
+ASSERT VALUES o (who, id, loud) VALUES (2, 11, NULL);
+
+--@test: inner queries - of a windowed stream, grouped again by its window
+CREATE STREAM a (id STRING KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE TABLE w AS SELECT id, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY id;
+CREATE STREAM ws (id STRING KEY, n BIGINT) WITH (kafka_topic='W', value_format='JSON', window_type='TUMBLING', window_size='10 SECONDS');
+CREATE STREAM o AS SELECT id, start, n FROM (SELECT id, WINDOWSTART AS start, n FROM ws WHERE n > 0) WHERE WINDOWEND = 20000;
+INSERT INTO a (ROWTIME, id, v) VALUES (1000, 'x', 1);
+INSERT INTO a (ROWTIME, id, v) VALUES (11000, 'x', 1);
+ASSERT VALUES o (id, windowstart, windowend, start, n) VALUES ('x', 10000, 20000, 10000, 1);
+
+--@test: inner queries - tables of inner queries are joined
+CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (kafka_topic='t', value_format='JSON', partitions=1);
+CREATE TABLE u (id INT PRIMARY KEY, w INT) WITH (kafka_topic='u', value_format='JSON', partitions=1);
+CREATE TABLE o AS SELECT x.id AS id, vv, ww FROM (SELECT id, v + 1 AS vv FROM t) x LEFT JOIN (SELECT id, w + 1 AS ww FROM u) y ON x.id = y.id WHERE vv > 0;
+CREATE TABLE f AS SELECT x.id AS id, ww FROM (SELECT id, v + 1 AS vv FROM t) x JOIN (SELECT id, w + 1 AS ww FROM u) y ON x.vv = y.id;
+INSERT INTO t (id, v) VALUES (1, 1);
+INSERT INTO u (id, w) VALUES (2, 2);
+INSERT INTO u (id, w) VALUES (1, 2);
+ASSERT VALUES o (id, vv, ww) VALUES (1, 2, NULL);
+ASSERT VALUES o (id, vv, ww) VALUES (1, 2, 3);
+ASSERT VALUES f (id, ww) VALUES (1, 3);
+
+--@test: inner queries - four levels, with the names of each
+CREATE STREAM a (id STRING KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT * FROM (SELECT x.id AS id, x.v + 1 AS v FROM (SELECT y.id AS id, y.v * 2 AS v FROM (SELECT * FROM (SELECT id, v FROM a WHERE ROWTIME > 5) z) y) x);
+INSERT INTO a (ROWTIME, id, v) VALUES (5, 'no', 1);
+INSERT INTO a (ROWTIME, id, v) VALUES (6, 'x', 1);
+ASSERT VALUES o (ROWTIME, id, v) VALUES (6, 'x', 3);
+
+--@test: inner queries - null rows and HAVING
+CREATE STREAM a (id STRING KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE TABLE o AS SELECT id, s + 1 AS s FROM (SELECT id, SUM(v) AS s FROM a GROUP BY id HAVING SUM(v) > 1) WHERE s < 10;
+INSERT INTO a (id, v) VALUES ('x', 1);
+INSERT INTO a (id, v) VALUES ('x', 1);
+INSERT INTO a (id, v) VALUES ('x', 10);
+INSERT INTO a (id, v) VALUES ('x', -12);
+ASSERT VALUES o (id, s) VALUES ('x', 3);
+ASSERT NULL VALUES o (id) KEY ('x');
+
+--@test: inner queries - the branches of a union are nested
+CREATE STREAM a (id STRING KEY, v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM b (id STRING KEY, v INT) WITH (kafka_topic='b', value_format='AVRO', partitions=1);
+CREATE STREAM c (id STRING KEY, v DOUBLE) WITH (kafka_topic='c', value_format='DELIMITED', partitions=1);
+CREATE STREAM o AS SELECT id, v FROM a UNION ALL (SELECT id, v FROM b UNION ALL SELECT id, v FROM c WHERE v > 1);
+INSERT INTO a (id, v) VALUES ('a', 1);
+INSERT INTO b (id, v) VALUES ('b', 2);
+INSERT INTO c (id, v) VALUES ('c', 3.5);
+INSERT INTO c (id, v) VALUES ('c', 0.5);
+ASSERT VALUES o (id, v) VALUES ('a', 1.0);
+ASSERT VALUES o (id, v) VALUES ('b', 2.0);
+ASSERT VALUES o (id, v) VALUES ('c', 3.5);
+ASSERT STREAM o (id STRING KEY, v DOUBLE) WITH (kafka_topic='O', value_format='JSON');
