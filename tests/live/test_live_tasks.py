@@ -1,5 +1,6 @@
 """Queries whose state is repartitioned to other numbers of tasks: their outputs do not change."""
 
+import re
 from collections import Counter, defaultdict
 
 import pytest
@@ -18,8 +19,8 @@ CREATE STREAM {s} (id STRING KEY, v INT) WITH (kafka_topic='{s}', format='JSON')
 CREATE STREAM {o} (id STRING KEY, w INT) WITH (kafka_topic='{o}', format='JSON');
 CREATE TABLE {t} (id STRING PRIMARY KEY, g STRING) WITH (kafka_topic='{t}', format='JSON');
 """
-# Each kind of state: a fold, windows that stream time emits, sessions, chunks, a join's table behind the barrier, two
-# folds one after the other.
+# Each kind of state: a fold, windows that stream time emits, sessions, chunks, a join's table behind the barrier,
+# groups that expire, and two folds and three, one after the other.
 SHAPES = {
     "COUNTED": "TABLE {0} AS SELECT id, COUNT(*) AS n, SUM(v) AS s FROM {s} GROUP BY id EMIT CHANGES;",
     "CLOSED": "TABLE {0} AS SELECT id, COUNT(*) AS n FROM {s} "
@@ -28,6 +29,8 @@ SHAPES = {
     "MATCHED": "STREAM {0} AS SELECT s.id AS id, v, w FROM {s} s LEFT JOIN {o} o "
     "WITHIN 4 SECONDS GRACE PERIOD 10 SECONDS ON s.id = o.id;",
     "NAMED": "STREAM {0} AS SELECT s.id AS id, v, g FROM {s} s LEFT JOIN {t} t ON s.id = t.id;",
+    "EXPIRED": "TABLE {0} WITH (state_ttl='5 SECONDS') AS SELECT id, COUNT(*) AS n FROM {s} GROUP BY id;",
+    "NESTED": "TABLE {0} AS SELECT n, COUNT(*) AS ids FROM (SELECT id, COUNT(*) AS n FROM {s} GROUP BY id) GROUP BY n;",
     "REGROUPED": "TABLE {0} AS SELECT g, COUNT(*) AS n FROM {t} GROUP BY g;",
 }
 
@@ -74,7 +77,8 @@ class Sinks:
     def created(self, twin: str, topics: dict[str, str], tasks: int | None = None) -> str:
         """The statements that create the queries, or with the prefix `twin` their twins."""
         statements = "".join(f"CREATE {sql.format(self.name(twin + shape), **topics)}" for shape, sql in SHAPES.items())
-        return statements.replace(" AS SELECT", f" WITH (tasks={tasks}) AS SELECT") if tasks else statements
+        with_tasks = re.sub(r"( WITH \((.*?)\))? AS (?=SELECT)", rf" WITH (\2, tasks={tasks}) AS ", statements)
+        return with_tasks.replace("(, ", "(") if tasks else statements
 
     def records(self, shape: str) -> list[TopicRecord]:
         """What a query has emitted."""
@@ -89,7 +93,7 @@ class Sinks:
         one, other = (by_key(self.records(name)) for name in (shape, TWIN + shape))
         if shape == "MATCHED":  # of two topics, whose rows may come in any order
             one, other = ({k: sorted(v, key=str) for k, v in each.items()} for each in (one, other))
-        if shape == "REGROUPED":  # different tasks remove a row from its group and add it to another
+        if shape in ("REGROUPED", "NESTED"):  # different tasks remove a row from its group and add it to another
             one, other = ({k: v[-1:] for k, v in each.items()} for each in (one, other))
         return one == other != {}
 

@@ -1,5 +1,6 @@
 """The properties of WITH clauses: their types, and which exclude each other (docs/reference/statements.md)."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -7,7 +8,9 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
 from millstream.model.setting_kinds import INT_MAX, ValueKind, whole
 from millstream.model.types import BIGINT, INTEGER
+from millstream.model.units import LONGEST, MILLISECONDS, UNITS
 from millstream.syntax import tree
+from millstream.syntax.literals import integer_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,18 @@ def _form(literal: tree.Literal) -> bool | None:
     return {"STRUCTURED": True, "PLAIN": False}.get(str(literal.value).upper())
 
 
+def milliseconds(text: str) -> int | None:
+    """The milliseconds of a duration such as `10 SECONDS`; None if the text is none, or is 0 or too long."""
+    match = re.fullmatch(r"\s*(\d+)\s+(\w+)\s*", text)
+    unit = UNITS.get(match[2].upper()) if match else None
+    length = integer_value(match[1]) * MILLISECONDS[unit] if match and unit else 0
+    return length if 0 < length <= LONGEST else None
+
+
+def _duration(literal: tree.Literal) -> int | None:
+    return milliseconds(literal.value) if isinstance(literal.value, str) else None
+
+
 _Reader = Callable[[tree.Literal], str | int | bool | None]
 # librdkafka cannot create a topic with more.
 MOST_PARTITIONS = 100_000
@@ -74,6 +89,7 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "schema id": _whole(whole(0, INT_MAX)),
     "tasks": _whole(whole(1, INT_MAX)),
     "flag": ("true or false", _flag),
+    "duration": ("a duration, such as '7 DAYS'", _duration),
     "form": ("'STRUCTURED' or 'PLAIN'", _form),
 }
 _SHARED = {
@@ -108,7 +124,7 @@ DECLARED = {
     "SOURCED_BY_CONNECTOR": "text",
     "SOURCE_CONNECTOR": "text",
 }
-CREATE_AS = {**_SHARED, "TASKS": "tasks", "REBUILD": "flag"}
+CREATE_AS = {**_SHARED, "TASKS": "tasks", "STATE_TTL": "duration", "REBUILD": "flag"}
 INSERTED = {"QUERY_ID": "text", "TASKS": "tasks"}
 ASSERTED = {"PARTITIONS": "partitions", "REPLICAS": "replicas"}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from millstream.analysis import properties, schemas, serdes, views
-from millstream.analysis.properties import Properties
+from millstream.analysis.properties import Properties, milliseconds
 from millstream.analysis.scope import NameScope
 from millstream.analysis.time_patterns import pattern_error
 from millstream.catalog.catalog import RelationKind, Source, Timestamp, Windowed
@@ -24,15 +24,12 @@ from millstream.model.types import (
     TIMESTAMP,
     SqlType,
 )
-from millstream.model.units import LONGEST, MILLISECONDS, UNITS
 from millstream.syntax import tree
-from millstream.syntax.literals import integer_value
 from millstream.syntax.tree import ColumnMark
 
 RESERVED_COLUMNS = frozenset({"ROWTIME", "ROWPARTITION", "ROWOFFSET", "WINDOWSTART", "WINDOWEND"})
 HEADER_MARKS = (ColumnMark.HEADERS, ColumnMark.HEADER)
 HEADERS = "ksql.headers.columns.enabled"
-_WINDOW_SIZE = re.compile(r"\s*(\d+)\s+(\w+)\s*\Z", re.IGNORECASE)
 
 
 def expand(type: SqlType, types: Mapping[str, SqlType], at: Span) -> SqlType:
@@ -268,12 +265,10 @@ def _window_size(kind: str, size: str | None, p: Properties) -> int | None:
         return None
     if size is None:
         raise StatementError(f"{kind} windows require 'WINDOW_SIZE'", p.place("WINDOW_TYPE"), "e.g. '10 SECONDS'")
-    match = _WINDOW_SIZE.match(size)
-    unit = UNITS.get(match[2].upper()) if match else None
-    milliseconds = integer_value(match[1]) * MILLISECONDS[unit] if match and unit else 0
-    if not 0 < milliseconds <= LONGEST:
+    size_ms = milliseconds(size)
+    if size_ms is None:
         raise StatementError(f"invalid WINDOW_SIZE: '{size}'", p.place("WINDOW_SIZE"), "e.g. '10 SECONDS'")
-    return milliseconds
+    return size_ms
 
 
 def _check_grows(source: Source, statement: tree.AlterSource) -> None:

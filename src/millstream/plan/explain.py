@@ -83,7 +83,8 @@ def _(node: Rekey) -> str:
 def _(node: Aggregate) -> str:
     keys = ", ".join(k.text for k in node.keys)
     calls = ", ".join(a.text for a in node.aggregations)
-    return f"Group by {keys}{_window(node.window)}: {calls}"
+    ttl = f", kept for {node.ttl_ms} ms without rows" if node.ttl_ms is not None else ""
+    return f"Group by {keys}{_window(node.window)}{ttl}: {calls}"
 
 
 @sentence.register

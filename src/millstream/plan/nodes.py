@@ -162,12 +162,14 @@ class Aggregate(PlanNode):
     """A row for each group of the source's rows, emitted at each change; with a window, a row for each window.
 
     A row with a null key or without value is left out; for a table, the old row is first removed from its group.
+    `ttl_ms`: a group of a stream that has had no rows for so long, in stream time, is deleted; None: it is kept.
     """
 
     source: PlanNode
     keys: tuple[NamedExpression, ...]
     aggregations: tuple[AggregateCall, ...]
     window: Window | None = None
+    ttl_ms: int | None = None
 
     @property
     def schema(self) -> Schema:

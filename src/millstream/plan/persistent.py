@@ -31,6 +31,7 @@ from millstream.plan.planning import (
 from millstream.plan.rebuilding import check_no_rebuild, check_rebuild, rebuild_message, rebuild_name
 from millstream.plan.replacement import Replacement
 from millstream.plan.replacing import changed_settings, kept_groups, replacement
+from millstream.plan.state_ttl import with_state_ttl
 from millstream.plan.steps import CreateTopic, Outcome, PauseQuery, StartQuery, Step
 from millstream.syntax import tree
 
@@ -94,7 +95,7 @@ def _write(
     statement: tree.CreateAs, p: Properties, old: Source | None, context: PlanningContext, id: str = ""
 ) -> Write:
     """The plan of the query, which replaces that of `old`, or has the id `id`, else a new one."""
-    plan = _planned(statement.query, statement.name, statement.span, context)
+    plan = with_state_ttl(_planned(statement.query, statement.name, statement.span, context), p)
     _check_kind(statement, plan)
     id = (old and old.created_by) or id or _query_id(statement, context.catalog)
     topic = sink_topic(statement.name, p, context.settings, old)

@@ -10,6 +10,7 @@ rows have passed: its condition may change, but it cannot be added or removed.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from millstream.analysis import properties
 from millstream.analysis.replace import columns_text, differences
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
 from millstream.catalog.catalog import Catalog, PersistentQuery, RelationKind, Source
@@ -34,6 +35,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.queries import plan_persistent
 from millstream.plan.replacement import NOTHING, QueryPart, Replacement
+from millstream.plan.state_ttl import STATE_TTL, with_state_ttl
 from millstream.syntax import parser, tree
 
 
@@ -114,7 +116,8 @@ def _plan(query: PersistentQuery, catalog: Catalog) -> PlanNode:
     assert isinstance(statement, tree.CreateAs)
     for source in query.definitions:
         catalog = catalog.with_source(source)
-    return plan_persistent(statement.query, query.sink, catalog, dict(query.settings))
+    plan = plan_persistent(statement.query, query.sink, catalog, dict(query.settings))
+    return with_state_ttl(plan, properties.read(statement.properties, properties.CREATE_AS, statement.span))
 
 
 # ---------------------------------------------------------------- the sink
@@ -231,6 +234,7 @@ def _of_groups(before: Sequence[Aggregate], after: Sequence[Aggregate]) -> Itera
     windows = _both(_window_text, before, after)
     yield _Comparison("window", *windows, "the state is that of the old windows")
     yield _Comparison("GRACE PERIOD and RETENTION", *_both(_grace_text, before, after))
+    yield _Comparison(STATE_TTL, *_both(_ttl_text, before, after), "the state has the times of the old one")
     if keys and calls and windows[0] == windows[1] and not _alike(_layout, before, after):
         yield _Comparison("layout of the groups' state", *_both(_layout_text, before, after), reason)
 
@@ -279,6 +283,10 @@ def _grace_text(group: Aggregate) -> str:
     return f"{group.window.grace} ms and {group.window.retention} ms" if group.window else ""
 
 
+def _ttl_text(group: Aggregate) -> str:
+    return f"{group.ttl_ms} ms" if group.ttl_ms is not None else ""
+
+
 def _layout(group: Aggregate) -> tuple[object, ...]:
     """The types in a group's state, and for a table those of the rows that it stores."""
     states = tuple((call.accumulator.state, tuple(a.type for a in call.arguments)) for call in group.aggregations)
@@ -294,7 +302,8 @@ def _layout_text(group: Aggregate) -> str:
 def _group_text(group: Aggregate) -> str:
     place = f" in {group.window.type} windows" if group.window else ""
     final = ", emitted when they close" if group.window and group.window.final else ""
-    return f"{_calls_text(group)} by {_keys_text(group)}{place}{final}"
+    expires = f", kept for {_ttl_text(group)} without rows" if group.ttl_ms is not None else ""
+    return f"{_calls_text(group)} by {_keys_text(group)}{place}{final}{expires}"
 
 
 # ---------------------------------------------------------------- joins

@@ -35,6 +35,7 @@ from millstream.functions.operator_expressions import (
     column,
     function,
     if_,
+    integer,
     let,
     null,
     struct_of,
@@ -49,6 +50,8 @@ from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
 
+# A group is deleted so late, at most: a hundredth of its time to live.
+TTL_STEPS = 100
 HEADERS = "array<struct<key: string, value: binary>>"
 # The columns of a row besides its key and value.
 _REST = {"rowtime": "bigint", "headers": HEADERS, "partition": "int", "offset": "bigint"}
@@ -75,9 +78,11 @@ def grouped(rows: LazyFrame, node: Aggregate, run: AggregateRun) -> LazyFrame:
         changes = fold(folds.prepared(rows), folds.row_changes(), run.live)
         return fold(changes, folds.of_table(), run.live)
     prepared = _GroupFolds(node, run).prepared(rows.where("value is not null")).where("has_group").drop("has_group")
-    if node.window is None:
+    if node.window is None and node.ttl_ms is None:
         return fold(prepared, _GroupFolds(node, run).of_stream(), run.live)
     timed = prepared.select("*", f"{clock(run.live)} as clock")
+    if node.window is None:
+        return fold(timed, _ExpiringFolds(node, run).of_stream(), run.live)
     if node.window.type == "SESSION":
         return fold(timed, _SessionFolds(node, run).in_sessions(node.window), run.live)
     windows = timed.select("*", f"{_starts(node.window)} as wstart")
@@ -276,6 +281,58 @@ def pulled_group(node: Aggregate, distinct: Sequence[int], query: str) -> Pulled
     """The groups of `node` after all rows were added; `distinct` are the indexes of its DISTINCT calls."""
     folds = _GroupFolds(node, AggregateRun(query, live=False))
     return folds.pulled(distinct)
+
+
+class _ExpiringFolds(_GroupFolds):
+    """The fold of an aggregation of a stream without windows whose groups expire. With ttl 10 s:
+
+    record      states after it                                          rows
+    a 1 @0      a: {latest: 0, aggregate0: 1}                            a=1
+    b 1 @9000   a: {latest: 0, …}, b: {latest: 9000, aggregate0: 1}      b=1
+    b 1 @12000  b: {latest: 12000, aggregate0: 2}                        b=2 a=null
+    b 1 @30000  b: {latest: 30000, aggregate0: 1}                        b=1
+    """
+
+    def __init__(self, node: Aggregate, run: AggregateRun) -> None:
+        super().__init__(node, run)
+        assert node.ttl_ms is not None
+        self.ttl = node.ttl_ms
+        # Groups are due at few times, so that stream time is seldom sent to other tasks.
+        self.step = max(1, self.ttl // TTL_STEPS)
+        latest = _STATE.field("latest")
+        self.due = call("try_add", latest - latest % self.step, integer(self.ttl + self.step))
+        self.expired = self.due <= _CLOCK
+
+    def _before(self, i: int) -> OperatorExpression:
+        """The state before the row, whose own time may be the first after which the group has expired."""
+        return if_(self.expired, self._initial(i), super()._before(i))
+
+    def of_stream(self) -> Fold:
+        """One output row for each input row, and a tombstone for each group that expires without one."""
+        layout = StructLayout({"latest": "bigint", "partition": "int", "key": self.key.type, **self.states})
+        fields = {
+            "latest": if_(self.expired, _ROWTIME, _latest()),
+            "partition": _PARTITION,
+            "key": _ROW.field("group_key"),
+            **{name: self._added(i, self._before(i)) for i, name in enumerate(self.states)},
+        }
+        gone = self._output(_STATE.field("key"), self.value.null(), self._results(_STATE), self.due)
+        return Fold(
+            by=("group_key",),
+            state=layout.type,
+            update=spark_sql(layout.new(fields)),
+            emit=spark_sql(array(self._update())),
+            out=StructLayout(self.output).type,
+            label=self.label,
+            expiry=Expiry(
+                due=spark_sql(self.due),
+                partition=spark_sql(_STATE.field("partition")),
+                update=spark_sql(layout.null()),
+                emit=spark_sql(array(gone)),
+            ),
+            shared_clock=self.node.repartitions,
+            punctuation=Punctuation(self.ttl + self.step, self.step),
+        )
 
 
 class _TableFolds(_GroupFolds):

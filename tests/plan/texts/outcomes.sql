@@ -595,3 +595,49 @@ CREATE STREAM bare (`my-key` STRING KEY, v INT) WITH (kafka_topic='bare', partit
 CREATE STREAM bare (`my-key` STRING KEY, v INT) WITH (kafka_topic='bare', partitions=1, format='AVRO', wrap_single_key=true);
 -- → line 1:89: Key format does not support schema: Schema is not compatible with Avro: Illegal character in: my-key
 -- →   hint: KEY_FORMAT may be DELIMITED, JSON, JSON_SR, KAFKA
+
+CREATE TABLE s WITH (state_ttl='7 days') AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;
+-- → Created query with ID CTAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CTAS_S_0
+-- → S (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE S to topic S (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM, kept for 604800000 ms without rows: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE s WITH (state_ttl='1 HOUR') AS SELECT n, COUNT(*) AS k FROM (SELECT item, COUNT(*) AS n FROM orders GROUP BY item) GROUP BY n;
+-- → Created query with ID CTAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CTAS_S_0
+-- → S (N BIGINT KEY, K BIGINT)
+-- → Write TABLE S to topic S (key KAFKA, value JSON)
+-- →   Select N KEY, COUNT(*) AS K
+-- →     Group by N: COUNT(*)
+-- →       Select ITEM KEY, COUNT(*) AS N
+-- →         Group by ITEM, kept for 3600000 ms without rows: COUNT(*)
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE s WITH (state_ttl='0 DAYS') AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;
+-- → line 1:22: STATE_TTL must be a duration, such as '7 DAYS'
+
+CREATE TABLE s WITH (state_ttl='soon') AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;
+-- → line 1:22: STATE_TTL must be a duration, such as '7 DAYS'
+
+CREATE TABLE s WITH (state_ttl=7) AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;
+-- → line 1:22: STATE_TTL must be a duration, such as '7 DAYS'
+
+CREATE TABLE s WITH (state_ttl='1 DAY') AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item;
+-- → line 1:22: STATE_TTL is for the groups of a stream, without a window
+-- →   hint: windows have RETENTION and GRACE PERIOD
+
+CREATE TABLE s WITH (state_ttl='1 DAY') AS SELECT age, COUNT(*) AS n FROM people GROUP BY age;
+-- → line 1:22: STATE_TTL is for the groups of a stream, without a window
+-- →   hint: rows that leave a group of a table undo what it has counted
+
+CREATE STREAM s WITH (state_ttl='1 DAY') AS SELECT id, item FROM orders;
+-- → line 1:23: STATE_TTL is for the groups of a stream, without a window
+-- →   hint: windows have RETENTION and GRACE PERIOD
+
+CREATE STREAM s (id BIGINT KEY, item STRING) WITH (kafka_topic='s', value_format='JSON', partitions=1, state_ttl='1 DAY');
+-- → line 1:104: invalid config variable in the WITH clause: STATE_TTL

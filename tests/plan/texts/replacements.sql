@@ -448,3 +448,45 @@ CREATE STREAM late AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM late
 -- →   needs a rebuild: sources: STREAM ORDERS (topic orders) → STREAM ORDERS (topic orders), STREAM WIDE (topic wide) (its positions are those of the old topics)
 -- → line 1:52: Cannot replace stream LATE: its sources cannot change
 -- →   hint: it has STREAM ORDERS (topic orders); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE late WITH (state_ttl='1 DAY') AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE late WITH (state_ttl='2 DAYS') AS SELECT item, COUNT(*) AS n FROM orders WHERE amount > 1 GROUP BY item;
+-- → Replaces table LATE not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: aggregates: COUNT(*)
+-- →   stays: topic: LATE
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   changes: WHERE: none → AMOUNT > 1
+-- →   needs a rebuild: STATE_TTL: 86400000 ms → 172800000 ms (the state has the times of the old one)
+-- → line 1:101: Cannot replace table LATE: its STATE_TTL cannot change
+-- →   hint: it has 86400000 ms; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE late AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE late WITH (state_ttl='2 DAYS') AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;
+-- → Replaces table LATE not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: aggregates: COUNT(*)
+-- →   stays: topic: LATE
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   needs a rebuild: STATE_TTL: none → 172800000 ms (the state has the times of the old one)
+-- → line 1:76: Cannot replace table LATE: its STATE_TTL cannot change
+-- →   hint: it has none; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE late WITH (state_ttl='24 HOURS') AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE late WITH (state_ttl='1 DAY') AS SELECT item, COUNT(*) AS n FROM orders WHERE amount > 1 GROUP BY item;
+-- → Replaces table LATE in place
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: aggregates: COUNT(*)
+-- →   stays: STATE_TTL: 86400000 ms
+-- →   stays: topic: LATE
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   changes: WHERE: none → AMOUNT > 1
