@@ -158,7 +158,7 @@ def shared_server(
         "ksql.service.id": kafka.unique("shared").replace("-", "_"),
         "millstream.server.id": "one",
         "millstream.data.dir": str(folder / "data"),
-        "millstream.slots": "64",
+        "millstream.slots": "96",
         "ksql.server.command.response.timeout.ms": "600000",
         "millstream.batch.duration": "20 seconds",
         "auto.offset.reset": "earliest",

@@ -67,6 +67,8 @@ def test_push_queries_have_inner_queries(server: EngineProcess, kafka: BrokerCli
     inner = f"SELECT id * 10 AS tens, EXPLODE(items) AS item FROM {name} WHERE id > 1"
     rows = server.rows(f"SELECT tens, item FROM ({inner}) WHERE item = 'b' EMIT CHANGES LIMIT 2;", 2)
     assert rows == [[20, "b"], [30, "b"]]
+    once = f"SELECT DISTINCT item FROM ({inner}) EMIT CHANGES LIMIT 2;"
+    assert server.rows(once, 2) == [["a"], ["b"]]
     groups = f"SELECT item, SUM(tens) AS s FROM ({inner}) GROUP BY item EMIT CHANGES LIMIT 4;"
     assert server.rows(groups, 4) == [["a", 20], ["b", 20], ["a", 50], ["b", 50]]
 

@@ -20,7 +20,7 @@ CREATE STREAM {o} (id STRING KEY, w INT) WITH (kafka_topic='{o}', format='JSON')
 CREATE TABLE {t} (id STRING PRIMARY KEY, g STRING) WITH (kafka_topic='{t}', format='JSON');
 """
 # Each kind of state: a fold, windows that stream time emits, sessions, chunks, a join's table behind the barrier,
-# groups that expire, and two folds and three, one after the other.
+# groups that expire, rows that were seen, and two folds and three, one after the other.
 SHAPES = {
     "COUNTED": "TABLE {0} AS SELECT id, COUNT(*) AS n, SUM(v) AS s FROM {s} GROUP BY id EMIT CHANGES;",
     "CLOSED": "TABLE {0} AS SELECT id, COUNT(*) AS n FROM {s} "
@@ -30,6 +30,7 @@ SHAPES = {
     "WITHIN 4 SECONDS GRACE PERIOD 10 SECONDS ON s.id = o.id;",
     "NAMED": "STREAM {0} AS SELECT s.id AS id, v, g FROM {s} s LEFT JOIN {t} t ON s.id = t.id;",
     "EXPIRED": "TABLE {0} WITH (state_ttl='5 SECONDS') AS SELECT id, COUNT(*) AS n FROM {s} GROUP BY id;",
+    "ONCE": "STREAM {0} WITH (state_ttl='15 SECONDS') AS SELECT DISTINCT id, v FROM {s};",
     "NESTED": "TABLE {0} AS SELECT n, COUNT(*) AS ids FROM (SELECT id, COUNT(*) AS n FROM {s} GROUP BY id) GROUP BY n;",
     "REGROUPED": "TABLE {0} AS SELECT g, COUNT(*) AS n FROM {t} GROUP BY g;",
 }

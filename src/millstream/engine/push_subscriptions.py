@@ -21,6 +21,7 @@ from millstream.functions.python import CATEGORY as PYTHON
 from millstream.plan.nodes import (
     Aggregate,
     ClientOutput,
+    Deduplicate,
     Filter,
     Flatten,
     Join,
@@ -35,7 +36,7 @@ from millstream.plan.nodes import (
 from millstream.services.loop import Loops
 
 STATELESS = (ClientOutput, Filter, Flatten, Read, Select)
-IN_SERVER = (*STATELESS, Aggregate, Join, Rekey, UnionAll)
+IN_SERVER = (*STATELESS, Aggregate, Deduplicate, Join, Rekey, UnionAll)
 
 
 def can_share(plan: ClientOutput, only_changes: bool = False) -> bool:

@@ -9,7 +9,7 @@ from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
 from millstream.plan.append_time import AppendTime, append_time
 from millstream.plan.indexes import has_columns
-from millstream.plan.nodes import Aggregate, Join, PlanNode, Write, leaves, reads, remembering, retention
+from millstream.plan.nodes import Aggregate, Deduplicate, Join, PlanNode, Write, leaves, reads, remembering, retention
 from millstream.plan.statements import outcome
 from millstream.plan.steps import (
     CreateTopic,
@@ -216,7 +216,8 @@ def push_tasks(plan: PlanNode, topics: Mapping[str, TopicFacts]) -> int:
 
 def shuffles(plan: PlanNode) -> int:
     """The number of stateful operators in a plan, which is the number of times rows are grouped."""
-    return sum(node.shuffles for node in plan.walk() if isinstance(node, Aggregate | Join)) + len(remembering(plan))
+    shuffling = (node for node in plan.walk() if isinstance(node, Aggregate | Deduplicate | Join))
+    return sum(node.shuffles for node in shuffling) + len(remembering(plan))
 
 
 def _chosen_tasks(tasks: int | None, command: Command) -> int:

@@ -44,6 +44,9 @@ def check_pull(query: tree.SelectQuery) -> None:
         if clause is not None:
             hint = f"{push}, or ask a table that CREATE TABLE … AS makes"
             raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
+    if query.distinct:
+        hint = f"{push}; pull queries on tables have it, if {RELATIONAL} is true"
+        raise StatementError("Pull queries don't support DISTINCT clauses.", query.span, hint)
     check_only_plain(query, "Pull queries")
     check_places(query)
     for inner in query.inner():
@@ -55,7 +58,7 @@ def check_only_plain(query: tree.SelectQuery, queries: str) -> None:
 
     `queries` names the kind of query in the message, in the plural: "Pull queries".
     """
-    clauses = {"DISTINCT": query.distinct, "ORDER BY": query.order_by, "OFFSET": query.offset}
+    clauses = {"ORDER BY": query.order_by, "OFFSET": query.offset}
     for name, clause in clauses.items():
         if clause:
             hint = f"pull queries on tables have it, if {RELATIONAL} is true"

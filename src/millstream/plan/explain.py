@@ -11,6 +11,7 @@ from millstream.plan.index_lookups import IndexAccess
 from millstream.plan.nodes import (
     Aggregate,
     ClientOutput,
+    Deduplicate,
     Filter,
     Flatten,
     Join,
@@ -124,6 +125,12 @@ def _(node: Select) -> str:
 @sentence.register
 def _(node: UnionAll) -> str:
     return f"Union of {len(node.branches)} streams"
+
+
+@sentence.register
+def _(node: Deduplicate) -> str:
+    ttl = f", again after {node.ttl_ms} ms without it" if node.ttl_ms is not None else ""
+    return f"Each row once{ttl}"
 
 
 @sentence.register

@@ -33,6 +33,7 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.types import SqlType
 from millstream.plan.nodes import (
+    Deduplicate,
     NamedExpression,
     PlanNode,
     Select,
@@ -57,21 +58,31 @@ class InnerRows:
     """The rows of an inner query: the node before its SELECT, and the columns of SELECT in their order.
 
     `key` has, for each key column of `source`, the position in `columns` where it is selected; () if there is no key,
-    or one of its columns is not selected. `dropped` are then the names of the key's columns.
+    or one of its columns is not selected. `dropped` are then the names of the key's columns. `distinct`: of equal rows
+    there is one.
     """
 
     source: PlanNode
     columns: tuple[NamedExpression, ...]
     key: tuple[int, ...]
     dropped: tuple[str, ...]
+    distinct: bool
     at: Span
+
+
+def distinct_inside(query: tree.SelectQuery) -> tree.SelectQuery:
+    """`SELECT DISTINCT …` as `SELECT * FROM (SELECT DISTINCT …)`; any other query is returned unchanged."""
+    if not query.distinct:
+        return query
+    at = query.span
+    inner = tree.FromQuery("", query=replace(query, emit=None, limit=None), span=at)
+    return tree.SelectQuery((tree.SelectAll(span=at),), inner, emit=query.emit, limit=query.limit, span=at)
 
 
 def check_clauses(query: tree.SelectQuery) -> None:
     """Raises StatementError for a clause that no inner query can have, but those of relational pull queries."""
     clauses = {
         "WINDOW": (query.window, _OWN_TABLE),
-        "DISTINCT": (query.distinct, "GROUP BY of the outer query has each value once"),
         "ORDER BY": (query.order_by, "the rows are in the order in which they arrive"),
         "EMIT": (query.emit, "EMIT is for the whole query, at its end"),
         "LIMIT": (query.limit is not None, "LIMIT is for the whole query, at its end"),
@@ -89,7 +100,7 @@ def check_input(node: PlanNode, use: str, at: Span) -> None:
     """
     if any(node_has_state(n) for n in node.walk()):
         hint = "CREATE STREAM … AS, or CREATE TABLE … AS, makes a source of it, which FROM can name"
-        raise StatementError(f"an inner query that joins or groups cannot be {use}", at, hint)
+        raise StatementError(f"an inner query that joins, groups or has DISTINCT cannot be {use}", at, hint)
 
 
 def check_names(items: Sequence[ProjectionItem], names: Sequence[str]) -> None:
@@ -100,11 +111,14 @@ def check_names(items: Sequence[ProjectionItem], names: Sequence[str]) -> None:
             raise StatementError(f"The projection contains column {identifier(name)} more than once.", item.at)
 
 
-def inner_rows(relation: Relation, items: Sequence[ProjectionItem], names: Sequence[str], at: Span) -> InnerRows:
-    """The rows of `relation` with the items as columns of these names.
+def inner_rows(
+    query: tree.SelectQuery, relation: Relation, items: Sequence[ProjectionItem], names: Sequence[str]
+) -> InnerRows:
+    """The rows of an inner query: those of `relation` with the items of its SELECT as columns of these names.
 
-    Raises StatementError for a bare NULL, and for a table whose key is not selected, or has windows.
+    Raises StatementError for a bare NULL, and for a table with DISTINCT, or whose key is not selected, or has windows.
     """
+    at = query.span
     named = zip(items, names, strict=True)
     columns = tuple(NamedExpression(name, typed_item(item), to_sql(item.expression)) for item, name in named)
     keys = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY]
@@ -112,21 +126,25 @@ def inner_rows(relation: Relation, items: Sequence[ProjectionItem], names: Seque
     key = tuple(places[i] for i in range(len(keys))) if len(places) == len(keys) else ()
     dropped = relation.dropped_keys if not keys else () if key else tuple(r.name for r in keys)
     if relation.node.kind is RelationKind.TABLE:
-        _check_table(relation.node, dropped, at)
-    return InnerRows(relation.node, columns, key, dropped, at)
+        _check_table(query, relation.node, dropped)
+    return InnerRows(relation.node, columns, key, dropped, query.distinct, at)
 
 
-def _check_table(node: PlanNode, dropped: Sequence[str], at: Span) -> None:
+def _check_table(query: tree.SelectQuery, node: PlanNode, dropped: Sequence[str]) -> None:
+    if query.distinct:
+        raise StatementError("DISTINCT is of streams, and this is a table", query.span, "its rows have each key once")
     if windowed(node) is not None:
-        raise StatementError("an inner query cannot be over a windowed table", at, _OWN_TABLE)
+        raise StatementError("an inner query cannot be over a windowed table", query.span, _OWN_TABLE)
     if dropped:
         names = " and ".join(map(identifier, dropped))
-        raise StatementError(f"an inner query over a table must select its key, {names}", at, f"SELECT {names}, …")
+        fact = f"an inner query over a table must select its key, {names}"
+        raise StatementError(fact, query.span, f"SELECT {names}, …")
 
 
 def rows_of(inner: InnerRows) -> tuple[PlanNode, tuple[str, ...]]:
-    """The node of an inner query's rows, and the key columns that these no longer have."""
-    return _selected(inner, inner.key), inner.dropped
+    """The node of an inner query's rows, and the key columns that these no longer have. Raises StatementError."""
+    node = _selected(inner, inner.key)
+    return _once(node, inner.at) if inner.distinct else node, inner.dropped
 
 
 def union_all(source: tree.FromUnion, branches: Sequence[InnerRows]) -> tuple[PlanNode, tuple[str, ...]]:
@@ -135,13 +153,10 @@ def union_all(source: tree.FromUnion, branches: Sequence[InnerRows]) -> tuple[Pl
     Columns are matched by position, and converted to the branches' common types. The rows have a key if the key columns
     of all branches are at the same positions, and have the same types. Raises StatementError.
     """
-    if source.distinct:
-        hint = "use UNION ALL; GROUP BY of the outer query has each value once"
-        raise StatementError("streams have no UNION, which removes repeated rows", source.span, hint)
     for branch in branches:
         if branch.source.kind is RelationKind.TABLE:
-            raise StatementError("UNION ALL is of streams, and this is a table", branch.at)
-        check_input(branch.source, "in a UNION ALL", branch.at)
+            raise StatementError("UNION is of streams, and this is a table", branch.at)
+        check_input(_once(branch.source, branch.at) if branch.distinct else branch.source, "in a UNION", branch.at)
     types = common_types([[(c.name, type_of(c.expression)) for c in b.columns] for b in branches], _places(branches))
     _check_windows(branches)
     first = branches[0]
@@ -149,7 +164,17 @@ def union_all(source: tree.FromUnion, branches: Sequence[InnerRows]) -> tuple[Pl
     names = [column.name for column in first.columns]
     nodes = (_selected(_converted(b, names, types), first.key if keyed else ()) for b in branches)
     dropped = tuple(dict.fromkeys(name for b in branches for name in _key_names(b)))
-    return UnionAll(tuple(nodes)), () if keyed and first.key else dropped
+    union = UnionAll(tuple(nodes))
+    return _once(union, source.span) if source.distinct else union, () if keyed and first.key else dropped
+
+
+def _once(node: PlanNode, at: Span) -> Deduplicate:
+    """Of equal rows of a node the first. Raises StatementError for a MAP, whose entries have no order."""
+    for column in node.schema:
+        if column.type.holds_map:
+            hint = "leave it out, or select its ENTRIES"
+            raise StatementError(f"DISTINCT cannot compare {identifier(column.name)}, which holds a MAP", at, hint)
+    return Deduplicate(node)
 
 
 def _places(branches: Sequence[InnerRows]) -> list[Span]:

@@ -331,6 +331,38 @@ class UnionAll(PlanNode):
 
 
 @dataclass(frozen=True, slots=True)
+class Deduplicate(PlanNode):
+    """The rows of a stream, but for those that are equal to an earlier one in key and value (SELECT DISTINCT).
+
+    With `ttl_ms`, a row is emitted again if the last one equal to it is so long ago, in stream time.
+    """
+
+    source: PlanNode
+    ttl_ms: int | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of its source."""
+        return self.source.schema
+
+    @property
+    def kind(self) -> RelationKind:
+        """Always a stream."""
+        return RelationKind.STREAM
+
+    @property
+    def repartitions(self) -> bool:
+        """True unless equal rows come from one partition of a source."""
+        moved = any(isinstance(node, UnionAll | Rekey | Join) for node in self.source.walk())
+        return moved or not self.schema.key
+
+    @property
+    def shuffles(self) -> int:
+        """The number of exchanges."""
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
 class Write(PlanNode):
     """The rows written to the sink's topic, in its formats, with their rowtime or its timestamp column, and headers."""
 
@@ -415,7 +447,7 @@ def remembering(node: PlanNode) -> tuple[Filter, ...]:
 
 def node_has_state(node: PlanNode) -> bool:
     """Whether a node itself is carried out by a stateful operator."""
-    return isinstance(node, Aggregate | Join) or (isinstance(node, Filter) and node.remembers)
+    return isinstance(node, Aggregate | Deduplicate | Join) or (isinstance(node, Filter) and node.remembers)
 
 
 def retention(node: PlanNode) -> int | None:

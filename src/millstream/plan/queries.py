@@ -48,7 +48,6 @@ from millstream.plan.nodes import (
     Read,
     Rekey,
     Select,
-    joins,
     leaves,
     reads,
     refs,
@@ -78,6 +77,7 @@ def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settin
             "a query that a sink keeps has no LIMIT", query.span, "LIMIT ends a SELECT of a client's own"
         )
     clauses.check_only_plain(query, "queries that a sink keeps")
+    query = inner_queries.distinct_inside(query)
     sources, query = query.sources(), _logical_view(query, catalog)
     relation, aliases = _rows(query, sources, catalog, settings)
     _check_windowed_table(query, relation)
@@ -96,8 +96,9 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
         clauses.check_only_plain(statement.query, "Push queries")
     else:
         clauses.check_pull(statement.query)
-    query = clauses.in_one_group(_logical_view(statement.query, catalog), library(catalog.functions))
-    relation, aliases = _rows(query, statement.query.sources(), catalog, settings)
+    written = inner_queries.distinct_inside(statement.query)
+    query = clauses.in_one_group(_logical_view(written, catalog), library(catalog.functions))
+    relation, aliases = _rows(query, written.sources(), catalog, settings)
     if query.emit is None and query.where is not None and relation.node.kind is RelationKind.TABLE:
         _check_in_lists(query.where, relation.scope)
     if query.emit is None and statement.query.inner() and relation.node.kind is RelationKind.TABLE:
@@ -182,16 +183,23 @@ def _inner(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str
     Raises StatementError, also for what an inner query cannot have.
     """
     inner_queries.check_clauses(query)
-    sources, at, query = query.sources(), query.span, _logical_view(query, catalog)
+    sources, query = query.sources(), _logical_view(query, catalog)
     relation, aliases = _rows(query, sources, catalog, settings)
-    stream_join = relation.joined is not None and relation.node.kind is RelationKind.STREAM
-    if not stream_join or (relation.joined and relation.joined.names_key(_selected(query, relation))):
+    if _selects_key(query, relation):
         relation = _with_join_key(query, relation, sources[0].alias or sources[0].name)
     relation, items = _projected(query, relation)
     names = [aliases.of(item.expression, item.alias) for item in items]
     if named:
         inner_queries.check_names(items, names)
-    return inner_queries.inner_rows(relation, items, names, at)
+    return inner_queries.inner_rows(query, relation, items, names)
+
+
+def _selects_key(query: tree.SelectQuery, relation: Relation) -> bool:
+    """False for a join of streams whose key SELECT does not have, so that the rows of an inner query have none."""
+    has_own_key = query.group_by is not None or query.partition_by is not None
+    if relation.joined is None or has_own_key or relation.node.kind is RelationKind.TABLE:
+        return True
+    return relation.joined.names_key(_selected(query, relation))
 
 
 def _inner_relation(
@@ -204,10 +212,7 @@ def _inner_relation(
 
 def _joined(query: tree.SelectQuery, relations: Sequence[Relation]) -> Relation:
     for relation, place in zip(relations, query.sources(), strict=True):
-        if any(joins(relation.node)):
-            raise StatementError(
-                "an inner query that joins cannot be joined", place.span, "join all sources in one FROM"
-            )
+        inner_queries.check_input(relation.node, "joined", place.span)
     places = zip(relations, query.sources(), strict=True)
     inputs = [JoinInput(relation.node, relation.alias, place.span) for relation, place in places]
     join = join_sources(query, inputs, replace(relations[0].scope, columns=()))

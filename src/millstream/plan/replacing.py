@@ -19,6 +19,7 @@ from millstream.model.setting_table import SETTINGS
 from millstream.plan.joins import repartition_streams
 from millstream.plan.nodes import (
     Aggregate,
+    Deduplicate,
     Filter,
     Flatten,
     Join,
@@ -97,6 +98,7 @@ def state_text(plan: PlanNode) -> str:
     """The state of a query in words; "" if it has none."""
     states = [_group_text(group) for group in groups(plan)]
     states += [f"rows of {_join_text(join)}" for join in joins(plan)]
+    states += [f"which rows have been seen by DISTINCT{_kept(node)}" for node in _deduplications(plan)]
     states += [f"which rows have passed WHERE {f.text}" for f in remembering(plan)]
     return "; ".join(states)
 
@@ -164,8 +166,10 @@ def _of_plans(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
         yield _Comparison("WHERE", _filters(before, False), _filters(after, False), reason, rule)
     else:
         yield _Comparison("WHERE", _filters(before, False), _filters(after, False))
-    reason = "rows that were written have keys of the old expression"
     alike = _rekey_shapes(before) == _rekey_shapes(after)
+    reason = "the state has the rows that were seen"
+    yield _Comparison("DISTINCT", _distinct_text(before), _distinct_text(after), reason)
+    reason = "rows that were written have keys of the old expression"
     yield _Comparison("PARTITION BY", _rekeys(before), _rekeys(after), reason, alike=alike)
     yield _Comparison("HAVING", _filters(before, True), _filters(after, True))
     yield _Comparison("table functions", _flattened(before), _flattened(after))
@@ -287,6 +291,20 @@ def _ttl_text(group: Aggregate) -> str:
     return f"{group.ttl_ms} ms" if group.ttl_ms is not None else ""
 
 
+def _kept(node: Aggregate | Deduplicate) -> str:
+    return f", kept for {node.ttl_ms} ms without rows" if node.ttl_ms is not None else ""
+
+
+def _deduplications(plan: PlanNode) -> Iterator[Deduplicate]:
+    return (n for n in plan.walk() if isinstance(n, Deduplicate))
+
+
+def _distinct_text(plan: PlanNode) -> str:
+    """The rows that are compared by DISTINCT, and how long they are kept."""
+    texts = (f"{columns_text(tuple(node.schema))}{_kept(node)}" for node in _deduplications(plan))
+    return "; ".join(texts) or NOTHING
+
+
 def _layout(group: Aggregate) -> tuple[object, ...]:
     """The types in a group's state, and for a table those of the rows that it stores."""
     states = tuple((call.accumulator.state, tuple(a.type for a in call.arguments)) for call in group.aggregations)
@@ -302,8 +320,7 @@ def _layout_text(group: Aggregate) -> str:
 def _group_text(group: Aggregate) -> str:
     place = f" in {group.window.type} windows" if group.window else ""
     final = ", emitted when they close" if group.window and group.window.final else ""
-    expires = f", kept for {_ttl_text(group)} without rows" if group.ttl_ms is not None else ""
-    return f"{_calls_text(group)} by {_keys_text(group)}{place}{final}{expires}"
+    return f"{_calls_text(group)} by {_keys_text(group)}{place}{final}{_kept(group)}"
 
 
 # ---------------------------------------------------------------- joins

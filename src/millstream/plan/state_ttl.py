@@ -1,4 +1,6 @@
-"""The property STATE_TTL of CREATE TABLE … AS: how long a group without rows is kept (docs/reference/statements.md).
+"""The property STATE_TTL of CREATE … AS: how long the state of a group without rows is kept.
+
+Rules: docs/reference/windows-and-time.md#groups-that-expire.
 
 `CREATE TABLE seen WITH (state_ttl='7 DAYS') AS SELECT user, COUNT(*) AS n FROM clicks GROUP BY user;` forgets a user
 seven days after the last click, in the time of the records, and writes a tombstone.
@@ -9,30 +11,36 @@ from dataclasses import replace
 from millstream.analysis.properties import Properties
 from millstream.catalog.catalog import RelationKind
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Aggregate, PlanNode, Select
+from millstream.plan.nodes import Aggregate, Deduplicate, PlanNode, Select
 
 STATE_TTL = "STATE_TTL"
 
 
 def with_state_ttl(plan: Select, p: Properties) -> Select:
-    """The plan whose groups without windows expire after the STATE_TTL of `p`, if that has one.
+    """The plan whose groups without windows, and rows of DISTINCT, expire after the STATE_TTL of `p`, if there is one.
 
-    Raises StatementError if the query has no such group, or one over a table.
+    Raises StatementError if the query has neither.
     """
     ttl_ms = p.number(STATE_TTL)
     if ttl_ms is None:
         return plan
-    groups = [node for node in plan.walk() if isinstance(node, Aggregate) and node.window is None]
-    expiring = [group for group in groups if group.source.kind is RelationKind.STREAM]
+    expiring = [node for node in plan.walk() if _can_expire(node)]
     if not expiring:
-        over_table = "rows that leave a group of a table undo what it has counted" if groups else ""
+        over_table = any(isinstance(node, Aggregate) and node.source.kind is RelationKind.TABLE for node in plan.walk())
         windows = "windows have RETENTION and GRACE PERIOD"
-        fact = f"{STATE_TTL} is for the groups of a stream, without a window"
-        raise StatementError(fact, p.place(STATE_TTL), over_table or windows)
+        fact = f"{STATE_TTL} is for the groups of a stream without a window, and for SELECT DISTINCT"
+        hint = "rows that leave a group of a table undo what it has counted" if over_table else windows
+        raise StatementError(fact, p.place(STATE_TTL), hint)
 
     def with_ttl(node: PlanNode) -> PlanNode | None:
-        if not isinstance(node, Aggregate) or node not in expiring:
+        if not isinstance(node, Aggregate | Deduplicate) or node not in expiring:
             return None
         return replace(node, ttl_ms=ttl_ms, source=node.source.transform(with_ttl))
 
     return plan.transform(with_ttl)
+
+
+def _can_expire(node: PlanNode) -> bool:
+    if isinstance(node, Aggregate):
+        return node.window is None and node.source.kind is RelationKind.STREAM
+    return isinstance(node, Deduplicate)

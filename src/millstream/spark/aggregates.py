@@ -35,7 +35,6 @@ from millstream.functions.operator_expressions import (
     column,
     function,
     if_,
-    integer,
     let,
     null,
     struct_of,
@@ -49,9 +48,8 @@ from millstream.spark.codec import EXPRESSION, LATE, error_if, report
 from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
+from millstream.spark.time_to_live import TimeToLive
 
-# A group is deleted so late, at most: a hundredth of its time to live.
-TTL_STEPS = 100
 HEADERS = "array<struct<key: string, value: binary>>"
 # The columns of a row besides its key and value.
 _REST = {"rowtime": "bigint", "headers": HEADERS, "partition": "int", "offset": "bigint"}
@@ -296,27 +294,21 @@ class _ExpiringFolds(_GroupFolds):
     def __init__(self, node: Aggregate, run: AggregateRun) -> None:
         super().__init__(node, run)
         assert node.ttl_ms is not None
-        self.ttl = node.ttl_ms
-        # Groups are due at few times, so that stream time is seldom sent to other tasks.
-        self.step = max(1, self.ttl // TTL_STEPS)
-        latest = _STATE.field("latest")
-        self.due = call("try_add", latest - latest % self.step, integer(self.ttl + self.step))
-        self.expired = self.due <= _CLOCK
+        self.ttl = TimeToLive(node.ttl_ms)
 
     def _before(self, i: int) -> OperatorExpression:
-        """The state before the row, whose own time may be the first after which the group has expired."""
-        return if_(self.expired, self._initial(i), super()._before(i))
+        return if_(self.ttl.expired, self._initial(i), super()._before(i))
 
     def of_stream(self) -> Fold:
         """One output row for each input row, and a tombstone for each group that expires without one."""
         layout = StructLayout({"latest": "bigint", "partition": "int", "key": self.key.type, **self.states})
         fields = {
-            "latest": if_(self.expired, _ROWTIME, _latest()),
+            "latest": self.ttl.latest,
             "partition": _PARTITION,
             "key": _ROW.field("group_key"),
             **{name: self._added(i, self._before(i)) for i, name in enumerate(self.states)},
         }
-        gone = self._output(_STATE.field("key"), self.value.null(), self._results(_STATE), self.due)
+        gone = self._output(_STATE.field("key"), self.value.null(), self._results(_STATE), self.ttl.due)
         return Fold(
             by=("group_key",),
             state=layout.type,
@@ -325,13 +317,13 @@ class _ExpiringFolds(_GroupFolds):
             out=StructLayout(self.output).type,
             label=self.label,
             expiry=Expiry(
-                due=spark_sql(self.due),
+                due=spark_sql(self.ttl.due),
                 partition=spark_sql(_STATE.field("partition")),
                 update=spark_sql(layout.null()),
                 emit=spark_sql(array(gone)),
             ),
             shared_clock=self.node.repartitions,
-            punctuation=Punctuation(self.ttl + self.step, self.step),
+            punctuation=self.ttl.punctuation,
         )
 
 

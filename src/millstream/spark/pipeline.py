@@ -22,6 +22,7 @@ from millstream.model.types import STRING, TIMESTAMP
 from millstream.plan.nodes import (
     Aggregate,
     ClientOutput,
+    Deduplicate,
     Filter,
     Flatten,
     Join,
@@ -35,7 +36,7 @@ from millstream.plan.nodes import (
     refs,
     windowed,
 )
-from millstream.spark import aggregates, joins, table_filter
+from millstream.spark import aggregates, deduplicate, joins, table_filter
 from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_windowed, keep_written
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded, to_sql
@@ -380,6 +381,11 @@ def _(node: Select, run: _QueryRun) -> LazyFrame:
     key = f"if(key is null, null, {_struct('K', [to_sql(k.expression) for k in node.keys])})"
     values = _struct("V", [guarded(c.expression, run.label("project", c.name)) for c in node.columns])
     return rows.select(f"{key} as key", f"if(value is null, null, {values}) as value", "rowtime", *_rest(node))
+
+
+@_rows.register
+def _(node: Deduplicate, run: _QueryRun) -> LazyFrame:
+    return deduplicate.deduplicated(_rows(node.source, run), node, run.query, run.live)
 
 
 @_rows.register

@@ -172,8 +172,18 @@ CREATE STREAM s AS SELECT id, age FROM (SELECT o.id AS id, age FROM orders o JOI
 -- →   hint: inner queries must select the key too, in all branches of a UNION ALL at the same place; or PARTITION BY
 
 CREATE STREAM s AS SELECT id, amount FROM orders UNION SELECT id, amount FROM wide;
--- → line 1:20: streams have no UNION, which removes repeated rows
--- →   hint: use UNION ALL; GROUP BY of the outer query has each value once
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ID BIGINT KEY, AMOUNT DECIMAL(12, 2))
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ID KEY, AMOUNT
+-- →     Each row once
+-- →       Union of 2 streams
+-- →         Select ID KEY, AMOUNT
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- →         Select ID KEY, AMOUNT
+-- →           Read STREAM WIDE from topic wide (key KAFKA, value JSON)
 
 CREATE STREAM s AS SELECT id, amount FROM orders UNION ALL SELECT id FROM wide;
 -- → line 1:60: a branch of a UNION has 1 columns, the first one has 2
@@ -183,7 +193,7 @@ CREATE STREAM s AS SELECT id, amount FROM orders UNION ALL SELECT id, item FROM 
 -- →   hint: CAST one to the other's type
 
 CREATE STREAM s AS SELECT id, item FROM orders UNION ALL SELECT name, age FROM people;
--- → line 1:58: UNION ALL is of streams, and this is a table
+-- → line 1:58: UNION is of streams, and this is a table
 
 CREATE TABLE s AS SELECT name, age FROM (SELECT * FROM people);
 -- → Created query with ID CTAS_S_0
@@ -216,8 +226,15 @@ CREATE STREAM s AS SELECT id, item FROM (SELECT id, item FROM orders EMIT CHANGE
 -- →   hint: EMIT is for the whole query, at its end
 
 CREATE STREAM s AS SELECT id, item FROM (SELECT DISTINCT id, item FROM orders);
--- → line 1:42: an inner query has no DISTINCT here
--- →   hint: GROUP BY of the outer query has each value once
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ID BIGINT KEY, ITEM STRING)
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM
+-- →     Each row once
+-- →       Select ID KEY, ITEM
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 CREATE STREAM s AS SELECT id, amont FROM (SELECT id, amount FROM orders) o;
 -- → line 1:31: there is no column AMONT
@@ -238,8 +255,8 @@ CREATE STREAM s AS SELECT o.id AS id, p.amount AS amount FROM (SELECT id, item F
 -- →   hint: make a second source over the same topic
 
 CREATE STREAM s AS SELECT j.id AS id FROM (SELECT o.id AS id, age FROM orders o JOIN people p ON o.item = p.name) j JOIN narrow n WITHIN 1 HOUR ON j.id = n.id;
--- → line 1:43: an inner query that joins cannot be joined
--- →   hint: join all sources in one FROM
+-- → line 1:43: an inner query that joins, groups or has DISTINCT cannot be joined
+-- →   hint: CREATE STREAM … AS, or CREATE TABLE … AS, makes a source of it, which FROM can name
 
 CREATE STREAM s AS SELECT id, x FROM (SELECT id, NULL AS x FROM orders);
 -- → line 1:50: a bare NULL has no type and cannot be a column
@@ -249,3 +266,53 @@ SELECT id FROM (SELECT id, item FROM orders);
 -- → Answer ID
 -- →   Select ID KEY, ITEM
 -- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM s WITH (state_ttl='1 DAY') AS SELECT DISTINCT id, item FROM orders WHERE amount > 1 EMIT CHANGES;
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ID BIGINT KEY, ITEM STRING)
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM
+-- →     Each row once, again after 86400000 ms without it
+-- →       Select ID KEY, ITEM
+-- →         Filter AMOUNT > 1
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+SELECT DISTINCT item FROM orders EMIT CHANGES LIMIT 3;
+-- → Answer ITEM
+-- →   Each row once
+-- →     Select ITEM
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+SELECT DISTINCT item FROM orders;
+-- → line 1:1: Pull queries don't support DISTINCT clauses.
+-- →   hint: add EMIT CHANGES if you intended to issue a push query; pull queries on tables have it, if millstream.pull.relational is true
+
+CREATE STREAM s AS SELECT DISTINCT item FROM orders;
+-- → line 1:20: The query used to build S must include the key column ID in its projection.
+-- →   hint: inner queries must select the key too, in all branches of a UNION ALL at the same place; or PARTITION BY
+
+CREATE STREAM s AS SELECT DISTINCT id, AS_MAP(tags, tags) AS m FROM orders;
+-- → line 1:20: DISTINCT cannot compare M, which holds a MAP
+-- →   hint: leave it out, or select its ENTRIES
+
+CREATE STREAM s AS SELECT DISTINCT id, MAP('a' := item) AS m FROM orders;
+-- → line 1:20: DISTINCT cannot compare M, which holds a MAP
+-- →   hint: leave it out, or select its ENTRIES
+
+CREATE TABLE s AS SELECT DISTINCT * FROM people;
+-- → line 1:19: DISTINCT is of streams, and this is a table
+-- →   hint: its rows have each key once
+
+CREATE TABLE s AS SELECT DISTINCT item, COUNT(*) AS n FROM orders GROUP BY item;
+-- → line 1:19: DISTINCT is of streams, and this is a table
+-- →   hint: its rows have each key once
+
+CREATE STREAM s AS SELECT o.id AS id, w.amount AS amount FROM (SELECT DISTINCT id, item FROM orders) o JOIN wide w WITHIN 1 HOUR ON o.id = w.id;
+-- → line 1:63: an inner query that joins, groups or has DISTINCT cannot be joined
+-- →   hint: CREATE STREAM … AS, or CREATE TABLE … AS, makes a source of it, which FROM can name
+
+CREATE STREAM s AS SELECT id, amount FROM (SELECT DISTINCT id, amount FROM orders) UNION ALL SELECT id, amount FROM wide;
+-- → line 1:20: an inner query that joins, groups or has DISTINCT cannot be in a UNION
+-- →   hint: CREATE STREAM … AS, or CREATE TABLE … AS, makes a source of it, which FROM can name

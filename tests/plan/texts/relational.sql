@@ -269,7 +269,7 @@ SELECT * FROM (SELECT id FROM a);
 
 SELECT DISTINCT v FROM a;
 -- → line 1:1: Pull queries don't support DISTINCT clauses.
--- →   hint: pull queries on tables have it, if millstream.pull.relational is true
+-- →   hint: add EMIT CHANGES if you intended to issue a push query; pull queries on tables have it, if millstream.pull.relational is true
 
 SELECT ROWTIME FROM (SELECT id FROM one) ORDER BY 1;
 -- → line 1:8: there is no column ROWTIME

@@ -490,3 +490,41 @@ CREATE TABLE late WITH (state_ttl='24 HOURS') AS SELECT item, COUNT(*) AS n FROM
 -- →   stays: key columns: ITEM STRING
 -- →   stays: columns: N BIGINT
 -- →   changes: WHERE: none → AMOUNT > 1
+
+CREATE STREAM late AS SELECT DISTINCT id, item FROM orders; CREATE OR REPLACE STREAM late AS SELECT DISTINCT id, item FROM orders WHERE amount > 1;
+-- → Replaces stream LATE in place
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: DISTINCT: ID BIGINT, ITEM STRING
+-- →   stays: inner queries: ID, ITEM
+-- →   stays: topic: LATE
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ID BIGINT
+-- →   stays: columns: ITEM STRING
+-- →   changes: WHERE: none → AMOUNT > 1
+
+CREATE STREAM late AS SELECT DISTINCT id, item FROM orders; CREATE OR REPLACE STREAM late AS SELECT id, item FROM orders;
+-- → Replaces stream LATE not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: topic: LATE
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ID BIGINT
+-- →   stays: columns: ITEM STRING
+-- →   needs a rebuild: DISTINCT: ID BIGINT, ITEM STRING → none (the state has the rows that were seen)
+-- →   needs a rebuild: inner queries: ID, ITEM → none (the state was computed from the old inner queries' rows)
+-- → line 1:61: Cannot replace stream LATE: its DISTINCT cannot change
+-- →   hint: it has ID BIGINT, ITEM STRING; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE STREAM late AS SELECT DISTINCT id, item FROM orders; CREATE OR REPLACE STREAM late WITH (state_ttl='1 DAY') AS SELECT DISTINCT id, item FROM orders;
+-- → Replaces stream LATE not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: inner queries: ID, ITEM
+-- →   stays: topic: LATE
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ID BIGINT
+-- →   stays: columns: ITEM STRING
+-- →   needs a rebuild: DISTINCT: ID BIGINT, ITEM STRING → ID BIGINT, ITEM STRING, kept for 86400000 ms without rows (the state has the rows that were seen)
+-- → line 1:61: Cannot replace stream LATE: its DISTINCT cannot change
+-- →   hint: it has ID BIGINT, ITEM STRING; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay

@@ -1,0 +1,68 @@
+"""SELECT DISTINCT of a stream as a fold (fold.py), which stores for each row that it has been seen.
+
+`SELECT DISTINCT id, v FROM s`, where id is the key:
+
+    record    state of its row                rows
+    a: 5      a, 5: {latest: 0}               a: 5
+    a: 6      a, 5: {…}, a, 6: {latest: 1}    a: 6
+    a: 5      a, 5: {latest: 2}, a, 6: {…}    none
+
+The rows of one key go to one task, so that they stay in order; those of a stream without a key go to that of their
+value. Of a value the state's key has a digest.
+"""
+
+from millstream.functions.operator_expressions import StructLayout, array, column, if_, null
+from millstream.functions.operator_sql import spark_sql
+from millstream.plan.nodes import Deduplicate
+from millstream.spark.fold import Expiry, Fold, clock, fold
+from millstream.spark.join_step import PLACE_TYPES, bounds_of, columns_layout
+from millstream.spark.lazy_frame import LazyFrame
+from millstream.spark.time_to_live import TimeToLive
+
+_ROW, _STATE = column("row"), column("state")
+_LAYOUT = StructLayout({"latest": "bigint", "partition": "int"})
+# A row without a value has a digest, too.
+_DIGEST = "unhex(sha2(coalesce(to_json(value), ''), 256)) as digest"
+
+
+def deduplicated(rows: LazyFrame, node: Deduplicate, query: str, live: bool) -> LazyFrame:
+    """The first of equal rows, and those that come when the equal rows before have expired."""
+    bounds = bounds_of(node)
+    key, value = columns_layout("K", node.schema.key), columns_layout("V", node.schema.value)
+    out = StructLayout(
+        {"key": key.type, "value": value.type, "rowtime": "bigint", **PLACE_TYPES, **dict.fromkeys(bounds, "bigint")}
+    )
+    timed = [f"{clock(live)} as clock"] if node.ttl_ms is not None else []
+    prepared = rows.select(*out.types, _DIGEST, *timed)
+    by = ("key", *bounds) if node.schema.key else ("digest",)
+    return fold(prepared, _fold(node, by, out, query), live)
+
+
+def _fold(node: Deduplicate, by: tuple[str, ...], out: StructLayout, query: str) -> Fold:
+    ttl = TimeToLive(node.ttl_ms) if node.ttl_ms is not None else None
+    first = _STATE.is_null() if ttl is None else _STATE.is_null() | ttl.expired
+    row = array(out.new({name: _ROW.field(name) for name in out.types}))
+    seen = {"latest": ttl.latest if ttl else _ROW.field("rowtime"), "partition": _ROW.field("partition")}
+    # Without a time to live a state stays as it is.
+    update = _LAYOUT.new(seen) if ttl else if_(_STATE.is_null(), _LAYOUT.new(seen), _STATE)
+    return Fold(
+        by=by,
+        subkey=spark_sql(_ROW.field("digest") if node.schema.key else null("binary")),
+        state=_LAYOUT.type,
+        update=spark_sql(update),
+        emit=spark_sql(if_(first, row, array())),
+        out=out.type,
+        label=f"{query}.distinct",
+        expiry=_expiry(ttl, out) if ttl else None,
+        shared_clock=ttl is not None and node.repartitions,
+        punctuation=ttl.punctuation if ttl else None,
+    )
+
+
+def _expiry(ttl: TimeToLive, out: StructLayout) -> Expiry:
+    return Expiry(
+        due=spark_sql(ttl.due),
+        partition=spark_sql(_STATE.field("partition")),
+        update=spark_sql(_LAYOUT.null()),
+        emit=spark_sql(array().cast(f"array<{out.type}>")),
+    )
