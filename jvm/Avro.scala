@@ -25,6 +25,25 @@ object Avro {
   def isEntry(element: Schema): Boolean =
     element.getType == RECORD && element.getFields.asScala.map(_.name).toSeq == Seq("key", "value")
 
+  /**
+   * True if a column holds values of the schema as a STRUCT with a field for each branch of a union. A schema that is no
+   * union, or one with null, counts as a union if it is not a record: the topic was written with it before it had more
+   * branches.
+   */
+  def isUnionOf(schema: Schema, struct: SqlType.Struct): Boolean = {
+    val values = branches(schema).filter(_.getType != NULL)
+    val isRecord = values.size == 1 && values.head.getType == RECORD
+    !isRecord && values.exists(branch => position(branchName(branch), struct.names) >= 0)
+  }
+
+  /** The branches of a union; of another schema itself. */
+  def branches(schema: Schema): Seq[Schema] =
+    if (schema.getType == UNION) schema.getTypes.asScala.toSeq else Seq(schema)
+
+  /** The name of a union's branch: a record's or enum's without its namespace, else that of its type. */
+  def branchName(branch: Schema): String =
+    if (branch.getType == RECORD || branch.getType == ENUM) branch.getName else branch.getType.getName
+
   /** True if a payload of this schema is its bytes alone: Confluent's serializers write them without a length. */
   def isRaw(schema: Schema): Boolean = schema.getType == BYTES
 

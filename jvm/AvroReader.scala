@@ -130,6 +130,7 @@ trait AvroFieldReader {
 object AvroFieldReader {
   def of(schema: Schema, shape: SqlType): AvroFieldReader = (schema.getType, shape) match {
     case (NULL, _) => _ => null
+    case (_, struct: SqlType.Struct) if Avro.isUnionOf(schema, struct) => new AvroUnionReader(schema, struct)
     case (UNION, _) =>
       val branches = schema.getTypes.asScala.map(of(_, shape)).toArray
       in => in.choice(branches, "a union has no branch").read(in)
@@ -201,6 +202,32 @@ object AvroFieldReader {
     }
     ArrayBasedMapData(entries, (k: Any) => k, (v: Any) => v)
   }
+}
+
+/**
+ * Reads a union into a row with a field for each branch: the value of the record's branch in its field, the others
+ * null. A branch without a field is skipped.
+ */
+private class AvroUnionReader(schema: Schema, shape: SqlType.Struct) extends AvroFieldReader {
+  private val branches = Avro.branches(schema).map { branch =>
+    if (branch.getType == NULL) AvroFieldReader.of(branch, shape)
+    else valueOf(branch, Avro.position(Avro.branchName(branch), shape.names))
+  }.toArray
+
+  private def valueOf(branch: Schema, at: Int): AvroFieldReader = {
+    val value = if (at < 0) null else AvroFieldReader.of(branch, shape.shapes(at))
+    in => {
+      val row = new Array[Any](shape.shapes.size)
+      if (at < 0) in.skip(branch)
+      else
+        try row(at) = value.read(in)
+        catch { case AvroInput.Refused(bad) => throw bad.inside("." + shape.names(at)) }
+      new GenericInternalRow(row)
+    }
+  }
+
+  override def read(in: AvroInput): Any =
+    (if (schema.getType == UNION) in.choice(branches, "a union has no branch") else branches.head).read(in)
 }
 
 /** Reads a record into a row by field name; fields without a column are skipped, columns without a field are null. */

@@ -19,9 +19,11 @@ class AvroWriter(spec: Spec) extends Writer {
   private val bytes = UnsynchronizedByteArrayOutputStream.builder.get
   private val out = EncoderFactory.get.binaryEncoder(bytes, null)
   private val schema = Avro.parsed(spec.schema.registered)
-  private val branch = if (schema.getType == UNION) schema.getTypes.asScala.indexWhere(_.getType == RECORD) else -1
+  private val branch =
+    if (!spec.wrapped || schema.getType != UNION || Avro.isUnionOf(schema, spec.columns)) -1
+    else schema.getTypes.asScala.indexWhere(_.getType == RECORD)
   private val root =
-    if (spec.wrapped) AvroRecordWriter.of(if (branch < 0) schema else schema.getTypes.get(branch), spec.columns)
+    if (spec.wrapped) AvroStructWriter.of(if (branch < 0) schema else schema.getTypes.get(branch), spec.columns)
     else if (Avro.isRaw(schema)) AvroFieldWriter.raw(schema, spec.single)
     else AvroFieldWriter.of(schema, spec.single)
   private lazy val header = SchemaHeader.of(spec.schema.writtenId)
@@ -39,9 +41,9 @@ class AvroWriter(spec: Spec) extends Writer {
     }
 
   private def value(row: InternalRow): Unit = root match {
-    case record: AvroRecordWriter =>
+    case struct: AvroStructWriter =>
       if (branch >= 0) out.writeIndex(branch)
-      record.fields(row, out)
+      struct.fields(row, out)
     case single => single.write(row, 0, out)
   }
 }
@@ -53,11 +55,15 @@ trait AvroFieldWriter {
 
 object AvroFieldWriter {
   private val decimals = new Conversions.DecimalConversion
+  private[millstream] val NoNull = "null where the schema allows none"
 
   /** The writer of a schema; `default` (encoded) is written for null where the schema does not allow null. */
-  def of(schema: Schema, shape: SqlType, default: Array[Byte] = null): AvroFieldWriter =
-    if (schema.getType == UNION) union(schema, shape, default)
-    else orDefault(some(schema, shape), default, s"null where the schema requires ${schema.getType.getName}")
+  def of(schema: Schema, shape: SqlType, default: Array[Byte] = null): AvroFieldWriter = shape match {
+    case struct: SqlType.Struct if schema.getType == UNION && Avro.isUnionOf(schema, struct) =>
+      nullOr(schema, new AvroUnionWriter(schema, struct), default)
+    case _ if schema.getType == UNION => union(schema, shape, default)
+    case _ => orDefault(some(schema, shape), default, s"null where the schema requires ${schema.getType.getName}")
+  }
 
   private def orDefault(value: AvroFieldWriter, default: Array[Byte], refusal: String): AvroFieldWriter =
     (from, i, out) =>
@@ -67,13 +73,17 @@ object AvroFieldWriter {
 
   private def union(schema: Schema, shape: SqlType, default: Array[Byte]): AvroFieldWriter = {
     val types = schema.getTypes.asScala.toSeq
-    val none = types.indexWhere(_.getType == NULL)
     val chosen = types.indexWhere(t => t.getType != NULL && holds(t, shape))
     if (chosen < 0) throw new BadRecord(s"no branch of the schema's union $schema can hold ${shape.sql}")
     val value = some(types(chosen), shape)
-    val branch: AvroFieldWriter = (from, i, out) => { out.writeIndex(chosen); value.write(from, i, out) }
-    if (none < 0) orDefault(branch, default, "null where the schema allows none")
-    else (from, i, out) => if (from.isNullAt(i)) out.writeIndex(none) else branch.write(from, i, out)
+    nullOr(schema, (from, i, out) => { out.writeIndex(chosen); value.write(from, i, out) }, default)
+  }
+
+  /** Writes null as a union's branch of null; where there is none, as the default. */
+  private def nullOr(union: Schema, value: AvroFieldWriter, default: Array[Byte]): AvroFieldWriter = {
+    val none = union.getTypes.asScala.indexWhere(_.getType == NULL)
+    if (none < 0) orDefault(value, default, NoNull)
+    else (from, i, out) => if (from.isNullAt(i)) out.writeIndex(none) else value.write(from, i, out)
   }
 
   private def holds(schema: Schema, shape: SqlType): Boolean =
@@ -204,8 +214,48 @@ object AvroFieldWriter {
   }
 }
 
+/** Writes a row, or a STRUCT, by a schema. */
+trait AvroStructWriter extends AvroFieldWriter {
+  protected def shape: SqlType.Struct
+
+  /** Writes the fields of a row; throws BadRecord. */
+  def fields(row: InternalRow, out: Encoder): Unit
+
+  override def write(from: SpecializedGetters, i: Int, out: Encoder): Unit =
+    fields(from.getStruct(i, shape.shapes.size), out)
+}
+
+object AvroStructWriter {
+  def of(schema: Schema, shape: SqlType.Struct): AvroStructWriter =
+    if (schema.getType == RECORD) new AvroRecordWriter(schema, shape)
+    else if (schema.getType == UNION && Avro.isUnionOf(schema, shape)) new AvroUnionWriter(schema, shape)
+    else throw new BadRecord(s"the schema is ${schema.getType.getName}, not a record")
+}
+
+/** Writes a row with a field for each branch of a union: the value that is not null, in its branch. */
+class AvroUnionWriter(schema: Schema, protected val shape: SqlType.Struct) extends AvroStructWriter {
+  private val branches = schema.getTypes.asScala.toSeq
+  private val none = branches.indexWhere(_.getType == NULL)
+  private val targets = shape.names.map(name => Avro.position(name, branches.map(Avro.branchName))).toArray
+  private val writers = targets.indices.map { f =>
+    if (targets(f) < 0) throw new BadRecord(s"the schema's union has no branch ${shape.names(f)}")
+    AvroFieldWriter.of(branches(targets(f)), shape.shapes(f))
+  }.toArray
+
+  override def fields(row: InternalRow, out: Encoder): Unit =
+    writers.indices.filter(!row.isNullAt(_)) match {
+      case Seq(f) =>
+        out.writeIndex(targets(f))
+        try writers(f).write(row, f, out)
+        catch { case bad: BadRecord => throw bad.inside("." + shape.names(f)) }
+      case Seq() => if (none < 0) throw new BadRecord(AvroFieldWriter.NoNull) else out.writeIndex(none)
+      case several =>
+        throw new BadRecord(s"a union holds one value, not each of ${several.map(shape.names).mkString(", ")}")
+    }
+}
+
 /** Writes a row as a record: each field of the schema from the column of that name, or its default value. */
-class AvroRecordWriter(schema: Schema, shape: SqlType.Struct) extends AvroFieldWriter {
+class AvroRecordWriter(schema: Schema, protected val shape: SqlType.Struct) extends AvroStructWriter {
   private val names = schema.getFields.asScala.map(_.name).toArray
   private val sources = names.map(Avro.position(_, shape.names))
   private val writers = schema.getFields.asScala.zip(sources).map { case (field, source) =>
@@ -215,10 +265,7 @@ class AvroRecordWriter(schema: Schema, shape: SqlType.Struct) extends AvroFieldW
       catch { case bad: BadRecord => throw bad.inside("." + field.name) }
   }.toArray
 
-  override def write(from: SpecializedGetters, i: Int, out: Encoder): Unit =
-    fields(from.getStruct(i, shape.shapes.size), out)
-
-  def fields(row: InternalRow, out: Encoder): Unit = {
+  override def fields(row: InternalRow, out: Encoder): Unit = {
     var f = 0
     while (f < writers.length) {
       try writers(f).write(row, sources(f), out)
@@ -229,9 +276,6 @@ class AvroRecordWriter(schema: Schema, shape: SqlType.Struct) extends AvroFieldW
 }
 
 object AvroRecordWriter {
-  def of(schema: Schema, shape: SqlType.Struct): AvroRecordWriter =
-    if (schema.getType == RECORD) new AvroRecordWriter(schema, shape)
-    else throw new BadRecord(s"the schema is ${schema.getType.getName}, not a record")
 
   /** The writer of a field without a column: its default, else null; throws BadRecord if the schema allows neither. */
   private def withoutColumn(field: Schema.Field): AvroFieldWriter = default(field) match {

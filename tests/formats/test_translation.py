@@ -105,14 +105,56 @@ AVRO = {
 
 
 def test_columns_of_avro_schemas() -> None:
-    """What SQL has no type for (unions, a record inside itself) is left out."""
+    """What SQL has no type for (a record inside itself) is left out."""
     assert shown("AVRO", SchemaText("AVRO", json.dumps(AVRO))) == (
-        "I INTEGER, E STRING, AGAIN STRING, T TIMESTAMP, MICROS BIGINT, D DECIMAL(9, 0), M MAP<STRING, DOUBLE>"
+        "I INTEGER, E STRING, AGAIN STRING, MANY STRUCT<`INT` INTEGER, `STRING` STRING>, "
+        "T TIMESTAMP, MICROS BIGINT, D DECIMAL(9, 0), M MAP<STRING, DOUBLE>"
     )
     assert shown("AVRO", SchemaText("AVRO", '"int"'), wrapped=False) == "ROWVAL INTEGER"
     assert shown("AVRO", SchemaText("AVRO", "int"), wrapped=False, side="KEY") == "ROWKEY INTEGER"
     with pytest.raises(ValueError, match="it is INTEGER, not a record; try WRAP_SINGLE_VALUE=false"):
         shown("AVRO", SchemaText("AVRO", '"int"'))
+
+
+NAMED = {"type": "record", "name": "a.A", "fields": [{"name": "x", "type": "int"}]}
+OTHER = {"type": "fixed", "name": "b.A", "size": 2}
+
+
+@pytest.mark.parametrize(
+    ("union", "column"),
+    [
+        (["null", "int"], "U INTEGER"),
+        (["int", "null"], "U INTEGER"),
+        (["int"], "U STRUCT<`INT` INTEGER>"),
+        (["null", "int", "string"], "U STRUCT<`INT` INTEGER, `STRING` STRING>"),
+        (
+            [NAMED, OTHER, {"type": "enum", "name": "E", "symbols": ["X"]}],
+            "U STRUCT<`A` STRUCT<`X` INTEGER>, `FIXED` BYTES, `E` STRING>",
+        ),
+        (
+            [{"type": "array", "items": ["int", "double"]}, {"type": "map", "values": "long"}],
+            "U STRUCT<`ARRAY` ARRAY<STRUCT<`INT` INTEGER, `DOUBLE` DOUBLE>>, `MAP` MAP<STRING, BIGINT>>",
+        ),
+        (
+            [
+                {"type": "int", "logicalType": "date"},
+                {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2},
+            ],
+            "U STRUCT<`INT` DATE, `BYTES` DECIMAL(4, 2)>",
+        ),
+        (["null", "R", "long"], "U STRUCT<`LONG` BIGINT>"),
+        (["null", "R"], ""),
+        (["null"], ""),
+        ([], ""),
+        ([NAMED, {**NAMED, "name": "b.A"}], ""),
+        ([OTHER, {**OTHER, "name": "c.C"}], ""),
+    ],
+)
+def test_unions_of_avro(union: list[object], column: str) -> None:
+    """A field for each branch, as in Kafka Connect, which has no union whose branches have equal names."""
+    fields = [{"name": "i", "type": "int"}, {"name": "u", "type": union}]
+    text = json.dumps({"type": "record", "name": "R", "fields": fields})
+    assert shown("AVRO", SchemaText("AVRO", text)) == ", ".join(filter(None, ("I INTEGER", column)))
 
 
 def entries(key: str, **marks: str) -> dict[str, object]:

@@ -176,8 +176,8 @@ def whole_names(schema: SchemaText, names: dict[str, Any]) -> None:
 def required(schema: SchemaText) -> tuple[str, ...]:
     """The fields of a record schema that have no default and do not allow null."""
     node = _loaded(schema.text)
-    branches = node if isinstance(node, list) else [node]
-    records = (b for b in branches if isinstance(b, dict) and b.get("type") == "record")
+    branches = [b for b in node if b != "null"] if isinstance(node, list) else [node]
+    records = (b for b in branches if isinstance(b, dict) and b.get("type") == "record" and len(branches) == 1)
     record: dict[str, Any] = next(records, {"fields": []})
     return tuple(f["name"] for f in record["fields"] if "default" not in f and not _takes_null(f["type"]))
 
@@ -198,8 +198,7 @@ def _loaded(text: str) -> Any:
 
 def _read(node: Any, names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
     if isinstance(node, list):
-        branches = [n for n in node if n != "null"]
-        return _read(branches[0], names, namespace, inside) if len(branches) == 1 else None
+        return _union(node, names, namespace, inside)
     if isinstance(node, str):
         return _named(node, names, namespace, inside)
     if isinstance(node.get("type"), dict | list):
@@ -207,11 +206,44 @@ def _read(node: Any, names: dict[str, Any], namespace: str, inside: tuple[str, .
     return _complex(node, names, namespace, inside)
 
 
+def _union(branches: Sequence[Any], names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
+    """The type of a union: that of its other branch where one of two is null, else a STRUCT with a field for each.
+
+    ["null", "int", {"type": "record", "name": "com.acme.Order", …}] is STRUCT<int INTEGER, Order STRUCT<…>>, of whose
+    fields one at most is not NULL, as in Kafka Connect.
+    """
+    others = [b for b in branches if b != "null"]
+    if len(others) == 1 and len(branches) == 2:
+        return _read(others[0], names, namespace, inside)
+    unfolding.count(len(others))
+    read = [(_read(b, names, namespace, inside), _branch_name(b, names, namespace)) for b in others]
+    fields = tuple(Field(name, type) for type, name in read if type is not None)
+    # Kafka Connect has no schema for branches with equal names, or for no branches.
+    is_named = 0 < len(fields) == len({f.name for f in fields})
+    return Struct(fields) if is_named else None
+
+
+def _branch_name(node: Any, names: dict[str, Any], namespace: str) -> str:
+    """The name of a union's branch: a record's or enum's own without its namespace, else that of its type."""
+    declared = names.get(_known_name(node, names, namespace), node) if isinstance(node, str) else node
+    if isinstance(declared, str):
+        return declared
+    kind = declared["type"]
+    if kind in ("record", "enum"):
+        return str(declared["name"]).rpartition(".")[2]
+    return kind if kind in _READ or kind in ("array", "map") else _branch_name(kind, names, namespace)
+
+
+def _known_name(name: str, names: dict[str, Any], namespace: str) -> str:
+    """The full name of a named type; the name itself if no such type is known."""
+    full = name if "." in name or not namespace else f"{namespace}.{name}"
+    return full if full in names else name
+
+
 def _named(name: str, names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
     if name in _READ and name not in ("enum", "fixed"):
         return _READ[name]
-    full = name if "." in name or not namespace else f"{namespace}.{name}"
-    known_name = full if full in names else name
+    known_name = _known_name(name, names, namespace)
     if known_name not in names or known_name in inside:
         return None
     return _complex(names[known_name], names, namespace, inside)

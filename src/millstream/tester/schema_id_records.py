@@ -118,17 +118,39 @@ def _name(node: Any, namespace: str, names: dict[str, Any]) -> None:
         _name(f["type"], namespace, names)
 
 
-def _branch(node: Any, names: Mapping[str, Any]) -> Any:
-    """The type of a node, ignoring null."""
+def _branch(node: Any, names: Mapping[str, Any], value: Any = None) -> Any:
+    """The type of a node; of a union the first branch, null apart, that a view or a value fits, else the first."""
     while True:
         if isinstance(node, list):
-            node = next(n for n in node if n != "null")
+            others = [n for n in node if n != "null"]
+            node = next((n for n in others if len(others) > 1 and _fits(value, _branch(n, names))), others[0])
         elif isinstance(node, str) and node in names:
             node = names[node]
         elif isinstance(node, dict) and isinstance(node["type"], dict | list):
             node = node["type"]
         else:
             return node
+
+
+def _fits(value: Any, branch: Any) -> bool:
+    match _kind(branch):
+        case "boolean":
+            return isinstance(value, bool)
+        case "int" | "long" | "float" | "double" as kind:
+            numbers = int if kind in ("int", "long") else (int, float, Decimal)
+            return isinstance(value, numbers) and not isinstance(value, bool)
+        case "enum":
+            return value in branch["symbols"]
+        case "record":
+            names = {f["name"].upper() for f in branch["fields"]}
+            return isinstance(value, dict) and {name.upper() for name in value} <= names
+        case "map" | "array" as kind:
+            return isinstance(value, dict if kind == "map" else list)
+        case "bytes" | "fixed" if isinstance(branch, dict) and branch.get("logicalType") == "decimal":
+            return isinstance(value, bytes | int | float | Decimal) and not isinstance(value, bool)
+        case "bytes" | "fixed":
+            return isinstance(value, bytes | str)
+    return isinstance(value, str)
 
 
 def _kind(node: Any) -> str:
@@ -143,7 +165,7 @@ def _is_map(node: Any, names: Mapping[str, Any]) -> bool:
 def _to_avro(view: Json, node: Any, names: Mapping[str, Any]) -> Any:
     if view is None:
         return None
-    node = _branch(node, names)
+    node = _branch(node, names, view)
     match _kind(node):
         case "record":
             return _record(view, node, names)
@@ -185,7 +207,7 @@ def _unscaled(value: Decimal, node: Any) -> bytes:
 def _from_avro(value: Any, node: Any, names: Mapping[str, Any]) -> Json:
     if value is None:
         return None
-    node = _branch(node, names)
+    node = _branch(node, names, value)
     match _kind(node):
         case "record":
             return {f["name"]: _from_avro(value[f["name"]], f["type"], names) for f in node["fields"]}
