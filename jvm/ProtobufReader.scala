@@ -5,7 +5,7 @@ import java.time.{DateTimeException, LocalDate}
 import java.util.{ArrayList, HashMap => JavaMap, LinkedHashMap}
 
 import com.google.protobuf.{CodedInputStream, WireFormat}
-import com.google.protobuf.Descriptors.{Descriptor, EnumDescriptor, FieldDescriptor}
+import com.google.protobuf.Descriptors.{Descriptor, EnumDescriptor, FieldDescriptor, OneofDescriptor}
 import com.google.protobuf.Descriptors.FieldDescriptor.Type
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -84,8 +84,17 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
     val field = ProtobufSchema.field(message, struct.names(column))
     val reader = field.map(ProtobufFieldReader.of(_, struct.shapes(column), column)).orNull
     field.foreach(f => byNumber.put(f.getNumber, reader))
+    ProtobufSchema.oneof(message, struct.names(column), struct.shapes(column)).foreach(oneof(_, column))
     reader
   }.toArray
+
+  private def oneof(oneof: OneofDescriptor, column: Int): Unit = {
+    val shape = struct.shapes(column).asInstanceOf[SqlType.Struct]
+    ProtobufSchema.members(oneof, shape).foreach { case (field, member) =>
+      val value = ProtobufValueReader.of(field, shape.shapes(member))
+      byNumber.put(field.getNumber, new ProtobufMemberReader(column, value, member, shape))
+    }
+  }
 
   /** The row of the message that extends to the input's end or limit; `depth` is its nesting depth. */
   def read(in: CodedInputStream, depth: Int): InternalRow = {
@@ -158,6 +167,21 @@ object ProtobufFieldReader {
     val isPart = message.getOptions.getMapEntry || ProtobufSchema.Wrappers(message.getFullName) ||
       message.getFullName == ProtobufReader.Decimal
     !isPart && (field.hasPresence || field.getType == Type.BYTES)
+  }
+}
+
+/** Reads a field of a oneof into its place in the STRUCT of the oneof's column; the other fields are null. */
+private class ProtobufMemberReader(column: Int, value: ProtobufValueReader, member: Int, struct: SqlType.Struct)
+    extends ProtobufFieldReader(column, value, null) {
+  override def read(in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean = {
+    val isValue = wireType == value.wireType
+    if (isValue) {
+      val members = new Array[Any](struct.shapes.size)
+      try members(member) = value.read(in, depth)
+      catch { case bad: BadRecord => throw bad.inside("." + struct.names(member)) }
+      row(column) = new GenericInternalRow(members)
+    }
+    isValue
   }
 }
 

@@ -10,6 +10,7 @@ import com.google.protobuf.DescriptorProtos.{DescriptorProto, EnumDescriptorProt
 import com.google.protobuf.DescriptorProtos.{FieldDescriptorProto, FileDescriptorProto}
 import com.google.protobuf.DescriptorProtos.FieldDescriptorProto.{Label, Type}
 import com.google.protobuf.Descriptors.{Descriptor, DescriptorValidationException, FieldDescriptor, FileDescriptor}
+import com.google.protobuf.Descriptors.OneofDescriptor
 import com.squareup.wire.Syntax
 import com.squareup.wire.schema.{Field, Location, ProtoType}
 import com.squareup.wire.schema.internal.parser._
@@ -73,6 +74,24 @@ object ProtobufSchema {
   def field(message: Descriptor, name: String): Option[FieldDescriptor] = {
     val fields = message.getFields
     Some(Avro.position(name, fields.asScala.map(_.getName).toSeq)).filter(_ >= 0).map(fields.get)
+  }
+
+  /** The oneof that a STRUCT column of a name holds: `choice_0` for the message's first oneof, `choice`. */
+  def oneof(message: Descriptor, name: String, shape: SqlType): Option[OneofDescriptor] = shape match {
+    case _: SqlType.Struct if field(message, name).isEmpty =>
+      val oneofs = message.getRealOneofs
+      val names = oneofs.asScala.map(oneof => s"${oneof.getName}_${oneof.getIndex}").toSeq
+      Some(Avro.position(name, names)).filter(_ >= 0).map(oneofs.get)
+    case _ => None
+  }
+
+  /** The fields of a oneof in a column's STRUCT, each with its place there. */
+  def members(oneof: OneofDescriptor, struct: SqlType.Struct): Seq[(FieldDescriptor, Int)] = {
+    val fields = oneof.getFields.asScala.toSeq
+    for {
+      (name, i) <- struct.names.zipWithIndex
+      at = Avro.position(name, fields.map(_.getName)) if at >= 0
+    } yield (fields(at), i)
   }
 
   /** A field's type, for messages. */

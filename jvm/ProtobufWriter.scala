@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import com.google.protobuf.{CodedOutputStream, WireFormat}
 import com.google.protobuf.CodedOutputStream.OutOfSpaceException
-import com.google.protobuf.Descriptors.{Descriptor, FieldDescriptor}
+import com.google.protobuf.Descriptors.{Descriptor, FieldDescriptor, OneofDescriptor}
 import com.google.protobuf.Descriptors.FieldDescriptor.Type
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -76,15 +76,22 @@ private class ProtobufBuffer {
 
 /** Writes a row as a message: each field from the column of its name; a null column leaves the field out. */
 class ProtobufMessageWriter(message: Descriptor, struct: SqlType.Struct) {
-  private val columns = message.getFields.asScala.sortBy(_.getNumber).flatMap { field =>
+  private val fields = message.getFields.asScala.flatMap { field =>
     val column = struct.names.indexWhere(name => ProtobufSchema.field(message, name).contains(field))
-    if (column >= 0) Some(new ProtobufFieldWriter(field, struct.shapes(column), column))
+    if (column >= 0) Some(field.getNumber -> new ProtobufFieldWriter(field, struct.shapes(column), column))
     else if (field.isRequired)
       throw new BadRecord(s"the schema requires the field ${field.getName}, for which there is no column")
     else None
-  }.toArray
-  struct.names.filter(ProtobufSchema.field(message, _).isEmpty).foreach { name =>
-    throw new BadRecord(s"the schema's message ${message.getFullName} has no field $name")
+  }
+  private val oneofs = struct.names.zip(struct.shapes).zipWithIndex.flatMap { case ((name, shape), column) =>
+    ProtobufSchema.oneof(message, name, shape).map { oneof =>
+      oneof.getField(0).getNumber -> new ProtobufOneofWriter(oneof, shape.asInstanceOf[SqlType.Struct], column)
+    }
+  }
+  private val columns: Array[ProtobufColumnWriter] = (fields ++ oneofs).sortBy(_._1).map(_._2).toArray
+  struct.names.zip(struct.shapes).foreach { case (name, shape) =>
+    if (ProtobufSchema.field(message, name).isEmpty && ProtobufSchema.oneof(message, name, shape).isEmpty)
+      throw new BadRecord(s"the schema's message ${message.getFullName} has no field $name")
   }
 
   /** Writes the row's fields, without a length before them; throws BadRecord. */
@@ -94,8 +101,33 @@ class ProtobufMessageWriter(message: Descriptor, struct: SqlType.Struct) {
   }
 }
 
+/** Writes a column of a row. */
+abstract class ProtobufColumnWriter {
+  /** Writes the column of the row, nothing for null; throws BadRecord. */
+  def write(row: InternalRow, out: CodedOutputStream): Unit
+}
+
+/** Writes the STRUCT of a oneof: the field that is not null. */
+class ProtobufOneofWriter(oneof: OneofDescriptor, struct: SqlType.Struct, column: Int) extends ProtobufColumnWriter {
+  private val members = ProtobufSchema.members(oneof, struct).map { case (field, member) =>
+    member -> new ProtobufFieldWriter(field, struct.shapes(member), member)
+  }
+
+  override def write(row: InternalRow, out: CodedOutputStream): Unit =
+    if (!row.isNullAt(column)) {
+      val held = row.getStruct(column, struct.shapes.size)
+      val given = members.filter { case (member, _) => !held.isNullAt(member) }
+      if (given.size > 1) {
+        val names = given.map { case (member, _) => struct.names(member) }
+        throw new BadRecord(s"the oneof ${oneof.getName} holds one value, not each of ${names.mkString(", ")}")
+      }
+      try given.foreach { case (_, writer) => writer.write(held, out) }
+      catch { case bad: BadRecord => throw bad.inside("." + oneof.getName) }
+    }
+}
+
 /** Writes a column of a row as a field with its tag. The numbers of a list are packed. */
-class ProtobufFieldWriter(field: FieldDescriptor, shape: SqlType, column: Int) {
+class ProtobufFieldWriter(field: FieldDescriptor, shape: SqlType, column: Int) extends ProtobufColumnWriter {
   private val number = field.getNumber
   private val buffer = new ProtobufBuffer
   private val present: (SpecializedGetters, CodedOutputStream) => Unit = shape match {
@@ -115,7 +147,7 @@ class ProtobufFieldWriter(field: FieldDescriptor, shape: SqlType, column: Int) {
   }
 
   /** Writes the column of the row; throws BadRecord, with the field's name in its path. */
-  def write(row: InternalRow, out: CodedOutputStream): Unit =
+  override def write(row: InternalRow, out: CodedOutputStream): Unit =
     try
       if (!row.isNullAt(column)) present(row, out)
       else if (field.isRequired) throw new BadRecord("null where the schema requires a value")

@@ -231,8 +231,8 @@ service Nothing { rpc Do (Order) returns (Order) { option idempotency_level = ID
 def test_columns_of_protobuf_messages() -> None:
     line = "STRUCT<`NAME` STRING, `COUNTS` ARRAY<BIGINT>>"
     expected = (
-        f"STATE STRING, LINES ARRAY<{line}>, BY_NAME MAP<STRING, {line}>, AT TIMESTAMP, BIG BIGINT, RAW BYTES, "
-        "MAYBE DOUBLE"
+        f"CHOICE_0 STRUCT<`BIG` BIGINT, `RAW` BYTES>, STATE STRING, LINES ARRAY<{line}>, "
+        f"BY_NAME MAP<STRING, {line}>, AT TIMESTAMP, MAYBE DOUBLE"
     )
     for name in ("Order", "acme.v1.Order"):
         assert shown("PROTOBUF", SchemaText("PROTOBUF", PROTO), message=name) == expected

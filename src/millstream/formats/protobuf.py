@@ -212,11 +212,23 @@ def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
 
 
 def _struct(message: Descriptor, inside: tuple[str, ...]) -> Struct:
-    """A message that contains itself, at any depth, is left out: SQL has no recursive types."""
+    """The STRUCT of a message: its oneofs, then its other fields.
+
+    A oneof is a STRUCT of its fields, of which one at most is not NULL, with its number in its name, as in Kafka
+    Connect: the first oneof `choice` is `choice_0`. A message that contains itself, at any depth, is left out: SQL has
+    no recursive types.
+    """
     unfolding.count(len(message.fields))
     around = (*inside, message.full_name)
-    read = [(f.name, _read(f, around)) for f in message.fields]
-    return Struct(tuple(Field(name, type) for name, type in read if type is not None))
+    oneofs = protofile.oneofs(message)
+    choices = [(f"{o.name}_{o.index}", _fields(o.fields, around)) for o in oneofs]
+    others = _fields([f for f in message.fields if f.containing_oneof not in oneofs], around)
+    return Struct((*(Field(name, Struct(fields)) for name, fields in choices if fields), *others))
+
+
+def _fields(fields: Sequence[FieldDescriptor], inside: tuple[str, ...]) -> tuple[Field, ...]:
+    read = [(f.name, _read(f, inside)) for f in fields]
+    return tuple(Field(name, type) for name, type in read if type is not None)
 
 
 def _read(field: FieldDescriptor, inside: tuple[str, ...]) -> SqlType | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from antlr4.error.ErrorListener import ErrorListener
 from google.protobuf import any_pb2, duration_pb2, empty_pb2, field_mask_pb2, struct_pb2, timestamp_pb2, wrappers_pb2
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
     EnumDescriptorProto,
@@ -59,6 +59,14 @@ def message(schema: SchemaText, name: str = "") -> Descriptor | None:
         except KeyError:
             continue
     return None
+
+
+def oneofs(message: Descriptor) -> list[OneofDescriptor]:
+    """The oneofs of a message, without those that stand for an `optional` of proto3."""
+    declared = DescriptorProto()
+    message.CopyToProto(declared)
+    optional = {f.oneof_index for f in declared.field if f.proto3_optional}
+    return [o for o in message.oneofs if o.index not in optional]
 
 
 def parameters(field: FieldDescriptor) -> dict[str, str]:
