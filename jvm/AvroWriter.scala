@@ -258,6 +258,9 @@ class AvroUnionWriter(schema: Schema, protected val shape: SqlType.Struct) exten
 class AvroRecordWriter(schema: Schema, protected val shape: SqlType.Struct) extends AvroStructWriter {
   private val names = schema.getFields.asScala.map(_.name).toArray
   private val sources = names.map(Avro.position(_, shape.names))
+  shape.names.indices.filterNot(sources.contains(_)).foreach { column =>
+    throw new BadRecord(s"the schema's ${schema.getName} has no field ${shape.names(column)}")
+  }
   private val writers = schema.getFields.asScala.zip(sources).map { case (field, source) =>
     if (source < 0) AvroRecordWriter.withoutColumn(field)
     else
