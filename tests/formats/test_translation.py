@@ -306,6 +306,39 @@ def test_parts_of_a_json_schema_that_contain_themselves_are_left_out(members: di
     assert shown("JSON_SR", SchemaText("JSON", json.dumps(schema))) == read
 
 
+A, B = {"a": {"type": "string"}}, {"b": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "read"),
+    [
+        (
+            {"type": "object", "properties": A | B, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            "A STRING, B BIGINT",
+        ),
+        ({"type": "object", "properties": A, "anyOf": [{"properties": B}, {"not": {}}]}, "A STRING, B BIGINT"),
+        (
+            {"allOf": [{"properties": A}, {"$ref": "#/$defs/p"}], "$defs": {"p": {"properties": B}}},
+            "A STRING, B BIGINT",
+        ),
+        ({"properties": A, "allOf": [{"allOf": [{"properties": B}]}]}, "A STRING, B BIGINT"),
+        ({"properties": A, "allOf": [{"properties": {"a": {"minLength": 1}}}, {"$ref": "#"}]}, "A STRING"),
+        ({"properties": {"v": {"allOf": [{"$ref": "#/d/0"}]}}, "d": [{"type": "boolean"}]}, "V BOOLEAN"),
+        ({"properties": {"v": {"items": {"type": "string"}}}}, "V ARRAY<STRING>"),
+        ({"properties": {"v": {"type": "string", "oneOf": [{"const": "x"}, {"const": "y"}]}}}, "V STRING"),
+        (
+            {"properties": {"v": {"$ref": "#/d/a~1b%20c"}, **A}, "d": {"a/b c": {"type": "number"}}},
+            "V DOUBLE, A STRING",
+        ),
+        ({"$id": "x.json", "properties": {"v": {"$ref": "x.json#/d"}}, "d": {"type": "string"}}, "V STRING"),
+        ({"properties": {"v": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, **A}}, "A STRING"),
+    ],
+)
+def test_columns_of_parts_of_json_schemas(schema: dict[str, object], read: str) -> None:
+    """Members of all parts are members of the object; a type of several others is left out."""
+    assert shown("JSON_SR", SchemaText("JSON", json.dumps(schema))) == read
+
+
 @pytest.mark.parametrize("text", ["true", "[]", "null", '{"anyOf": [true, {"type": "null"}]}', '{"type": "object"}'])
 def test_a_json_schema_without_members_requires_none(text: str) -> None:
     assert TRANSLATORS["JSON_SR"].required(SchemaText("JSON", text)) == ()

@@ -1,8 +1,9 @@
 """JSON_SR: from columns to a JSON schema in Kafka Connect's form, and from other JSON schemas to columns."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from millstream.catalog.schemas import SchemaText
 from millstream.formats import unfolding
@@ -46,6 +47,14 @@ _NULL = {"type": "null"}
 # Parts of a JSON document by their identity.
 Path = tuple[int, ...]
 _DEEPEST = 60
+
+
+class Member(NamedTuple):
+    """A member of an object: its name, its schema, and the document that the schema is in."""
+
+    name: str
+    node: Any
+    root: Any
 
 
 def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
@@ -98,28 +107,44 @@ def _read(node: Any, root: Any, others: Mapping[str, Any], outer: Path) -> SqlTy
     if "$ref" in node:
         target, base = _target(str(node["$ref"]), root, others)
         return _read(target, base, others, inner)
+    kind = _kind(node)
+    if kind is not None:
+        return _typed(kind, node, root, others, inner)
     for choice in ("oneOf", "anyOf"):
         if choice in node:
             branches = [n for n in node[choice] if n != _NULL]
             return _read(branches[0], root, others, inner) if len(branches) == 1 else None
-    return _typed(node, root, others, inner)
+    return STRING if "enum" in node else _all_of(node, root, others, inner)
 
 
 def _target(reference: str, root: Any, others: Mapping[str, Any]) -> tuple[Any, Any]:
     """The target of a $ref, and the document that contains it."""
     name, _, path = reference.partition("#")
-    base = others.get(name) if name else root
+    base = others.get(name) if name and name != root.get("$id") else root
     target = base
     for step in filter(None, path.split("/")):
-        target = target.get(step) if isinstance(target, dict) else None
+        word = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(target, list) and word.isdecimal():
+            target = dict(enumerate(target)).get(int(word))
+        else:
+            target = target.get(word) if isinstance(target, dict) else None
     return target, base
 
 
-def _typed(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner: Path) -> SqlType | None:
+def _kind(node: Mapping[str, Any]) -> str | None:
+    """The `type` of a schema, null apart, or the one that its other words are about; None if none or several are."""
     kind = node.get("type")
     if isinstance(kind, list):
         kinds = [k for k in kind if k != "null"]
-        kind = kinds[0] if len(kinds) == 1 else None
+        return str(kinds[0]) if len(kinds) == 1 else None
+    if kind is None and "properties" in node:
+        return "object"
+    if kind is None and "items" in node:
+        return "array"
+    return None if kind is None else str(kind)
+
+
+def _typed(kind: str, node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner: Path) -> SqlType | None:
     match kind:
         case "boolean":
             return BOOLEAN
@@ -131,8 +156,17 @@ def _typed(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner:
             element = _read(node.get("items"), root, others, inner)
             return Array(element) if element else None
         case "object":
-            return _members(node, root, others, inner)
+            return _object_type(node, root, others, inner)
     return STRING if "enum" in node else None
+
+
+def _all_of(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner: Path) -> SqlType | None:
+    """The STRUCT of all members of an `allOf`; if there are none, the type of its first part that has one."""
+    members = list(_parts_members(node, root, others, inner[:-1]))
+    if members:
+        return _struct(members, others, inner)
+    types = (_read(part, root, others, inner) for part in node.get("allOf", ()))
+    return next((type for type in types if type is not None), None)
 
 
 def _number(node: Mapping[str, Any], kind: str) -> SqlType:
@@ -145,14 +179,37 @@ def _number(node: Mapping[str, Any], kind: str) -> SqlType:
     return _WIDTHS.get(str(node.get("connect.type")), BIGINT) if kind == "integer" else DOUBLE
 
 
-def _members(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner: Path) -> SqlType | None:
+def _object_type(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner: Path) -> SqlType | None:
+    """The MAP of an object with any members, or the STRUCT of those that it and its parts (`allOf`, `oneOf` …) name."""
     if node.get("connect.type") == "map" or ("properties" not in node and "additionalProperties" in node):
         value = _read(node.get("additionalProperties"), root, others, inner)
         return Map(STRING, value) if value else None
-    unfolding.count(len(_properties(node)))
-    ordered = sorted(_properties(node).items(), key=lambda member: _index(member[1]))
-    read = [(name, _read(member, root, others, inner)) for name, member in ordered]
+    return _struct(list(_parts_members(node, root, others, inner[:-1])), others, inner)
+
+
+def _struct(members: Sequence[Member], others: Mapping[str, Any], inner: Path) -> Struct:
+    """The STRUCT of members; of two with one name the first counts."""
+    first: dict[str, Member] = {}
+    for member in sorted(members, key=lambda member: _index(member.node)):
+        first.setdefault(member.name, member)
+    read = [(m.name, _read(m.node, m.root, others, inner)) for m in first.values()]
     return Struct(tuple(Field(name, type) for name, type in read if type is not None))
+
+
+def _parts_members(node: Any, root: Any, others: Mapping[str, Any], outer: Path) -> Iterator[Member]:
+    """The members that an object's schema and its parts name."""
+    if not isinstance(node, dict) or id(node) in outer or len(outer) > _DEEPEST:
+        return
+    inner = (*outer, id(node))
+    if "$ref" in node:
+        target, base = _target(str(node["$ref"]), root, others)
+        yield from _parts_members(target, base, others, inner)
+        return
+    unfolding.count(len(_properties(node)))
+    yield from (Member(name, member, root) for name, member in _properties(node).items())
+    for word in ("allOf", "anyOf", "oneOf"):
+        for part in node.get(word, ()):
+            yield from _parts_members(part, root, others, inner)
 
 
 def _properties(node: Any) -> dict[str, Any]:
