@@ -180,6 +180,16 @@ def test_maps_of_kafka_connect(type: object, column: str) -> None:
     assert shown("AVRO", SchemaText("AVRO", text)) == ", ".join(filter(None, ("I INTEGER", column)))
 
 
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_fields_of_a_struct_that_differ_in_case_are_refused(wrapped: bool) -> None:
+    """As columns are; with a schema's id names keep their case."""
+    inner = {"type": "record", "name": "In", "fields": [{"name": n, "type": "int"} for n in "xaA"]}
+    schema = SchemaText("AVRO", json.dumps({"type": "record", "name": "R", "fields": [{"name": "m", "type": inner}]}))
+    with pytest.raises(ValueError, match="a record in it has more than one field A"):
+        shown("AVRO", schema, wrapped=wrapped)
+    assert "STRUCT<`x` INTEGER, `a` INTEGER, `A` INTEGER>" in shown("AVRO", schema, wrapped=wrapped, exact=True)
+
+
 def test_avro_references() -> None:
     inner = SchemaText("AVRO", '{"type":"record","name":"In","namespace":"n","fields":[{"name":"x","type":"int"}]}')
     text = '{"type":"record","name":"Out","namespace":"n","fields":[{"name":"in","type":"In"}]}'
@@ -243,6 +253,22 @@ def test_columns_of_protobuf_messages() -> None:
 def test_keys_of_a_protobuf_map_are_text() -> None:
     text = "message M { map<int32, string> a = 1; map<bool, double> b = 2; map<string, M> c = 3; }"
     assert shown("PROTOBUF", SchemaText("PROTOBUF", text)) == "A MAP<STRING, STRING>, B MAP<STRING, DOUBLE>"
+
+
+def test_a_group_of_a_descriptor_is_left_out() -> None:
+    """Its wire form is not read, and texts with groups have no columns for them either."""
+    kinds = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="f")
+    message = file.message_type.add(name="M")
+    message.field.add(name="a", number=1, type=kinds.TYPE_INT32, label=kinds.LABEL_OPTIONAL)
+    message.field.add(name="g", number=2, type=kinds.TYPE_GROUP, type_name=".M.G", label=kinds.LABEL_REPEATED)
+    message.nested_type.add(name="G").field.add(name="x", number=1, type=kinds.TYPE_BOOL, label=kinds.LABEL_OPTIONAL)
+    schema = SchemaText("PROTOBUF", b64encode(file.SerializeToString()).decode())
+    assert shown("PROTOBUF", schema) == "A INTEGER"
+    assert (
+        shown("PROTOBUF", SchemaText("PROTOBUF", "message M { optional int32 a = 1; repeated group G = 2 {} }"))
+        == "A INTEGER"
+    )
 
 
 def test_columns_of_a_descriptor() -> None:

@@ -233,6 +233,8 @@ def _fields(fields: Sequence[FieldDescriptor], inside: tuple[str, ...]) -> tuple
 
 def _read(field: FieldDescriptor, inside: tuple[str, ...]) -> SqlType | None:
     message = field.message_type
+    if field.type == FieldDescriptor.TYPE_GROUP:
+        return None
     if message is not None and message.GetOptions().map_entry:
         value = _read(message.fields_by_name["value"], inside)
         # Keys of other types are read as their text, as the formats hold MAPs with STRING keys only.

@@ -1,5 +1,6 @@
 """Formats with schemas: the translators of each format, and columns from a registry's schema."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -47,11 +48,14 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
     part = RecordPart.KEY if side == "KEY" else RecordPart.VALUE
     type = schema_type if exact else upper(schema_type)
     if not wrapped:
+        _check_names(type)
         return [Column(BARE[side], type, part)]
     if not isinstance(type, Struct):
         raise ValueError(f"it is {type}, not a record; try WRAP_SINGLE_{side}=false")
     if not type.fields:
         raise ValueError("it has no field with a counterpart in SQL")
+    for column in type.fields:
+        _check_names(column.type)
     return [Column(f.name, f.type, part) for f in type.fields]
 
 
@@ -62,3 +66,12 @@ def upper(type: SqlType) -> SqlType:
         return Struct(tuple(Field(f.name.upper(), upper(f.type)) for f in t.fields)) if isinstance(t, Struct) else None
 
     return type.transform(renamed)
+
+
+def _check_names(type: SqlType) -> None:
+    """Raises ValueError if a STRUCT has several fields of one name, which differ in case in the schema."""
+    for struct in type.walk():
+        names = Counter(f.name for f in struct.fields) if isinstance(struct, Struct) else Counter()
+        twice = [name for name, count in names.items() if count > 1]
+        if twice:
+            raise ValueError(f"a record in it has more than one field {twice[0]}")
