@@ -249,6 +249,32 @@ def test_schema_ids_keep_names_and_the_physical_schema(
     wait_for(lambda: any("$.item" in json.dumps(r.json) for r in kafka.consume_all(log, kafka.ends(log))), "the field")
 
 
+def test_rows_are_inserted_by_the_schema_that_a_topic_has_already(
+    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
+) -> None:
+    """The registry would refuse one of the columns' own: its record has another name."""
+    topic = kafka.create_topic()
+    name, at, subject = name_of(topic), SerializationContext(topic, MessageField.VALUE), f"{topic}-value"
+    fields = [{"name": "item", "type": "string"}, {"name": "n", "type": ["null", "long"], "default": None}]
+    text = json.dumps({"type": "record", "name": "Order", "namespace": "com.acme", "fields": fields})
+    first = AvroSerializer(client, text)({"item": "nut", "n": 1}, at)
+    client.set_compatibility(subject, "BACKWARD")
+    kafka.produce(topic, "1", first)
+    server.execute(f"CREATE STREAM {name} (k STRING KEY) WITH (kafka_topic='{topic}', value_format='AVRO');")
+    server.execute(f"INSERT INTO {name} (k, item) VALUES ('2', 'bolt');")
+    row = json.dumps({"K": "3", "ITEM": "screw", "N": 3})
+    url, lines = server.rest(), f'{{"target": "{name}"}}\n{row}\n'
+    headers = {"content-type": "application/vnd.ksqlapi.delimited.v1"}
+    assert httpx.post(f"{url}/inserts-stream", content=lines, headers=headers).json() == {"status": "ok", "seq": 0}
+    read, records = AvroDeserializer(client), kafka.consume_all(topic, 3)
+    assert {r.value[:5] for r in records if r.value} == {first[:5]}
+    assert [read(r.value, at) for r in records if r.value] == [
+        {"item": "nut", "n": 1},
+        {"item": "bolt", "n": None},
+        {"item": "screw", "n": 3},
+    ]
+
+
 # What a statement says of a proxy's page in place of the registry, by the page's status.
 PAGES = {
     200: "with something else: is it a schema registry",

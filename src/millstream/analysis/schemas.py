@@ -152,6 +152,44 @@ def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], sourc
     return replace(serde, schema=PhysicalSchema(side.facts.registry, side.subject, schema, ""))
 
 
+def with_existing(side: SchemaSide, serde: Serde, columns: Sequence[Column]) -> Serde:
+    """The serde of a declared source with the schema that its subject has already, if the columns fit that."""
+    latest = side.facts.latest.get(side.subject)
+    if latest is None or serde.schema is None or serde.schema.id is not None or not _fits(side, serde, columns, latest):
+        return serde
+    return replace(serde, schema=replace(serde.schema, existing=latest))
+
+
+def _fits(side: SchemaSide, serde: Serde, columns: Sequence[Column], existing: RegisteredSchema) -> bool:
+    """True if each column is a field of the schema, in any case and order, and each required field is a column."""
+    translator, message = TRANSLATORS[serde.format], serde.get(FULL_NAME) or ""
+    # The names of JSON's members are those of the columns, and only a message of Protobuf is chosen by its name.
+    exact, chosen = serde.format == "JSON_SR", serde.format == "PROTOBUF" or not message
+    if existing.schema.kind != translator.kind or not chosen:
+        return False
+    wrapped = is_wrapped(serde, len(columns))
+    try:
+        fields = translation.columns(serde.format, existing.schema, side.name, wrapped, exact, message)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
+    types = {f.name: f.type for f in fields}
+    own = {c.name if exact else c.name.upper(): c.type if exact else translation.upper(c.type) for c in columns}
+    if not wrapped:
+        return list(types.values()) == list(own.values())
+    required = {name if exact else name.upper() for name in translator.required(existing.schema)}
+    return own.items() <= types.items() and required <= own.keys()
+
+
+def inserted(serde: Serde) -> Serde:
+    """The serde that clients' rows are written with: by the existing schema, which the registry need not allow anew."""
+    if serde.schema is None or serde.schema.existing is None:
+        return serde
+    existing, message = serde.schema.existing, serde.get(FULL_NAME) or ""
+    return replace(
+        serde, schema=replace(serde.schema, schema=existing.schema, message=message, id=existing.id, existing=None)
+    )
+
+
 def check_required(side: SchemaSide, serde: Serde, columns: Sequence[Column]) -> None:
     """Raises StatementError if a query lacks a column for a field that the schema of the given id requires."""
     registered = side.registered
@@ -172,7 +210,8 @@ def with_changed_schema(serde: Serde, columns: Sequence[Column], source: str, si
     """The serde with a schema derived from other columns, under the same subject."""
     if serde.schema is None or serde.schema.id is not None:
         return serde
-    return replace(serde, schema=replace(serde.schema, schema=_schema_of_columns(side, serde, columns, source)))
+    schema = _schema_of_columns(side, serde, columns, source)
+    return replace(serde, schema=replace(serde.schema, schema=schema, existing=None))
 
 
 def _schema_of_columns(side: str, serde: Serde, columns: Sequence[Column], source: str) -> SchemaText:

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from millstream.analysis import properties, schemas, serdes, views
 from millstream.analysis.properties import Properties, milliseconds
 from millstream.analysis.scope import NameScope
 from millstream.analysis.time_patterns import pattern_error
-from millstream.catalog.catalog import RelationKind, Source, Timestamp, Windowed
+from millstream.catalog.catalog import RelationKind, Serde, Source, Timestamp, Windowed
 from millstream.catalog.facts import Facts
 from millstream.formats.registry import is_wrapped
 from millstream.model.errors import Span, StatementError
@@ -63,14 +63,18 @@ def declare(
         kind,
         schema,
         topic,
-        schemas.with_schema(keys, key, schema.key, statement.name),
-        schemas.with_schema(values, value, schema.value, statement.name),
+        _with_schema(keys, key, schema.key, statement.name),
+        _with_schema(values, value, schema.value, statement.name),
         statement=text,
         timestamp=timestamp(p, schema),
         windowed=_windowed(p, schema),
         read_only=statement.read_only,
     )
     return source, p
+
+
+def _with_schema(side: schemas.SchemaSide, serde: Serde, columns: Sequence[Column], name: str) -> Serde:
+    return schemas.with_existing(side, schemas.with_schema(side, serde, columns, name), columns)
 
 
 def _topic(p: Properties, facts: Facts, settings: Mapping[str, str]) -> str:

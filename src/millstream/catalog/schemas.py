@@ -37,7 +37,7 @@ class PhysicalSchema:
 
     `registry` is the address of its registry, "" for the server's own; `subject` its subject there. `message` is the
     name of the Protobuf message to use, "" for the first. `id` is set if the user chose it; else the registry assigns
-    it.
+    it. `existing` is the schema that the subject had already, if the columns fit it: clients' rows are written by it.
     """
 
     registry: str
@@ -45,6 +45,7 @@ class PhysicalSchema:
     schema: SchemaText
     message: str = ""
     id: int | None = None
+    existing: RegisteredSchema | None = None
 
 
 def subject(topic: str, side: str) -> str:

@@ -1,8 +1,10 @@
 """INSERT INTO … VALUES: one row of constants, checked against its target (docs/reference/statements.md)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 
+from millstream.analysis import schemas
 from millstream.analysis.coercion import coerce
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope
@@ -125,7 +127,7 @@ def writable(name: str, at: Span, catalog: Catalog, action: str = "insert values
         raise StatementError(f"Cannot {action} windowed stream/table", at)
     if source.schema.headers:
         raise StatementError(f"Cannot {action} {identifier(name)}: it has header columns", at)
-    return source
+    return replace(source, key=schemas.inserted(source.key), value=schemas.inserted(source.value))
 
 
 def _expressions_by_column(
