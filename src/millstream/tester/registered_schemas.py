@@ -50,7 +50,8 @@ def _kind(topic: CaseTopic, side: str, text: Any) -> str:
     format = str(topic.raw.get(f"{side.lower()}Format") or topic.raw.get("format") or "").upper()
     if format in ("JSON", "JSON_SR"):
         return "JSON"
-    return "PROTOBUF" if isinstance(text, str) and "syntax" in text else "AVRO"
+    is_proto = format.startswith("PROTOBUF") or (isinstance(text, str) and "syntax" in text)
+    return "PROTOBUF" if is_proto else "AVRO"
 
 
 def _requested_ids(case: ConformanceCase) -> Iterator[tuple[tuple[str, str], int]]:
