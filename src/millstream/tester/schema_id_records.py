@@ -176,7 +176,7 @@ def _to_avro(view: Json, node: Any, names: Mapping[str, Any]) -> Any:
             return [_to_avro(v, node["items"], names) for v in view]
         case "map":
             return {k: _to_avro(v, node["values"], names) for k, v in view.items()}
-        case "bytes" if isinstance(node, dict) and node.get("logicalType") == "decimal":
+        case "bytes" | "fixed" if isinstance(node, dict) and node.get("logicalType") == "decimal":
             return _unscaled(Decimal(str(view)), node)
         case "bytes" | "fixed":
             return b64decode(view)
@@ -201,7 +201,7 @@ def _record(view: Mapping[str, Json], node: Any, names: Mapping[str, Any]) -> di
 
 def _unscaled(value: Decimal, node: Any) -> bytes:
     number = int(value.scaleb(int(node.get("scale", 0)), EXACT))
-    return number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)
+    return number.to_bytes(node.get("size", (number.bit_length() + 8) // 8), "big", signed=True)
 
 
 def _from_avro(value: Any, node: Any, names: Mapping[str, Any]) -> Json:
@@ -218,7 +218,7 @@ def _from_avro(value: Any, node: Any, names: Mapping[str, Any]) -> Json:
             return [_from_avro(v, node["items"], names) for v in value]
         case "map":
             return {k: _from_avro(v, node["values"], names) for k, v in value.items()}
-        case "bytes" if isinstance(node, dict) and node.get("logicalType") == "decimal":
+        case "bytes" | "fixed" if isinstance(node, dict) and node.get("logicalType") == "decimal":
             return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-int(node.get("scale", 0)), EXACT)
         case "bytes" | "fixed":
             return b64encode(value).decode()
