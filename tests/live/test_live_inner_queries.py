@@ -19,10 +19,14 @@ def declare(server: EngineProcess, kafka: BrokerClient, partitions: int) -> tupl
     return name, topic
 
 
-def test_a_union_goes_on_after_a_pause_and_is_counted(server: EngineProcess, kafka: BrokerClient) -> None:
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_a_union_goes_on_after_a_pause_and_is_counted(
+    guarantee: str, server: EngineProcess, kafka: BrokerClient
+) -> None:
     (eu, eu_topic), (us, us_topic) = declare(server, kafka, 2), declare(server, kafka, 3)
     union = f"SELECT id, 'eu' AS place FROM {eu} UNION ALL SELECT id + 100, 'us' FROM {us}"
-    (created,) = server.execute(f"CREATE STREAM {eu}_ALL AS SELECT * FROM ({union}) PARTITION BY id;")
+    exactly = {"processing.guarantee": guarantee}
+    (created,) = server.execute(f"CREATE STREAM {eu}_ALL AS SELECT * FROM ({union}) PARTITION BY id;", **exactly)
     sold = f"SELECT EXPLODE(items) AS item FROM {eu} UNION ALL SELECT EXPLODE(items) FROM {us}"
     server.execute(f"CREATE TABLE {eu}_SOLD AS SELECT item, COUNT(*) AS n FROM ({sold}) GROUP BY item;")
     numbers = count()
