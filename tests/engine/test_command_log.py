@@ -12,7 +12,7 @@ from millstream.catalog.facts import Facts
 from millstream.engine.commands import Command
 from millstream.engine.follower import Follower
 from millstream.engine.kafka import KafkaClient
-from millstream.engine.log import RETENTION, CommandLog, CommandTopicGone
+from millstream.engine.log import RETENTION, CommandLog, CommandTopicReplaced
 from millstream.services.errors import SetupError
 from support.kafka import BrokerClient, wait_for
 from support.patience import PATIENCE
@@ -101,7 +101,9 @@ def test_no_command_is_appended_to_another_topic_than_was_read(
     log, follower = followed
     assert "T" in follower.state.catalog.types
     change(kafka, log.topic)
-    with pytest.raises(CommandTopicGone, match=f"{log.topic} was {how}: statements that change something are refused"):
+    with pytest.raises(
+        CommandTopicReplaced, match=f"{log.topic} was {how}: statements that change something are refused"
+    ):
         log.append(Command("2", "server", "type/U/create", "CREATE TYPE u AS INT;", {}, Facts()))
     wait_for(lambda: f"was {how}" in follower.loop.health().error, "the health check says so")
     assert not follower.loop.health().fatal

@@ -10,7 +10,7 @@ from millstream.services.ports import free_port
 
 def test_a_record_that_was_reported_as_failed_is_not_written_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that is away for a minute would get it when it is back, beside the one that its client sends again."""
-    monkeypatch.setattr(kafka_module, "GIVEN_UP_AFTER", 1.0)
+    monkeypatch.setattr(kafka_module, "DELIVERY_SECONDS", 1.0)
     client = KafkaClient({"bootstrap.servers": f"127.0.0.1:{free_port()}"})
     producer = client._writer()
     with pytest.raises(KafkaException) as failed:

@@ -39,14 +39,14 @@ def test_all_get_the_rows_after_their_start_from_one_consumer(pushed: MemoryPush
     assert [rows(s, 1) for s in (first, second, other, late)] == [[5]] * 4
     assert (pushed.topic.opened, len(pushed.topic.prepared)) == (1, 2)
     assert pushed.topic.prepared[0].startswith("push_S_")
-    pushed.leave(first, second, other, late, late)
+    pushed.unsubscribe(first, second, other, late, late)
     assert len(pushed.ended) == 4
 
 
 def test_a_limit_does_not_make_another_plan(pushed: MemoryPushes) -> None:
     subscriptions = [pushed.subscribe(replace(V, limit=limit)) for limit in (None, 1, 2)]
     assert len(pushed.topic.prepared) == 1
-    pushed.leave(*subscriptions)
+    pushed.unsubscribe(*subscriptions)
 
 
 def test_what_is_written_while_a_plan_is_prepared_is_not_lost(pushed: MemoryPushes) -> None:
@@ -62,7 +62,7 @@ def test_what_is_written_while_a_plan_is_prepared_is_not_lost(pushed: MemoryPush
     pushed.topic.write(3)
     assert [rows(other, 3) for other in others] == [[1, 2, 3]] * 2
     assert len(pushed.topic.prepared) == 2
-    pushed.leave(first, *others)
+    pushed.unsubscribe(first, *others)
 
 
 def test_a_client_whose_buffer_is_full_is_ended_and_the_others_go_on(pushed: MemoryPushes) -> None:
@@ -73,7 +73,7 @@ def test_a_client_whose_buffer_is_full_is_ended_and_the_others_go_on(pushed: Mem
     with pytest.raises(RequestFailed, match="10 rows wait for its client"):
         slow.take(0)
     assert pushed.ended == [slow]
-    pushed.leave(slow, fast)
+    pushed.unsubscribe(slow, fast)
     assert pushed.ended == [slow, fast]
 
 
@@ -88,7 +88,7 @@ def test_the_broker_gathers_records_while_all_clients_ask_for_long_intervals(pus
     wait_for(lambda: pushed.topic.gathered == [0.1, 0.0], "another consumer")
     pushed.topic.write(3)
     assert rows(urgent, 1) == rows(patient, 1) == [3]
-    pushed.leave(patient, urgent)
+    pushed.unsubscribe(patient, urgent)
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_batches_come_as_often_as_the_most_urgent_client_asks(
 def test_the_consumer_waits_for_the_fastest_client(pushed: MemoryPushes) -> None:
     alone = pushed.subscribe(capacity=3000)
     pushed.topic.write(*range(10_000))
-    wait_for(lambda: not alone.is_hungry, "the buffer to fill")
+    wait_for(lambda: not alone.is_below_half, "the buffer to fill")
     read = sum(pushed.topic.evaluated)
     assert read < 10_000
     assert rows(alone, read) == list(range(read))
     assert rows(alone, 10_000 - read) == list(range(read, 10_000))
-    pushed.leave(alone)
+    pushed.unsubscribe(alone)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_plan_that_fails_ends_its_own_clients(pushed: MemoryPushes, cause: Exc
     assert topic.released == failures
     topic.write(2)
     assert rows(other, 2) == [-1, 2]
-    pushed.leave(other)
+    pushed.unsubscribe(other)
 
 
 @KINDS
@@ -149,7 +149,7 @@ def test_an_outage_neither_loses_nor_repeats_rows(pushed: MemoryPushes, subscrib
         pushed.topic.write(2 * n + 1)
     assert rows(subscription, 6) == list(range(6))
     assert pushed.topic.opened > 1
-    pushed.leave(subscription)
+    pushed.unsubscribe(subscription)
 
 
 def test_records_that_retention_removed_are_passed(pushed: MemoryPushes) -> None:
@@ -161,7 +161,7 @@ def test_records_that_retention_removed_are_passed(pushed: MemoryPushes) -> None
         pushed.topic.firsts[0] = 3
         pushed.topic.changed.notify_all()
     assert rows(subscription, 1) == [4]
-    pushed.leave(subscription)
+    pushed.unsubscribe(subscription)
 
 
 @pytest.mark.parametrize(("id", "why"), [("second", "was deleted and created again"), ("", "topic s was deleted")])
@@ -187,7 +187,7 @@ def test_partitions_that_are_added_are_read(
     pushed.topic.records += [[b"1", b"2"]]
     pushed.topic.firsts += [0]
     assert rows(subscription, 2) == [1, 2]
-    pushed.leave(subscription)
+    pushed.unsubscribe(subscription)
 
 
 def test_a_topic_that_does_not_exist_is_refused(pushed: MemoryPushes) -> None:
@@ -206,7 +206,7 @@ def test_clients_that_come_and_go_at_once_leave_nothing(pushed: MemoryPushes) ->
     def come_and_go(number: int) -> list[int]:
         subscription = pushed.subscribe((V, ID)[number % 2])
         taken = [row[0] for batch in subscription.take(PATIENCE) for row in batch]
-        pushed.leave(subscription)
+        pushed.unsubscribe(subscription)
         return taken
 
     writer = threading.Thread(target=write)
@@ -252,7 +252,7 @@ def test_a_query_from_the_beginning_gets_each_record_once(pushed: MemoryPushes) 
         for partition in (0, 1):
             of_partition = [value % 10**6 for value in values if value // 10**6 == partition]
             assert of_partition == list(range(written[partition]))
-    pushed.leave(first, *late)
+    pushed.unsubscribe(first, *late)
     assert len(pushed.ended) == 6
 
 
@@ -263,7 +263,7 @@ def test_a_query_that_misses_nothing_has_no_consumer_of_its_own(pushed: MemoryPu
     pushed.topic.write(3)
     assert (rows(first, 1), rows(there, 1)) == ([3], [3])
     assert (pushed.topic.opened, len(pushed.topic.prepared)) == (1, 1)
-    pushed.leave(first, there)
+    pushed.unsubscribe(first, there)
 
 
 def test_a_query_that_misses_little_shares_the_evaluation(pushed: MemoryPushes) -> None:
@@ -274,7 +274,7 @@ def test_a_query_that_misses_little_shares_the_evaluation(pushed: MemoryPushes) 
     pushed.topic.write(4)
     assert (rows(first, 1), rows(near, 1)) == ([4], [4])
     assert len(pushed.topic.prepared) == 1
-    pushed.leave(first, near)
+    pushed.unsubscribe(first, near)
 
 
 @pytest.mark.parametrize("count", [3, 3000])
@@ -285,16 +285,16 @@ def test_the_end_of_a_transaction_is_passed(pushed: MemoryPushes, count: int) ->
     wait_for(lambda: is_handed_over(pushed), "the hand-over")
     pushed.topic.write(count)
     assert rows(late, 1) == [count]
-    pushed.leave(late)
+    pushed.unsubscribe(late)
 
 
 def test_a_query_that_catches_up_waits_for_its_client(pushed: MemoryPushes) -> None:
     pushed.topic.write(*range(20_000))
     late = pushed.subscribe(capacity=3000, start=BEGINNING)
-    wait_for(lambda: not late.is_hungry, "the buffer to fill")
+    wait_for(lambda: not late.is_below_half, "the buffer to fill")
     assert sum(pushed.topic.evaluated) < 20_000
     assert rows(late, 20_000) == list(range(20_000))
-    pushed.leave(late)
+    pushed.unsubscribe(late)
 
 
 def test_records_that_were_removed_end_a_query_that_goes_on(pushed: MemoryPushes) -> None:
@@ -305,7 +305,7 @@ def test_records_that_were_removed_end_a_query_that_goes_on(pushed: MemoryPushes
         exact.take(PATIENCE)
     assert rows(loose, 6) == list(range(4, 10))
     wait_for(lambda: pushed.ended == [exact], "its end")
-    pushed.leave(loose)
+    pushed.unsubscribe(loose)
 
 
 def test_a_plan_that_fails_ends_a_query_that_catches_up(pushed: MemoryPushes) -> None:
@@ -315,7 +315,7 @@ def test_a_plan_that_fails_ends_a_query_that_catches_up(pushed: MemoryPushes) ->
     failing = pushed.subscribe(start=BEGINNING)
     with pytest.raises(RequestFailed, match="the query failed: it cannot be computed"):
         rows(failing, 2002)
-    pushed.leave(other)
+    pushed.unsubscribe(other)
 
 
 def test_a_topic_that_is_gone_ends_a_query_that_catches_up(
@@ -335,7 +335,7 @@ def test_an_outage_neither_loses_nor_repeats_rows_of_the_backlog(pushed: MemoryP
         pushed.topic.fail(KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN)))
     late = pushed.subscribe(start=BEGINNING)
     assert rows(late, 3000) == list(range(3000))
-    pushed.leave(late)
+    pushed.unsubscribe(late)
 
 
 def test_partitions_that_are_added_are_read_from_their_beginning(pushed: MemoryPushes) -> None:
@@ -345,7 +345,7 @@ def test_partitions_that_are_added_are_read_from_their_beginning(pushed: MemoryP
     pushed.topic.firsts += [0]
     late = pushed.subscribe(capacity=10**6, start=BEGINNING)
     assert sorted(rows(late, 2002)) == sorted([*range(2000), 7, 8])
-    pushed.leave(first, late)
+    pushed.unsubscribe(first, late)
 
 
 def test_queries_that_catch_up_and_leave_at_once_leave_nothing(pushed: MemoryPushes) -> None:
@@ -362,7 +362,7 @@ def test_queries_that_catch_up_and_leave_at_once_leave_nothing(pushed: MemoryPus
         with suppress(RequestFailed):
             for _ in range(number % 4):
                 subscription.take(0.01)
-        pushed.leave(subscription)
+        pushed.unsubscribe(subscription)
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -381,7 +381,7 @@ def test_the_positions_after_the_rows_are_those_to_go_on_from(pushed: MemoryPush
         batches = subscription.take(PATIENCE)
         taken += [row[0] for batch in batches for row in batch]
         position = BacklogStart(batches[-1].positions, exact=True)
-        pushed.leave(subscription)
+        pushed.unsubscribe(subscription)
     assert sorted(taken) == sorted([*range(100)] * 2)
 
 
@@ -392,7 +392,7 @@ def test_positions_come_without_rows_too(pushed: MemoryPushes) -> None:
     (first,) = informed.take(PATIENCE)
     assert (list(first), first.positions) == ([], {0: 2, 1: 0})
     assert silent.take(0) == []
-    pushed.leave(silent, informed)
+    pushed.unsubscribe(silent, informed)
 
 
 CAN_SHARE: Callable[[str], bool] = lambda select: can_share(plan(select))  # noqa: E731

@@ -5,7 +5,7 @@ from decimal import Decimal as Number
 import pytest
 
 from millstream.engine.api import Tombstone
-from millstream.engine.rows import RowReader, ValueMismatch, fitter, shown
+from millstream.engine.rows import RowReader, ValueMismatch, converter, shown
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -102,7 +102,7 @@ def test_a_row_with_half_of_a_surrogate_pair() -> None:
     ],
 )
 def test_values_are_fitted(value: object, type: SqlType, fit: object) -> None:
-    assert fitter(type)(value) == fit
+    assert converter(type)(value) == fit
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_values_are_fitted(value: object, type: SqlType, fit: object) -> None:
 )
 def test_what_does_not_fit_is_refused(value: object, type: SqlType) -> None:
     with pytest.raises(ValueMismatch):
-        fitter(type)(value)
+        converter(type)(value)
 
 
 @pytest.mark.parametrize(
@@ -145,5 +145,5 @@ def test_what_does_not_fit_is_refused(value: object, type: SqlType) -> None:
 )
 def test_a_value_in_a_message_is_short_and_as_in_json(value: object, text: str) -> None:
     with pytest.raises(ValueMismatch) as refused:
-        fitter(DATE)(value)
+        converter(DATE)(value)
     assert str(refused.value) == f"{text} is not a value of type DATE"

@@ -17,17 +17,17 @@ def test_each_query_has_a_consumer_and_an_evaluation_under_its_own_id(pushed: Me
     pushed.topic.write(3)
     assert (rows(first, 3), rows(late, 1)) == ([1, 2, 3], [3])
     assert (pushed.topic.opened, pushed.topic.prepared) == (2, ["transient_S_1"] * 2)
-    pushed.leave(first, late, late)
+    pushed.unsubscribe(first, late, late)
     assert pushed.ended == [first, late]
 
 
 def test_records_wait_while_the_client_does_not_read(pushed: MemoryPushes) -> None:
     pushed.topic.write(*range(20_000))
     slow = pushed.subscribe_alone(capacity=3000)
-    wait_for(lambda: not slow.is_hungry, "the buffer to fill")
+    wait_for(lambda: not slow.is_below_half, "the buffer to fill")
     assert sum(pushed.topic.evaluated) < 20_000
     assert rows(slow, 20_000) == list(range(20_000))
-    pushed.leave(slow)
+    pushed.unsubscribe(slow)
 
 
 def test_the_end_of_a_transaction_is_passed(pushed: MemoryPushes) -> None:
@@ -36,7 +36,7 @@ def test_the_end_of_a_transaction_is_passed(pushed: MemoryPushes) -> None:
     assert rows(subscription, 2) == [0, 1]
     pushed.topic.write(2)
     assert rows(subscription, 1) == [2]
-    pushed.leave(subscription)
+    pushed.unsubscribe(subscription)
 
 
 def test_records_that_retention_removed_are_passed(pushed: MemoryPushes, caplog: pytest.LogCaptureFixture) -> None:
@@ -45,7 +45,7 @@ def test_records_that_retention_removed_are_passed(pushed: MemoryPushes, caplog:
     subscription = pushed.subscribe_alone(at={0: 2, 1: 0})
     assert rows(subscription, 6) == list(range(4, 10))
     assert "no longer has offset 2; reading continues at 4" in caplog.text
-    pushed.leave(subscription)
+    pushed.unsubscribe(subscription)
 
 
 def test_a_record_that_cannot_be_computed_ends_its_query_only(pushed: MemoryPushes) -> None:
@@ -55,7 +55,7 @@ def test_a_record_that_cannot_be_computed_ends_its_query_only(pushed: MemoryPush
         rows(failing, 2)
     assert rows(other, 2) == [1, -1]
     wait_for(lambda: pushed.ended == [failing], "the release of its plan")
-    pushed.leave(other)
+    pushed.unsubscribe(other)
 
 
 @pytest.mark.parametrize(("id", "why"), [("second", "was deleted and created again"), ("", "topic s was deleted")])

@@ -35,7 +35,7 @@ def test_a_windowed_tables_topic_is_not_cut_by_the_clock() -> None:
     step = topic(WINDOWED)
     assert step.config == {"cleanup.policy": "compact,delete", "retention.ms": str(HOUR)}, "what the statement asks for"
     assert trimming.config(step) == {"cleanup.policy": "compact,delete", "retention.ms": "-1"}
-    assert trimming.keep_ms(step) == HOUR
+    assert trimming.retention_ms(step) == HOUR
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_windowed_tables_topic_is_not_cut_by_the_clock() -> None:
 )
 def test_other_topics_are_kept_as_kafka_does(statement: str) -> None:
     step = topic(statement)
-    assert trimming.keep_ms(step) is None
+    assert trimming.retention_ms(step) is None
     assert trimming.config(step) == step.config
 
 
@@ -59,9 +59,9 @@ class TrimmedTopics(KafkaClient):
         super().__init__({"bootstrap.servers": "127.0.0.1:1"})
         self.calls: list[tuple[str, int]] = []
 
-    def trim(self, topic: str, keep_ms: int) -> dict[int, int]:
+    def trim(self, topic: str, retention_ms: int) -> dict[int, int]:
         """As KafkaClient.trim."""
-        self.calls.append((topic, keep_ms))
+        self.calls.append((topic, retention_ms))
         return {}
 
 

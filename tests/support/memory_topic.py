@@ -237,9 +237,9 @@ class MemoryPushes:
         """How many subscriptions know from which offsets on they get rows."""
         return sum(s._starts is not None for s in list(self.subscriptions._evaluations))
 
-    def leave(self, *subscriptions: PushSubscription) -> None:
+    def unsubscribe(self, *subscriptions: PushSubscription) -> None:
         for subscription in subscriptions:
-            self.subscriptions.leave(subscription)
+            self.subscriptions.unsubscribe(subscription)
 
     def is_free(self) -> bool:
         """Whether nothing is left of any subscription."""

@@ -105,9 +105,9 @@ class IndexedStore:
         """Give the table the indexes that the catalog has."""
         self.indexing.keep(self.catalog.indexes_of(self.source.name))
 
-    def apply(self, changes: Sequence[Change], keep_ms: int | None = None) -> None:
+    def apply(self, changes: Sequence[Change], retention_ms: int | None = None) -> None:
         """Store changes as the materializer does."""
-        self.store.apply(changes, {0: 1}, keep_ms, self.indexing.entries(changes))
+        self.store.apply(changes, {0: 1}, retention_ms, self.indexing.entries(changes))
 
     def build(self) -> None:
         """Index rows until all indexes are complete."""
@@ -228,7 +228,7 @@ def test_the_order_is_that_of_a_scan(table: str, form: str, keys: list[Any], ope
     assert one.answer(f"SELECT {name}, n FROM {table} WHERE n = 1 AND {name} >= {least};")
     if table == "WIN":
         assert one.answer("SELECT id, WINDOWSTART AS s FROM win WHERE n = 1 AND WINDOWSTART > 0 AND WINDOWEND < 3000;")
-        one.apply([Change(stored.stored(struct.pack(">i", 1)), 5000, 6000, b'{"N":1}', 10_000)], keep_ms=8500)
+        one.apply([Change(stored.stored(struct.pack(">i", 1)), 5000, 6000, b'{"N":1}', 10_000)], retention_ms=8500)
         assert {row[1] for row in one.answer("SELECT id, WINDOWSTART AS s FROM win WHERE n = 1;")} == {2000, 5000}
 
 

@@ -52,10 +52,10 @@ def test_windows_of_a_key_in_order_of_time_within_bounds(store: Store) -> None:
 
 
 def test_expired_windows_are_removed(store: Store) -> None:
-    store.apply([row(b"a", b"1", 0, 10, time=5)], {0: 1}, keep_ms=100)
-    store.apply([row(b"a", b"2", 90, 100, time=95)], {0: 2}, keep_ms=100)
+    store.apply([row(b"a", b"1", 0, 10, time=5)], {0: 1}, retention_ms=100)
+    store.apply([row(b"a", b"2", 90, 100, time=95)], {0: 2}, retention_ms=100)
     assert store.count() == 2
-    store.apply([row(b"a", b"3", 120, 130, time=125)], {0: 3}, keep_ms=100)
+    store.apply([row(b"a", b"3", 120, 130, time=125)], {0: 3}, retention_ms=100)
     assert [c.start for c in store.of([b"a"])] == [90, 120]
 
 

@@ -154,7 +154,7 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
 
 
 def _of_topic(source: Source, engine: EngineContext) -> tuple[TopicFacts | None, tuple[dict[str, Any], ...], str]:
-    """The facts of a source's topic, how far it is read, and why Kafka says neither: the topic may be gone."""
+    """The facts of a source's topic, its readers' positions, and "" or why Kafka gives neither (it may be deleted)."""
     try:
         return engine.kafka.facts([source.topic]).get(source.topic), _places(source, engine), ""
     except KafkaException as failure:
@@ -192,7 +192,7 @@ def _explained_persistent(statement: tree.Explain, context: StatementContext, en
 
 
 def _in_any_case(id: str, ids: Iterable[str]) -> str | None:
-    """The one of `ids` that is `id` but for its case; None if there is none."""
+    """The member of `ids` that equals `id` apart from case; None if there is none."""
     return next((each for each in ids if each.upper() == id.upper()), None)
 
 
@@ -253,8 +253,8 @@ def _explained(inner: tree.Statement, context: StatementContext, engine: EngineC
     if isinstance(inner, tree.QueryStatement):
         query = plan_transient(inner, catalog, settings)
         names = [s.name for s in query.sources]
-        way = explain(query.plan) if query.push else explain_pull(query, catalog, settings, inner.span)
-        plan = _plan_text(way, explained(functions_called(inner, catalog)))
+        explanation = explain(query.plan) if query.push else explain_pull(query, catalog, settings, inner.span)
+        plan = _plan_text(explanation, explained(functions_called(inner, catalog)))
         kind = "PUSH" if query.push else "PULL"
         return describe.unstarted(context.text, text, query.plan.schema, (kind, names, []), plan)
     if not isinstance(inner, STARTING):

@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaException
 from millstream.engine.api import RowBatch
 from millstream.engine.kafka import Positions
 from millstream.engine.push_evaluation import EvaluatedBatch, PushAccess
-from millstream.engine.push_reader import PULSE, BacklogLost, PushReader, TopicGone
+from millstream.engine.push_reader import PULSE, BacklogLost, PushReader, TopicReplaced
 from millstream.engine.supervisor import CannotRun
 from millstream.engine.topic_fanout import PushSubscription, SharedEvaluation
 from millstream.services.loop import Loop
@@ -78,12 +78,12 @@ class CatchUp:
         """Compile the plan, or join the fan-out at once. Raises CannotRun, KafkaException."""
         self._subscription.on_take = self._taken.set
         self._subscription.add(RowBatch((), self._positions))
-        if self._is_near():
+        if self._is_near_end():
             self._join()
         else:
             self._own.prepare()
         if self._is_caught_up():
-            self._hand_over()
+            self._finish()
 
     def end(self) -> None:
         """End it, and free what it has; may be called by any thread, and more than once."""
@@ -98,24 +98,24 @@ class CatchUp:
     def _step(self, consumer: Consumer) -> None:
         try:
             self._advance(consumer)
-        except (BacklogLost, CannotRun, TopicGone) as failure:
+        except (BacklogLost, CannotRun, TopicReplaced) as failure:
             self._access.fail(f"the query failed: {failure}")
 
     def _advance(self, consumer: Consumer) -> None:
         self._taken.clear()
-        if self._frontier is None and not self._subscription.is_hungry:
+        if self._frontier is None and not self._subscription.is_below_half:
             self._taken.wait(PULSE)
             return
         self._reader.check()
-        if self._frontier is None and self._is_near():
+        if self._frontier is None and self._is_near_end():
             self._join(consumer)
         if self._is_caught_up():
-            self._hand_over()
+            self._finish()
         elif self._subscription.is_open:
             self._read(consumer)
 
-    def _is_near(self) -> bool:
-        """True if few records are left; the topic's end is requested again only if few were left to the last one."""
+    def _is_near_end(self) -> bool:
+        """True if few records are left. The topic's end is requested again only near the end that is known."""
         if self._ends and self._records_before(self._ends) > JOIN_DISTANCE:
             return False
         self._ends = self._access.kafka.ends(self._topic)
@@ -135,7 +135,7 @@ class CatchUp:
         """True if the fan-out offers all records after those that were read here."""
         return self._frontier is not None and self._records_before(self._frontier) == 0
 
-    def _hand_over(self) -> None:
+    def _finish(self) -> None:
         self._subscription.begin(self._positions)
         self._access.finish()
 

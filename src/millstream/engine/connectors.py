@@ -69,7 +69,7 @@ class ConnectorContext:
 
 def _refusal(failure: ConnectFailed, at: Span | None, text: str, config: Mapping[str, str]) -> RequestFailed:
     """Connect's error with its text and its status, without the secrets of `config`."""
-    # Connect refuses the server's login, not the user's: its status would have users log in again.
+    # Connect has refused the server's own login: its status 401 would make clients ask the user for another login.
     refused_login = failure.status in LOGIN_REFUSED
     code = failure.status * 100 if failure.status and not refused_login else SERVER_ERROR
     hint = LOGIN_HINT if refused_login else failure.hint

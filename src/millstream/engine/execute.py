@@ -10,7 +10,7 @@ from millstream.catalog.catalog import Source
 from millstream.engine import answers, assertions, changes, connectors, insert, savepoints, topic_access
 from millstream.engine.api import Entity, Request, RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
-from millstream.engine.log import CommandTopicGone
+from millstream.engine.log import CommandTopicReplaced
 from millstream.engine.schemas import NoRegistry
 from millstream.engine.session import RequestSession
 from millstream.engine.supervisor import CannotRun
@@ -176,7 +176,7 @@ def refusals(text: Callable[[], str], entities: list[Entity] | None = None) -> I
         raise RequestFailed(BAD_STATEMENT, str(refused), text(), entities or ()) from refused
     except CannotRun as failure:
         raise RequestFailed(SERVER_ERROR, f"the query cannot run: {failure}", text(), entities or ()) from failure
-    except CommandTopicGone as gone:
+    except CommandTopicReplaced as gone:
         raise RequestFailed(SERVER_ERROR, str(gone), text(), entities or ()) from gone
     except topic_access.AccessDenied as denied:
         raise RequestFailed(topic_access.FORBIDDEN, str(denied), text(), entities or ()) from denied

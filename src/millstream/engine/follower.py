@@ -138,8 +138,8 @@ class Follower:
             self._publish(entry.offset, AppliedCommand(replace(self._state, position=entry.offset + 1), None))
             return
         result = self._applied(entry.offset, entry.command)
-        mine = entry.command.origin == self._server
-        self._publish(entry.offset, self._carried_out(result, entry.offset, mine))
+        is_own = entry.command.origin == self._server
+        self._publish(entry.offset, self._carried_out(result, entry.offset, is_own))
 
     def _applied(self, offset: int, command: Command) -> AppliedCommand:
         result = attempt(f"command {offset}", lambda: applied(self._state, offset, command))
@@ -157,13 +157,13 @@ class Follower:
         LOG.error("command %d is skipped: %s", offset, reason)
         self._skipped.append(f"command {offset}: {shortened(reason, MESSAGE)}")
 
-    def _carried_out(self, result: AppliedCommand, offset: int, mine: bool) -> AppliedCommand:
+    def _carried_out(self, result: AppliedCommand, offset: int, is_own: bool) -> AppliedCommand:
         """Execute a command: all of it on the leader, else only the creation of a topic that a client of ours waits
         for."""
         if not self._term:
             if result.topics:
                 self._pending.append(PendingSteps(offset, result.topics))
-            now = [s for s in result.topics if isinstance(s, CreateTopic)] if mine and self._ready.is_set() else []
+            now = [s for s in result.topics if isinstance(s, CreateTopic)] if is_own and self._ready.is_set() else []
             return self._with_topics(result, now)
         attempt("stopping queries", lambda: self._supervisor.stop_others(result.state.desired))
         result = self._with_topics(result, result.topics)
@@ -208,13 +208,13 @@ class Follower:
         since = self._lease.carried_out()
         for pending in self._pending:
             if pending.offset >= since:
-                self._carry_out_late(pending)
+                self._carry_out_pending(pending)
         self._pending.clear()
         self._supervisor.set_desired(self._state.desired)
         self._lease.commit(self._state.position)
         self._term = term
 
-    def _carry_out_late(self, pending: PendingSteps) -> None:
+    def _carry_out_pending(self, pending: PendingSteps) -> None:
         for step in pending.steps:
             if reason := self._step_failure(step):
                 self._skip(pending.offset, f"{step.sentence}: {reason}")

@@ -12,7 +12,7 @@ from millstream.catalog.catalog import RelationKind, Source
 from millstream.engine.api import RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.kafka import Bytes
-from millstream.engine.rows import ValueMismatch, fitter
+from millstream.engine.rows import ValueMismatch, converter
 from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import Pair
 from millstream.engine.topic_access import write_failure
@@ -107,7 +107,7 @@ class RowWriter:
         self._types = {c.name: c.type for c in self.source.schema}
         self._required = [c.name for c in self.source.schema.key] if self.source.kind is RelationKind.TABLE else []
         types = {TIMESTAMP_COLUMN: BIGINT, **self._types}
-        self._columns = {name: (name, fitter(type)) for name, type in types.items()}
+        self._columns = {name: (name, converter(type)) for name, type in types.items()}
         # The names that most clients use: in lower case, and as they are. Others are resolved for each value.
         self._usual_names = {n.lower(): c for n, c in self._columns.items() if n.isupper()} | self._columns
         if len(self._types) < len(self.source.schema.columns):
@@ -155,8 +155,8 @@ class RowWriter:
     def _records(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Bytes, Bytes, int] | RequestFailed]:
         """The record of each row, or why it has none; all valid rows are encoded in one call."""
         checked_rows = [self._checked(row) for row in rows]
-        fit = [row for row in checked_rows if not isinstance(row, RequestFailed)]
-        encoded = iter(self._context.spark.records(self.source, fit))
+        valid = [row for row in checked_rows if not isinstance(row, RequestFailed)]
+        encoded = iter(self._context.spark.records(self.source, valid))
         now = int(time.time() * 1000)
         return [n if isinstance(n, RequestFailed) else _record(next(encoded), n, now) for n in checked_rows]
 
@@ -170,9 +170,9 @@ class RowWriter:
         """The row by the source's column names, each value converted to its column's type. Raises ValueError."""
         values = {}
         for name, value in row.items():
-            column, fit = self._usual_names.get(name) or self._column(name)
+            column, convert = self._usual_names.get(name) or self._column(name)
             try:
-                values[column] = fit(value)
+                values[column] = convert(value)
             except ValueMismatch as failure:
                 raise ValueMismatch(f"column {identifier(column)}: {failure}") from failure
         self._check_key(values)

@@ -47,12 +47,12 @@ PATIENCE = 30.0
 FIRST_PATIENCE = 10.0
 RENEWAL_PATIENCE = 2.0
 SETTLE = 10.0
-# After so many seconds, less than PATIENCE, the producer gives a record up: what a client was told to have failed must
-# not be written once the broker is back.
-GIVEN_UP_AFTER = 25.0
-# How long, in seconds, a topic that is to be written may be unknown.
-CREATED_WITHIN = 5.0
-# How many topics it is remembered for which source they were last written.
+# The producer's delivery timeout in seconds, less than PATIENCE: a record whose write was reported as failed must not
+# be written once the broker is back.
+DELIVERY_SECONDS = 25.0
+# How long, in seconds, a new topic that is to be written may be unknown to the brokers.
+UNKNOWN_TOPIC_SECONDS = 5.0
+# The number of topics for which the source that last wrote them is remembered.
 MOST_WRITTEN = 10_000
 # The pauses in which a change of the topics is waited for: the first one, and the longest.
 FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
@@ -176,17 +176,17 @@ class KafkaClient:
         return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(metadata.items())}
 
     def _list_topics(self, seconds: float) -> ClusterMetadata:
-        return self._asked_of_reachable(lambda admin: admin.list_topics(timeout=seconds))
+        return self._with_reachable_admin(lambda admin: admin.list_topics(timeout=seconds))
 
-    def _asked_of_reachable(self, ask: Callable[[AdminClient], T]) -> T:
-        """What `ask` returns, which is called again with another admin client if this one has lost all brokers."""
+    def _with_reachable_admin(self, request: Callable[[AdminClient], T]) -> T:
+        """The result of `request`; it is repeated with a new admin client if this one has lost all brokers."""
         admin = self._admin
         try:
-            return ask(admin)
+            return request(admin)
         except KafkaException as failure:
             if not self._is_renewed(admin, failure):
                 raise
-            return ask(self._admin)
+            return request(self._admin)
 
     def _is_renewed(self, admin: AdminClient, failure: KafkaException) -> bool:
         """Replace an admin client that has lost all brokers; False if a new one does not reach any either."""
@@ -228,23 +228,23 @@ class KafkaClient:
         return retentions
 
     def allowed(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
-        """What ACLs allow with each topic, as READ, WRITE: nothing if it must not even be described.
+        """The operations that ACLs allow on each topic, such as READ and WRITE; none if it must not even be described.
 
-        Topics that do not exist, have no leader now or have a name that no topic may have are left out, as is all if
-        the brokers do not say what they allow. Raises KafkaException.
+        Topics that do not exist, have no leader now or have an invalid name are left out; so are all topics if the
+        brokers do not report the operations. Raises KafkaException.
         """
         desired = sorted(set(names))
         if not desired:
             return {}
 
-        def ask(admin: AdminClient) -> dict[str, frozenset[str] | None]:
+        def request(admin: AdminClient) -> dict[str, frozenset[str] | None]:
             answers = admin.describe_topics(
                 TopicCollection(desired), include_authorized_operations=True, request_timeout=PATIENCE
             )
             return {name: _operations(answer) for name, answer in answers.items()}
 
-        asked = self._asked_of_reachable(ask)
-        return {name: operations for name, operations in asked.items() if operations is not None}
+        allowed = self._with_reachable_admin(request)
+        return {name: operations for name, operations in allowed.items() if operations is not None}
 
     def create(
         self,
@@ -330,10 +330,10 @@ class KafkaClient:
                         raise
                     time.sleep(0.05)
 
-    def _offsets_now(self, places: Sequence[TopicPartition], specs: Sequence[OffsetSpec]) -> dict[int, list[int]]:
+    def _offsets_now(self, partitions: Sequence[TopicPartition], specs: Sequence[OffsetSpec]) -> dict[int, list[int]]:
         committed = IsolationLevel.READ_COMMITTED
-        asked = [self._asked(dict.fromkeys(places, spec), committed) for spec in specs]
-        return {place.partition: [_offset(_answer(answers[place])) for answers in asked] for place in places}
+        by_spec = [self._requested_offsets(dict.fromkeys(partitions, spec), committed) for spec in specs]
+        return {p.partition: [_offset(_answer(answers[p])) for answers in by_spec] for p in partitions}
 
     def _recent(self, topic: str, max_age: float) -> tuple[str, tuple[int, ...]]:
         """The topic's id and partitions, as they were at most `max_age` seconds ago. Raises KafkaException."""
@@ -355,40 +355,40 @@ class KafkaClient:
             return {}
         answers = self._admin.describe_topics(TopicCollection(names), request_timeout=seconds)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        described = {name: _unless_gone(answer, DENIED) for name, answer in answers.items()}
+        described = {name: _answer_or_none(answer, DENIED) for name, answer in answers.items()}
         places = {TopicPartition(n, p.id): latest for n, topic in described.items() if topic for p in topic.partitions}
         ends: dict[str, Offsets] = {name: {} for name, topic in described.items() if topic}
-        for place, answer in self._asked(places, IsolationLevel.READ_COMMITTED, seconds).items():
-            if (end := _unless_gone(answer, DENIED)) is not None:
+        for place, answer in self._requested_offsets(places, IsolationLevel.READ_COMMITTED, seconds).items():
+            if (end := _answer_or_none(answer, DENIED)) is not None:
                 ends[place.topic][place.partition] = _offset(end)
         return ends
 
-    def trim(self, topic: str, keep_ms: int) -> Offsets:
-        """Remove records whose time is more than `keep_ms` before the newest record of their partition.
+    def trim(self, topic: str, retention_ms: int) -> Offsets:
+        """Remove records whose time is more than `retention_ms` before the newest record of their partition.
 
         In each partition the records before the first one to keep are removed. Returns that offset for each partition
         in which records were removed. Raises KafkaException.
         """
         partitions = [TopicPartition(topic, p.id) for p in self._described(topic).partitions]
         newest = self._listed(dict.fromkeys(partitions, OffsetSpec.max_timestamp()))  # type: ignore[no-untyped-call]
-        oldest = {p: at.timestamp - keep_ms for p, at in newest.items() if at.offset >= 0 and at.timestamp >= keep_ms}
-        since = {p: OffsetSpec.for_timestamp(at) for p, at in oldest.items()}
-        kept_from = {p: at.offset for p, at in self._listed(since).items()}
-        first = self._listed(dict.fromkeys(kept_from, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
-        old = [TopicPartition(topic, p.partition, at) for p, at in kept_from.items() if at > first[p].offset]
+        times = {p: at.timestamp - retention_ms for p, at in newest.items() if at.offset >= 0}
+        since = {p: OffsetSpec.for_timestamp(time) for p, time in times.items() if time >= 0}
+        first_kept = {p: at.offset for p, at in self._listed(since).items()}
+        first = self._listed(dict.fromkeys(first_kept, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
+        old = [TopicPartition(topic, p.partition, at) for p, at in first_kept.items() if at > first[p].offset]
         for answer in self._admin.delete_records(old, request_timeout=PATIENCE).values() if old else ():
             _answer(answer)
         return {place.partition: place.offset for place in old}
 
     def _listed(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, ListOffsetsResultInfo]:
-        """The offsets of the specs, as a consumer that reads uncommitted records too sees them."""
-        answers = self._asked(specs, IsolationLevel.READ_UNCOMMITTED)
+        """The offsets of the specs, as a consumer with isolation level read_uncommitted sees them."""
+        answers = self._requested_offsets(specs, IsolationLevel.READ_UNCOMMITTED)
         return {place: _answer(answer) for place, answer in answers.items()}
 
-    def _asked(
+    def _requested_offsets(
         self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel, seconds: float = PATIENCE
     ) -> dict[TopicPartition, "Future[ListOffsetsResultInfo]"]:
-        """The answers to come, as a consumer of that isolation level sees the offsets; `seconds` to wait for them."""
+        """Futures of the offsets that a consumer of that isolation level sees; `seconds` is the request's timeout."""
         if not specs:
             return {}
         return self._admin.list_offsets(dict(specs), isolation_level=isolation, request_timeout=seconds)
@@ -405,7 +405,7 @@ class KafkaClient:
 
     def _described(self, topic: str) -> TopicDescription:
         try:
-            return self._asked_of_reachable(lambda _: cast(TopicDescription, _answer(self._description(topic))))
+            return self._with_reachable_admin(lambda _: cast(TopicDescription, _answer(self._description(topic))))
         except KafkaException as failure:
             if failure.args[0].code() == ERROR_UNKNOWN:
                 # Kafka's own message does not name it.
@@ -439,16 +439,16 @@ class KafkaClient:
     def write_for(self, owner: object, topic: str) -> None:
         """Call before writes to the topic of `owner`, a source. Raises KafkaException if Kafka does not answer.
 
-        Another source than before may have another topic of the same name. The producer would write keys to the
-        partitions of the old topic, as it asks for them every five minutes; and records to which librdkafka gives the
-        numbers of the old topic's are acknowledged and lost now and then, even if it is told to ask. So the next write
-        gets another producer.
+        If another source wrote the topic before, the topic may have been deleted and created again. The producer would
+        choose partitions by the old topic's number of them, as it refreshes its metadata only every five minutes; and
+        records that librdkafka sends with the old topic's sequence numbers are at times acknowledged and lost, even
+        with fresh metadata. So the next write gets a new producer.
         """
         earlier_owner, earlier_id = self._written.get(topic, (None, ""))
         if earlier_owner is owner:
             return
         # A topic that was just created may be unknown to a broker for a moment.
-        described = self._settle(lambda: _unless_gone(self._description(topic)), CREATED_WITHIN)
+        described = self._settle(lambda: _answer_or_none(self._description(topic)), UNKNOWN_TOPIC_SECONDS)
         id = str(described.topic_id) if described else self.identity(topic)
         if earlier_id not in ("", id):
             self._replace_writer()
@@ -502,7 +502,7 @@ class KafkaClient:
     def _writer(self) -> Producer:
         with self._lock:
             if self._producer is None:
-                limits = {"message.timeout.ms": round(GIVEN_UP_AFTER * 1000)}
+                limits = {"message.timeout.ms": round(DELIVERY_SECONDS * 1000)}
                 self._producer = self.producer({**WRITER, **limits}, LOG)
             return self._producer
 
@@ -557,7 +557,7 @@ def _offset(answer: ListOffsetsResultInfo) -> int:
     return answer.offset
 
 
-def _unless_gone(future: "Future[Any]", *more: int) -> Any:
+def _answer_or_none(future: "Future[Any]", *more: int) -> Any:
     """The admin client's answer; None if the topic is absent or has no leader now, or for the errors `more`.
 
     Raises KafkaException.
@@ -573,19 +573,19 @@ def _unless_gone(future: "Future[Any]", *more: int) -> Any:
 def _operations(future: "Future[Any]") -> frozenset[str] | None:
     """What the answer about a topic allows; None if it does not say. Raises KafkaException."""
     try:
-        described = _unless_gone(future, ERROR_NAME)
+        described = _answer_or_none(future, ERROR_NAME)
     except KafkaException as failure:
         if failure.args[0].code() != DENIED:
             raise
         return frozenset()
-    # Whoever may describe a topic has that right: without any, the broker does not say what there are.
+    # A topic that can be described has at least the right DESCRIBE: without any right, the broker does not report them.
     rights = described.authorized_operations if described else None
     return frozenset(operation.name for operation in rights) if rights else None
 
 
-def _about(what: str, failure: KafkaException) -> KafkaException:
-    """The same failure, whose message says what it is about: Kafka's own does not name the topic."""
-    return KafkaException(KafkaError(failure.args[0].code(), f"{what}: {reason(failure)}"))
+def _about(subject: str, failure: KafkaException) -> KafkaException:
+    """The same failure with the subject in front of its message: Kafka's own message does not name the topic."""
+    return KafkaException(KafkaError(failure.args[0].code(), f"{subject}: {reason(failure)}"))
 
 
 END = OFFSET_END

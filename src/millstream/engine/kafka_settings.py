@@ -27,7 +27,7 @@ BY_PASSWORD = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 # Names that both libraries have, with the same meaning.
 SHARED = frozenset({PROTOCOL, MECHANISM, VERIFY_HOST, "sasl.oauthbearer.scope", ENDPOINT})
-# How far Kafka's own names reach: one that is not among SHARED, nor translated, says something of Java alone.
+# Names of Kafka's own client settings. Those that are neither SHARED nor translated only concern Java's clients.
 KAFKA_NAMES = re.compile(
     r"""security\.providers
     | ssl\.(protocol|provider|cipher\.suites|enabled\.protocols|engine\.factory\.class|secure\.random\.implementation
@@ -51,7 +51,7 @@ def java_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _types(java: Mapping[str, str]) -> dict[str, str]:
-    """The types of stores of PEM, which Java does not know by their bytes as it does of the others."""
+    """The types of PEM stores: Java recognizes every type by a store's bytes but this one."""
     stores = ("ssl.keystore", "ssl.truststore")
     return {f"{store}.type": "PEM" for store in stores if _is_readable_pem(java.get(f"{store}.location"))}
 
@@ -60,7 +60,7 @@ def _is_readable_pem(location: str | None) -> bool:
     try:
         return bool(location) and is_pem(Path(str(location)))
     except OSError:
-        # Where TLS is used, the file is read again, and the error is the setting's.
+        # No error yet: if TLS is used, the file is read again, and that error names the setting.
         return False
 
 

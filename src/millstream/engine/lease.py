@@ -124,7 +124,9 @@ class Lease:
     @contextmanager
     def _member(self) -> Iterator[Consumer]:
         consumer = self._kafka.consumer(self._settings, CLIENT_LOG)
-        consumer.subscribe([self._topic], on_assign=self._on_assign, on_revoke=self._on_gone, on_lost=self._on_gone)
+        consumer.subscribe(
+            [self._topic], on_assign=self._on_assign, on_revoke=self._on_unassigned, on_lost=self._on_unassigned
+        )
         try:
             yield consumer
             if self._confirmed:
@@ -168,12 +170,12 @@ class Lease:
         (place,) = consumer.committed([TopicPartition(self._topic, 0)], timeout=self._timeout)
         if place.error is not None:
             raise KafkaException(place.error)
-        mine = bool(self._term) and place.metadata == self._token
-        if self._term and not mine:
+        is_own = bool(self._term) and place.metadata == self._token
+        if self._term and not is_own:
             LOG.warning("another server has led meanwhile: the queries that run here are abandoned")
             self._end_term()
         if self._assigned:
-            if not mine:
+            if not is_own:
                 self._position = self._carried_out = max(0, place.offset)
             self._confirmed = True
 
@@ -208,7 +210,7 @@ class Lease:
             consumer.pause(partitions)
             self._assigned, self._confirmed, self._renew_at = True, False, 0.0
 
-    def _on_gone(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+    def _on_unassigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if partitions:
             consumer.incremental_unassign(partitions)
             self._assigned = self._confirmed = False

@@ -26,12 +26,12 @@ class LogEntry:
     reason: str = ""
 
 
-class CommandTopicGone(Exception):
+class CommandTopicReplaced(Exception):
     """The command topic was deleted, or deleted and created again, since the server has started."""
 
 
-# What may keep commands from being read or appended for a while, and pass.
-OUTAGES = (KafkaException, CommandTopicGone)
+# Errors that may be temporary: commands can be read and appended again once their cause has passed.
+OUTAGES = (KafkaException, CommandTopicReplaced)
 
 
 class CommandLog:
@@ -54,7 +54,7 @@ class CommandLog:
     def append(self, command: Command) -> int:
         """Append a command and wait until it is replicated; returns its offset.
 
-        Raises KafkaException, CommandTopicGone.
+        Raises KafkaException, CommandTopicReplaced.
         """
         self.check()
         return self._kafka.write(self.topic, None, commands.dump(command))
@@ -64,14 +64,14 @@ class CommandLog:
         return self._kafka.ends(self.topic)[0]
 
     def check(self) -> None:
-        """Raises CommandTopicGone if the topic is not the one that there was at the start any more, KafkaException if
-        Kafka does not answer."""
+        """Raises CommandTopicReplaced if the topic is not the one that the server started with, KafkaException if Kafka
+        does not answer."""
         try:
             if self._kafka.identity(self.topic) != self._id:
-                raise CommandTopicGone(_gone(self.topic, "deleted and created again"))
+                raise CommandTopicReplaced(_replaced_message(self.topic, "deleted and created again"))
         except KafkaException as failure:
             if failure.args[0].code() == ERROR_UNKNOWN:
-                raise CommandTopicGone(_gone(self.topic, "deleted")) from failure
+                raise CommandTopicReplaced(_replaced_message(self.topic, "deleted")) from failure
             raise
 
     @contextmanager
@@ -86,7 +86,7 @@ class CommandLog:
             self.check()
 
 
-def _gone(topic: str, how: str) -> str:
+def _replaced_message(topic: str, how: str) -> str:
     return (
         f"the command topic {topic} was {how}: statements that change something are refused\n"
         "  hint: restore it from a copy if there is one, and restart the server"
@@ -101,14 +101,14 @@ class LogReader:
     """
 
     def __init__(self, consumer: Consumer, position: int, check: Callable[[], None]) -> None:
-        """`check` raises CommandTopicGone; it is called now and then."""
+        """`check` raises CommandTopicReplaced; it is called now and then."""
         self._consumer, self.position, self._check = consumer, position, check
         self._checked_at = 0.0
 
     def next(self, patience: float = PATIENCE) -> LogEntry | None:
         """The next record; None if there was none within `patience` seconds.
 
-        Raises KafkaException if Kafka is away, CommandTopicGone.
+        Raises KafkaException if Kafka is away, CommandTopicReplaced.
         """
         if time.monotonic() - self._checked_at > CHECK_EVERY:
             self._check()

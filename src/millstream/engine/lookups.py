@@ -25,7 +25,7 @@ from millstream.syntax import tree
 
 # The most shapes that are known at a time, and the most characters of a statement that has one.
 SHAPES, LONGEST = 500, 2000
-# One ends a statement; without the others, what is outside of strings has no comments, quoted names and variables.
+# The end of a statement; and what occurs, outside of string literals, in comments, quoted names and variables only.
 _END, _UNUSUAL = re.compile(r";\s*\Z"), re.compile(r"--|/\*|[^\t\n\r !%()*+,\-./0-9<=>A-Z\[\]_a-z|]")
 _STRING = re.compile(r"('(?:[^']|'')*')")
 _INTEGER = re.compile(r"(?<![0-9A-Za-z_.])[0-9]{1,18}(?![0-9A-Za-z_.@])")

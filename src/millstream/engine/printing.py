@@ -34,7 +34,7 @@ def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]
         raise StatementError(f"Could not find topic '{statement.topic}'", statement.span, hint)
 
 
-def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> Iterator[str | None]:
+def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords) -> Iterator[str | None]:
     """The lines of a PRINT: the formats once they are known, then a line for each record; None while none arrives.
 
     The first line for an empty topic says so. Raises RequestFailed if the topic must not be read any more.
@@ -43,7 +43,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
     if all(low == end for low, end in bounds.values()):
         yield f"Topic '{statement.topic}' is empty: its records are shown as they arrive"
     interval, left = statement.interval or 1, statement.limit
-    key, value = FormatGuess("Key", coded), FormatGuess("Value", coded)
+    key, value = FormatGuess("Key", schema_ids), FormatGuess("Value", schema_ids)
     with kafka.reader() as reader:
         reader.assign(_places(statement, bounds))
         received = 0
@@ -57,14 +57,14 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
             if (received - 1) % interval:
                 continue
             shown = [key.show(message.key()), value.show(message.value())]
-            yield from key.news()
-            yield from value.news()
+            yield from key.new_guess()
+            yield from value.new_guess()
             yield _line(message, *shown)
             left = None if left is None else left - 1
 
 
 def _check_right(topic: str, message: Message | None) -> None:
-    """Raises RequestFailed if the message is the news that the topic must not be read any more."""
+    """Raises RequestFailed if the message is the error that the topic must not be read any more."""
     error = message.error() if message is not None else None
     if error is not None and is_denial(KafkaException(error)):
         raise RequestFailed(topic_access.FORBIDDEN, str(topic_access.denied(topic_access.READ, topic)))
@@ -90,8 +90,8 @@ def _time(message: Message) -> str:
 class FormatGuess:
     """The possible formats of one side of a topic's records, given those seen so far."""
 
-    def __init__(self, side: str, coded: SchemaIdRecords) -> None:
-        self._side, self._coded = side, coded
+    def __init__(self, side: str, schema_ids: SchemaIdRecords) -> None:
+        self._side, self._schema_ids = side, schema_ids
         self._possible: list[str] | None = None
         self._printed = ""
 
@@ -99,12 +99,12 @@ class FormatGuess:
         """The record's text in the likeliest format that fits all records so far; if none does, in one that fits it."""
         if data is None:
             return NULL
-        shown = self._coded.show(data) | candidates(data)
+        shown = self._schema_ids.show(data) | candidates(data)
         still_possible = [f for f in self._possible or shown if f in shown]
         self._possible = still_possible or [*(self._possible or ()), *shown]
         return shown[still_possible[0] if still_possible else next(iter(shown))]
 
-    def news(self) -> Iterator[str]:
+    def new_guess(self) -> Iterator[str]:
         """`Key format: KAFKA_INT or KAFKA_STRING`, if that was not printed yet."""
         formats = " or ".join(dict.fromkeys(self._possible or ())) or SHRUG
         if formats != self._printed:

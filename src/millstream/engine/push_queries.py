@@ -115,7 +115,7 @@ def _stateful_start(query: TransientQuery, settings: Mapping[str, str], engine: 
     return StatefulStart(positions, {table.topic: ends[table.topic] for table in lookup_tables(query.plan)})
 
 
-def _begins_late(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
+def _begins_at_end(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
     """True if a push query begins with the next record: over a table only if ksqlDB would share it."""
     return _named_shared(query, context, catalog) or not from_beginning(query.sources[0], context.settings)
 
@@ -238,7 +238,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         self._plan, self._isolation, self._context = query.plan, context.settings["isolation.level"], engine
         self._topic, self._continuation = query.sources[0].topic, continuation
         self._stateful_start = stateful_start
-        self._begins_late = _begins_late(query, context, engine.state.catalog)
+        self._begins_at_end = _begins_at_end(query, context, engine.state.catalog)
         self._has_tokens = is_on(context.settings, PUSH_TOKENS) and stateful_start is None
         self._interval = int(context.settings[INTERVAL]) / 1000
         self.token: Callable[[Mapping[int, int]], str] | None = None
@@ -271,7 +271,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         with self._closing:
             self._subscription = subscription
         if self._closed:
-            self._context.subscriptions.leave(subscription)
+            self._context.subscriptions.unsubscribe(subscription)
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """Yield the rows as JSON values, at times None while none arrives, until LIMIT or `close`.
@@ -317,7 +317,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
 
     def _backlog_start(self, topic_id: str) -> BacklogStart | None:
         """Where it begins, unless that is the topic's end. Raises RequestFailed."""
-        if self._begins_late and not self._continuation:
+        if self._begins_at_end and not self._continuation:
             return None
         bounds = self._context.subscriptions.bounds(self._topic)
         if not self._continuation:
@@ -336,7 +336,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
             subscription = self._subscription
         self._forget()
         if subscription is not None:
-            self._context.subscriptions.leave(subscription)
+            self._context.subscriptions.unsubscribe(subscription)
 
     def end(self, reason: str) -> None:
         """End it with an error, which the client gets instead of the rows that it has not read."""

@@ -33,7 +33,7 @@ class BacklogLost(Exception):
     """Records that a query had to read were removed from the topic; the message says which."""
 
 
-class TopicGone(Exception):
+class TopicReplaced(Exception):
     """A topic that was deleted, or deleted and created again; the message says which."""
 
 
@@ -45,15 +45,15 @@ class TopicIdentity:
         self._identity = ""
 
     def check(self) -> None:
-        """Raises TopicGone if it is not, KafkaException if Kafka does not answer."""
+        """Raises TopicReplaced if it is not, KafkaException if Kafka does not answer."""
         try:
             identity = self._access.identity(self._topic)
         except KafkaException as failure:
             if failure.args[0].code() == ERROR_UNKNOWN:
-                raise TopicGone(f"topic {self._topic} was deleted") from failure
+                raise TopicReplaced(f"topic {self._topic} was deleted") from failure
             raise
         if self._identity and identity != self._identity:
-            raise TopicGone(f"topic {self._topic} was deleted and created again")
+            raise TopicReplaced(f"topic {self._topic} was deleted and created again")
         self._identity = identity
 
 
@@ -109,7 +109,7 @@ class PushReader:
         """The next records, after at most PULSE seconds; they are read again unless `advance` follows.
 
         `before_more` is called when it is known whether there is a record, before others are taken with it. Raises
-        BacklogLost, TopicGone, KafkaException.
+        BacklogLost, TopicReplaced, KafkaException.
         """
         first = consumer.poll(PULSE)
         before_more()
@@ -133,7 +133,7 @@ class PushReader:
     def check(self) -> bool:
         """At the start, and every CHECKED_EVERY seconds, check that the topics still exist; False if that is not due.
 
-        Consumers do not report a deletion. Raises TopicGone, KafkaException.
+        Consumers do not report a deletion. Raises TopicReplaced, KafkaException.
         """
         if self._checked_at is not None and time.monotonic() - self._checked_at < CHECKED_EVERY:
             return False
@@ -157,7 +157,8 @@ class PushReader:
         return [str(message.topic()) for message in messages]
 
     def _reached_ends(self, consumer: Consumer, errors: Sequence[Message]) -> dict[tuple[str, int], int]:
-        """The ends of partitions that were reached. Raises BacklogLost, TopicGone, KafkaException for other errors."""
+        """The ends of partitions that were reached. Raises BacklogLost, TopicReplaced, KafkaException for other
+        errors."""
         places = [(topic, int(m.partition() or 0)) for topic, m in zip(self._topics_of(errors), errors, strict=True)]
         codes = [_error_code(message) for message in errors]
         for message, code in zip(errors, codes, strict=True):

@@ -102,13 +102,13 @@ class PushSubscriptions:
         self._lock = threading.Lock()
         self._fanouts: dict[tuple[str, str], TopicFanout] = {}
         self._evaluations: dict[PushSubscription, SharedEvaluation] = {}
-        self._own_readers: dict[PushSubscription, CatchUp | StatefulPush] = {}
+        self._readers: dict[PushSubscription, CatchUp | StatefulPush] = {}
         self._numbers = count(1)
 
     @property
     def consumers(self) -> int:
         """The number of consumers: one for each topic that is followed, and for each query that reads on its own."""
-        return len(self._fanouts) + len(self._own_readers)
+        return len(self._fanouts) + len(self._readers)
 
     def bounds(self, topic: str) -> Bounds:
         """The first offset and the end of each partition. Raises KafkaException."""
@@ -119,12 +119,12 @@ class PushSubscriptions:
     ) -> None:
         """Begin a subscription to the rows of what is written to the plan's topic from now on, or from a start on.
 
-        `isolation` is the consumer's isolation level; `leave` ends it. The plan's LIMIT is not applied here. Raises
-        CannotRun if Spark cannot evaluate the plan, KafkaException.
+        `isolation` is the consumer's isolation level; `unsubscribe` ends it. The plan's LIMIT is not applied here.
+        Raises CannotRun if Spark cannot evaluate the plan, KafkaException.
         """
         place, plan = (leaves(plan)[0].origin.topic, isolation), replace(plan, limit=None)
         with ExitStack() as on_failure:
-            on_failure.callback(self.leave, subscription)
+            on_failure.callback(self.unsubscribe, subscription)
             if start is not None:
                 self._catch_up(subscription, plan, place, start)
             else:
@@ -143,11 +143,11 @@ class PushSubscriptions:
         fail = lambda error: self._fail(subscription, error)  # noqa: E731
         push = StatefulPush(name, start, isolation, subscription, evaluation, self._access, fail)
         with ExitStack() as on_failure:
-            on_failure.callback(self.leave, subscription)
+            on_failure.callback(self.unsubscribe, subscription)
             self._start_reader(subscription, push)
             on_failure.pop_all()
 
-    def leave(self, subscription: PushSubscription) -> None:
+    def unsubscribe(self, subscription: PushSubscription) -> None:
         """End a subscription. The last one of a plan frees its evaluation, the last one of a topic its consumer.
 
         May be called by any thread, and more than once.
@@ -156,18 +156,18 @@ class PushSubscriptions:
         with self._lock:
             # Both are removed under one lock, so that one thread stops both loops: two threads, each waiting for a
             # loop that the other one stops, would be a deadlock.
-            own_reader = self._own_readers.pop(subscription, None)
+            unshared = self._readers.pop(subscription, None)
             evaluation = self._evaluations.pop(subscription, None)
             unused = evaluation if evaluation is not None and self._removed_last(subscription, evaluation) else None
             fanout = self._without(unused) if unused is not None else None
-        if own_reader is not None:
-            self._end(own_reader)
+        if unshared is not None:
+            self._end(unshared)
         if unused is not None:
             unused.release()
         if fanout is not None:
             fanout.loop.stop()
             self._loops.remove(fanout.loop)
-        if own_reader is not None or evaluation is not None:
+        if unshared is not None or evaluation is not None:
             subscription.on_end()
 
     def _removed_last(self, subscription: PushSubscription, evaluation: SharedEvaluation) -> bool:
@@ -182,7 +182,7 @@ class PushSubscriptions:
         own = SharedEvaluation(plan, self._evaluation_id(plan), self._access)
         access = CatchUpAccess(
             self._access,
-            lambda: self._joined_late(subscription, plan, place),
+            lambda: self._join_fanout(subscription, plan, place),
             lambda: self._caught_up(subscription),
             lambda error: self._fail(subscription, error),
         )
@@ -191,27 +191,27 @@ class PushSubscriptions:
     def _start_reader(self, subscription: PushSubscription, reader: CatchUp | StatefulPush) -> None:
         """Prepare a reader of its own, and start it unless it has caught up or its client has left meanwhile."""
         with self._lock:
-            self._own_readers[subscription] = reader
+            self._readers[subscription] = reader
         reader.prepare()
         with self._lock:
-            if subscription in self._own_readers:
+            if subscription in self._readers:
                 self._loops.add(reader.loop)
                 reader.loop.start()
 
-    def _joined_late(
+    def _join_fanout(
         self, subscription: PushSubscription, plan: ClientOutput, place: tuple[str, str]
     ) -> tuple[SharedEvaluation, Positions]:
         """Add a subscription that has caught up to the fan-out."""
         joined = self._registered(subscription, plan, place)
         if not subscription.is_open:
             # Its client left at the same moment, before there was anything to remove.
-            self.leave(subscription)
+            self.unsubscribe(subscription)
         return joined
 
     def _caught_up(self, subscription: PushSubscription) -> None:
         """The fan-out gives a subscription all that follows."""
         with self._lock:
-            catch_up = self._own_readers.pop(subscription, None)
+            catch_up = self._readers.pop(subscription, None)
         if catch_up is not None:
             self._end(catch_up)
 
@@ -221,7 +221,7 @@ class PushSubscriptions:
 
     def _fail(self, subscription: PushSubscription, error: str) -> None:
         subscription.end(error)
-        self.leave(subscription)
+        self.unsubscribe(subscription)
 
     def _registered(
         self, subscription: PushSubscription, plan: ClientOutput, place: tuple[str, str]
@@ -242,7 +242,7 @@ class PushSubscriptions:
     def _opened(self, place: tuple[str, str], positions: Positions) -> TopicFanout:
         topic, isolation = place
         name = f"push-{next(self._numbers)}"
-        fanout = TopicFanout(name, topic, isolation, positions, self._access, self._lock, self.leave)
+        fanout = TopicFanout(name, topic, isolation, positions, self._access, self._lock, self.unsubscribe)
         self._fanouts[place] = fanout
         self._loops.add(fanout.loop)
         fanout.loop.start()

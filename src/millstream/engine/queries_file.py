@@ -134,7 +134,7 @@ def _is_in_effect(statement: tree.Statement, catalog: Catalog) -> bool:
         case tree.CreateSource(name=name) | tree.CreateAs(name=name):
             known_sources = [s for s in (catalog.sources.get(name), catalog.rebuild_of(name)) if s is not None]
             return bool(known_sources) and (
-                statement.if_not_exists or any(_is_made_by(source, statement, catalog) for source in known_sources)
+                statement.if_not_exists or any(_is_defined_by(source, statement, catalog) for source in known_sources)
             )
         case tree.InsertInto(target=target):
             return any(q.sink == target and _parsed(q.statement) == statement for q in _inserts(catalog))
@@ -152,7 +152,7 @@ def _is_in_effect(statement: tree.Statement, catalog: Catalog) -> bool:
     return False
 
 
-def _is_made_by(source: Source, statement: tree.CreateSource | tree.CreateAs, catalog: Catalog) -> bool:
+def _is_defined_by(source: Source, statement: tree.CreateSource | tree.CreateAs, catalog: Catalog) -> bool:
     runs = isinstance(statement, tree.CreateSource) or source.created_by in catalog.queries
     return runs and _is_same(source.statement, statement)
 

@@ -19,16 +19,16 @@ from millstream.engine.schema_id_records import SchemaIdRecords
 PATIENCE, PULSE = 2.0, 0.2
 
 
-def records(topic: str, count: int, kafka: KafkaClient, coded: SchemaIdRecords) -> list[Entity]:
+def records(topic: str, count: int, kafka: KafkaClient, schema_ids: SchemaIdRecords) -> list[Entity]:
     """The last records of a topic over all partitions, at most `count`, ordered by timestamp (epoch ms).
 
-    `coded` decodes records that begin with a schema id. Raises KafkaException if Kafka does not answer.
+    `schema_ids` decodes records that begin with a schema id. Raises KafkaException if Kafka does not answer.
     """
     bounds = {p: (max(low, end - count), end) for p, (low, end) in kafka.bounds(topic).items()}
     places = [TopicPartition(topic, p, begin) for p, (begin, end) in bounds.items() if begin < end]
     if not places:
         return []
-    key, value = FormatGuess("Key", coded), FormatGuess("Value", coded)
+    key, value = FormatGuess("Key", schema_ids), FormatGuess("Value", schema_ids)
     with kafka.reader(enable_partition_eof=True) as reader:
         reader.assign(places)
         messages = sorted(_messages(reader, len(places)), key=lambda message: message.timestamp()[1])

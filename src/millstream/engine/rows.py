@@ -120,50 +120,50 @@ _SHOWN: Mapping[SqlType, Callable[[Any], Any]] = {
 # ---------------------------------------------------------------- in
 
 
-def fitter(type: SqlType) -> Callable[[Any], Any]:
+def converter(type: SqlType) -> Callable[[Any], Any]:
     """A function that converts a JSON value to a column's type: numbers widen, text may be a date, a time or bytes.
 
-    It raises ValueMismatch. It is made once for a column and called for each row.
+    It raises ValueMismatch. It is created once for a column and called for each row.
     """
-    fit = _fitter(type)
-    return lambda value: None if value is None else fit(value)
+    convert = _converter(type)
+    return lambda value: None if value is None else convert(value)
 
 
-def _fitter(type: SqlType) -> Callable[[Any], Any]:
+def _converter(type: SqlType) -> Callable[[Any], Any]:
     match type:
         case Array(element):
-            member = fitter(element)
+            member = converter(element)
             return lambda value: [member(v) for v in _as(list, value, type)]
         case Map(_, element):
-            member = fitter(element)
+            member = converter(element)
             return lambda value: {k: member(v) for k, v in _as(dict, value, type).items()}
         case Struct():
-            return _struct_fitter(type)
+            return _struct_converter(type)
         case Decimal():
             return lambda value: _decimal(value, type)
-    return _scalar_fitter(type)
+    return _scalar_converter(type)
 
 
-def _struct_fitter(type: Struct) -> Callable[[Any], Any]:
-    fields = [(field.name, field.name.upper(), fitter(field.type)) for field in type.fields]
+def _struct_converter(type: Struct) -> Callable[[Any], Any]:
+    fields = [(field.name, field.name.upper(), converter(field.type)) for field in type.fields]
 
-    def fit(value: Any) -> dict[str, Any]:
+    def convert(value: Any) -> dict[str, Any]:
         members = {k.upper(): v for k, v in _as(dict, value, type).items()} | value
         return {name: member(members.get(name, members.get(upper))) for name, upper, member in fields}
 
-    return fit
+    return convert
 
 
-def _scalar_fitter(type: SqlType) -> Callable[[Any], Any]:
-    convert = _FITTED[type]
+def _scalar_converter(type: SqlType) -> Callable[[Any], Any]:
+    unchecked = _SCALAR_CONVERTERS[type]
 
-    def fit(value: Any) -> Any:
+    def convert(value: Any) -> Any:
         try:
-            return convert(value)
+            return unchecked(value)
         except (ValueError, OverflowError) as failure:
             raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}") from failure
 
-    return fit
+    return convert
 
 
 def _as(expected: Any, value: Any, type: SqlType) -> Any:
@@ -193,13 +193,13 @@ def _text_of(value: Any) -> str:
 
 
 def _whole(bound: int) -> Callable[[Any], int]:
-    def fit(value: Any) -> int:
+    def convert(value: Any) -> int:
         # A bool is an int too, but not of this class.
         if value.__class__ is not int or not -bound <= value < bound:
             raise ValueError(value)
         return value
 
-    return fit
+    return convert
 
 
 def _double(value: Any) -> float:
@@ -209,12 +209,12 @@ def _double(value: Any) -> float:
 
 
 def _exactly(desired: type) -> Callable[[Any], Any]:
-    def fit(value: Any) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, desired):
             raise ValueError(value)
         return value
 
-    return fit
+    return convert
 
 
 def _text(value: Any) -> str:
@@ -228,7 +228,7 @@ def _read(type: SqlType) -> Callable[[Any], object]:
     return lambda value: text_conversions.read(_text(value), type)
 
 
-_FITTED: Mapping[SqlType, Callable[[Any], Any]] = {
+_SCALAR_CONVERTERS: Mapping[SqlType, Callable[[Any], Any]] = {
     BOOLEAN: _exactly(bool),
     INTEGER: _whole(BOUNDS[INTEGER]),
     BIGINT: _whole(BOUNDS[BIGINT]),

@@ -32,7 +32,7 @@ class SchemaIdRecords:
         if id not in self._readers:
             if len(self._readers) >= MOST:
                 self._readers.clear()
-            registered = self._schemas.known(id)
+            registered = self._schemas.schema(id)
             self._readers[id] = _reader(registered) if registered else None
         return self._readers[id]
 

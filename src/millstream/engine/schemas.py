@@ -88,7 +88,7 @@ class RegistryAccess:
         except RegistryFailed as failure:
             raise StatementError(str(failure)) from failure
 
-    def known(self, id: int) -> RegisteredSchema | None:
+    def schema(self, id: int) -> RegisteredSchema | None:
         """The schema of an id; None if there is none, or no registry is configured."""
         try:
             return self._registry.by_id(id) if self._registry else None

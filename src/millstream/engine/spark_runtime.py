@@ -106,13 +106,13 @@ class SparkRuntime:
         if self._warms_up:
             self._warm_up.evaluate_pushes()
 
-    def warm_up(self, topic: str, is_wanted: Callable[[], bool]) -> None:
-        """Start and end a few queries over an existing topic in the background, while `is_wanted()`; see WarmUp.
+    def warm_up(self, topic: str, should_continue: Callable[[], bool]) -> None:
+        """Start and end a few queries over an existing topic in the background, while `should_continue()`; see WarmUp.
 
         Not on a cluster, whose executors do not see this machine's files.
         """
         if self._warms_up and not session_settings.is_cluster(self._settings["millstream.spark.master"]):
-            self._warm_up.start_queries(topic, self._settings, self.local / "warm-up", is_wanted)
+            self._warm_up.start_queries(topic, self._settings, self.local / "warm-up", should_continue)
 
     @property
     def loops(self) -> Sequence[Loop[None]]:

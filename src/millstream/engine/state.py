@@ -149,7 +149,7 @@ def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command,
             old = desired.get(query.id)
             birth, starts = (old.birth, old.starts) if old else (command.id, command.starts)
             topic = old.topic if old else _created_topic(plan.sink.topic, result)
-            shared = _chosen_tasks(tasks, command) or (old.tasks if old else _default_tasks(plan, command))
+            shared = _configured_tasks(tasks, command) or (old.tasks if old else _default_tasks(plan, command))
             slot_count = slots(plan, command.facts.topics, shared)
             began = append_time(plan, _timed_by_columns(desired))
             desired[query.id] = DesiredQuery(query, plan, birth, starts, slot_count, topic, shared, began)
@@ -209,8 +209,8 @@ def slots(plan: PlanNode, topics: Mapping[str, TopicFacts], tasks: int) -> int:
 
 
 def push_tasks(plan: PlanNode, topics: Mapping[str, TopicFacts]) -> int:
-    """How many tasks share the groups of a push query: two, or one if each topic has one partition, as its order is
-    then that of the records."""
+    """How many tasks share the groups of a push query: two; or one if each topic has a single partition, so that its
+    rows keep the order of the records."""
     return min(FEWEST_CORES, max(partitions(source, topics) for source in reads(plan)))
 
 
@@ -220,7 +220,7 @@ def shuffles(plan: PlanNode) -> int:
     return sum(node.shuffles for node in shuffling) + len(remembering(plan))
 
 
-def _chosen_tasks(tasks: int | None, command: Command) -> int:
+def _configured_tasks(tasks: int | None, command: Command) -> int:
     """The number of tasks from the WITH clause, else from the setting; 0 if neither has one."""
     return tasks or int(command.effective[TASKS] or 0)
 

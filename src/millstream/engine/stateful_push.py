@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaException
 
 from millstream.engine.kafka import Positions
 from millstream.engine.push_evaluation import PushAccess, PushEvaluation
-from millstream.engine.push_reader import PULSE, PushReader, ReadBatch, TopicGone
+from millstream.engine.push_reader import PULSE, PushReader, ReadBatch, TopicReplaced
 from millstream.engine.topic_fanout import PushSubscription, pace
 from millstream.plan.nodes import leaves
 from millstream.services.loop import Loop
@@ -54,11 +54,11 @@ class StatefulPush:
     ) -> None:
         """`fail` is called with the reason why the query ends."""
         self._tables = start.tables
-        begins_late = {topic for topic in start.positions if start.tables and topic not in start.tables}
-        self._late = {topic: start.positions[topic] for topic in begins_late}
-        first = {topic: at for topic, at in start.positions.items() if topic not in begins_late}
-        eof_seconds = PULSE if begins_late else IDLE_FETCH
-        # The end of a partition may be reported so late; records come at once. A consumer that waits asks that often.
+        after_tables = {topic for topic in start.positions if start.tables and topic not in start.tables}
+        self._after_tables = {topic: start.positions[topic] for topic in after_tables}
+        first = {topic: at for topic, at in start.positions.items() if topic not in after_tables}
+        eof_seconds = PULSE if after_tables else IDLE_FETCH
+        # How often an idle consumer fetches, and reports a partition's end; records come at once.
         to_ends = lambda: access.backlog_reader(isolation, eof_seconds)  # noqa: E731
         self._reader = PushReader(first, exact=False, kafka=access, open_consumer=to_ends)
         self._subscription, self._evaluation, self._access, self._fail = subscription, evaluation, access, fail
@@ -81,22 +81,22 @@ class StatefulPush:
 
     def _step(self, consumer: Consumer) -> None:
         self._taken.clear()
-        if not self._subscription.is_hungry:
+        if not self._subscription.is_below_half:
             self._taken.wait(PULSE)
             return
         try:
             self._reader.check_partitions(consumer)
-            self._begin_late(consumer)
+            self._add_after_tables(consumer)
             if self._subscription.is_open:
                 self._read(consumer)
-        except TopicGone as gone:
-            self._fail(f"the query failed: {gone}")
+        except TopicReplaced as replaced:
+            self._fail(f"the query failed: {replaced}")
 
-    def _begin_late(self, consumer: Consumer) -> None:
+    def _add_after_tables(self, consumer: Consumer) -> None:
         """Read the other topics too once the tables are read up to their ends."""
-        if self._late and all(self._is_read(topic, ends) for topic, ends in self._tables.items()):
-            late, self._late = self._late, {}
-            for topic, positions in late.items():
+        if self._after_tables and all(self._is_read(topic, ends) for topic, ends in self._tables.items()):
+            added, self._after_tables = self._after_tables, {}
+            for topic, positions in added.items():
                 self._reader.add(topic, positions, consumer)
 
     def _is_read(self, topic: str, ends: Positions) -> bool:

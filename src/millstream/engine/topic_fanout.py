@@ -24,7 +24,7 @@ from confluent_kafka import Consumer, KafkaException
 from millstream.engine.api import RequestFailed, RowBatch
 from millstream.engine.kafka import Positions
 from millstream.engine.push_evaluation import EvaluatedBatch, PushAccess, PushEvaluation
-from millstream.engine.push_reader import PULSE, PushReader, ReadBatch, TopicGone
+from millstream.engine.push_reader import PULSE, PushReader, ReadBatch, TopicReplaced
 from millstream.plan.nodes import ClientOutput
 from millstream.services.loop import Loop, ReopenResource
 from millstream.spark.bounded import Record
@@ -67,7 +67,7 @@ class PushSubscription:
         self._reported_at: float | None = None
         # For each partition that is not read up to there yet, the offset of the first record of the answer.
         self._starts: Positions | None = None
-        self._early: list[EvaluatedBatch] = []
+        self._before_start: list[EvaluatedBatch] = []
         self._error = ""
         self._closed = False
         # Called after rows were taken, and after rows have arrived or it has ended.
@@ -75,7 +75,7 @@ class PushSubscription:
         self.on_arrival: Callable[[], object] = lambda: None
 
     @property
-    def is_hungry(self) -> bool:
+    def is_below_half(self) -> bool:
         """True if less than half of the buffer is used."""
         return self._buffered * 2 < self._capacity
 
@@ -89,8 +89,8 @@ class PushSubscription:
         with self._changed:
             self._starts = dict(starts)
             self._append(RowBatch((), starts))
-            early, self._early = self._early, []
-            for batch in early:
+            batches, self._before_start = self._before_start, []
+            for batch in batches:
                 self._append(self._since_start(batch))
 
     def offer(self, batch: EvaluatedBatch) -> bool:
@@ -99,7 +99,7 @@ class PushSubscription:
             if self._closed or self._error:
                 return True
             if self._starts is None:
-                self._early.append(batch)
+                self._before_start.append(batch)
                 return True
             rows = self._since_start(batch)
             if rows and self._buffered >= self._capacity:
@@ -144,7 +144,7 @@ class PushSubscription:
 
     def _clear(self) -> None:
         self._batches.clear()
-        self._early.clear()
+        self._before_start.clear()
         self._buffered = 0
         self._notify()
 
@@ -221,8 +221,8 @@ class TopicFanout:
     """Reads a topic with one consumer, and offers the rows of each evaluation to its subscriptions.
 
     `positions` are the offsets to begin at. `evaluations` and `frontier` are guarded by `lock`; `frontier` are the
-    offsets from which on records are offered to a subscription that is added now. `leave` is called without the lock
-    for each subscription that has ended with an error.
+    offsets from which on records are offered to a subscription that is added now. `unsubscribe` is called without the
+    lock for each subscription that has ended with an error.
     """
 
     def __init__(
@@ -233,11 +233,11 @@ class TopicFanout:
         positions: Positions,
         access: PushAccess,
         lock: threading.Lock,
-        leave: Callable[[PushSubscription], None],
+        unsubscribe: Callable[[PushSubscription], None],
     ) -> None:
         self.evaluations: dict[ClientOutput, SharedEvaluation] = {}
         self.frontier: Positions = dict(positions)
-        self._topic, self._lock, self._leave = topic, lock, leave
+        self._topic, self._lock, self._unsubscribe = topic, lock, unsubscribe
         self._gathered = 0.0
         gathering = lambda: access.reader(isolation, self._gather_seconds())  # noqa: E731
         self._reader = PushReader({topic: positions}, exact=False, kafka=access, open_consumer=gathering)
@@ -258,22 +258,22 @@ class TopicFanout:
 
     def _step(self, consumer: Consumer) -> None:
         self._rows_taken.clear()
-        if not self._is_wanted():
+        if not self._has_demand():
             self._rows_taken.wait(PULSE)
             return
         if gathered(self._intervals()) != self._gathered:
             raise ReopenResource
         try:
             self._read(consumer)
-        except TopicGone as gone:
-            LOG.warning("push queries end: %s", gone)
+        except TopicReplaced as replaced:
+            LOG.warning("push queries end: %s", replaced)
             for evaluation in self._evaluations():
-                self._end(evaluation, f"the query failed: {gone}")
+                self._end(evaluation, f"the query failed: {replaced}")
 
-    def _is_wanted(self) -> bool:
-        """Whether a client has room for more rows."""
+    def _has_demand(self) -> bool:
+        """True if at least one client's buffer is less than half full."""
         with self._lock:
-            return any(s.is_hungry for evaluation in self.evaluations.values() for s in evaluation.subscriptions)
+            return any(s.is_below_half for evaluation in self.evaluations.values() for s in evaluation.subscriptions)
 
     def _evaluations(self) -> list[SharedEvaluation]:
         with self._lock:
@@ -315,7 +315,7 @@ class TopicFanout:
             evaluation.evaluated_all()
             for subscription in self._subscriptions(evaluation):
                 if not subscription.offer(evaluated):
-                    self._leave(subscription)
+                    self._unsubscribe(subscription)
         self._delivered_at = time.monotonic()
 
     def _evaluated(
@@ -331,7 +331,7 @@ class TopicFanout:
     def _end(self, evaluation: SharedEvaluation, error: str) -> None:
         for subscription in self._subscriptions(evaluation):
             subscription.end(error)
-            self._leave(subscription)
+            self._unsubscribe(subscription)
 
 
 def pace(intervals: Sequence[float], was_full: bool) -> float:

@@ -25,7 +25,7 @@ PERIOD = 300.0
 PULSE = 1.0
 
 
-def keep_ms(topic: CreateTopic) -> int | None:
+def retention_ms(topic: CreateTopic) -> int | None:
     """How long, in ms of stream time, a topic keeps its rows; None unless it is a windowed table's."""
     if topic.config.get(POLICY) != "compact,delete" or RETENTION not in topic.config:
         return None
@@ -34,7 +34,7 @@ def keep_ms(topic: CreateTopic) -> int | None:
 
 def config(topic: CreateTopic) -> Mapping[str, str]:
     """The settings that a topic is created with."""
-    return topic.config if keep_ms(topic) is None else {**topic.config, RETENTION: "-1"}
+    return topic.config if retention_ms(topic) is None else {**topic.config, RETENTION: "-1"}
 
 
 class Trimmer:
@@ -58,7 +58,7 @@ class Trimmer:
 
     def step(self) -> None:
         """Trim the topics that are due. Raises KafkaException."""
-        topics = {q.topic.name: ms for q in self._queries() if q.topic and (ms := keep_ms(q.topic)) is not None}
+        topics = {q.topic.name: ms for q in self._queries() if q.topic and (ms := retention_ms(q.topic)) is not None}
         now = time.monotonic()
         self._since = {name: self._since.get(name, now) for name in topics}
         for name, ms in topics.items():

@@ -37,14 +37,14 @@ class WarmUp:
         self._submit("the warm-up of push queries", self._evaluate_pushes)
 
     def start_queries(
-        self, topic: str, settings: Mapping[str, str], folder: Path, is_wanted: Callable[[], bool]
+        self, topic: str, settings: Mapping[str, str], folder: Path, should_continue: Callable[[], bool]
     ) -> None:
         """Start and end persistent queries over a topic, with checkpoints in `folder`; does not wait.
 
-        This is the last step. `is_wanted` is asked before each query.
+        This is the last step. `should_continue` is asked before each query.
         """
         job = StreamingJob(self._id, "", settings)
-        self._submit("the warm-up of queries", lambda: self._start_queries(topic, job, folder, is_wanted))
+        self._submit("the warm-up of queries", lambda: self._start_queries(topic, job, folder, should_continue))
         self._steps.shutdown(wait=False)
 
     def end(self) -> None:
@@ -59,9 +59,9 @@ class WarmUp:
         warm_up.evaluate_pushes(warm_up.plans("warm-up"), self._bounded, self._id)
         figures.forget(self._session, self._id)
 
-    def _start_queries(self, topic: str, job: StreamingJob, folder: Path, is_wanted: Callable[[], bool]) -> None:
+    def _start_queries(self, topic: str, job: StreamingJob, folder: Path, should_continue: Callable[[], bool]) -> None:
         for step in warm_up.plans(topic).writes:
-            if is_wanted() and not self._ending.is_set():
+            if should_continue() and not self._ending.is_set():
                 self._run(step, job, folder)
 
     def _run(self, step: StartQuery, job: StreamingJob, folder: Path) -> None:

@@ -28,17 +28,17 @@ class BrokerWatch:
 
     def __init__(self, answers: Callable[[], bool]) -> None:
         self._answers = answers
-        self._heard_at, self._was_lost = time.monotonic(), False
+        self._contact_at, self._was_lost = time.monotonic(), False
 
-    def hear(self) -> None:
-        """Note that the client has heard from a broker, or need not hear from one."""
-        self._heard_at, self._was_lost = time.monotonic(), False
+    def record_contact(self) -> None:
+        """Record that the client has received something from a broker, or waits for nothing."""
+        self._contact_at, self._was_lost = time.monotonic(), False
 
     def is_lost(self, client: Consumer | Producer, topic: str) -> bool:
         """True if, after a silence, the client has failed twice to ask about a topic while another client can."""
-        if time.monotonic() - self._heard_at <= SILENCE:
+        if time.monotonic() - self._contact_at <= SILENCE:
             return False
-        was_lost, self._heard_at, self._was_lost = self._was_lost, time.monotonic(), False
+        was_lost, self._contact_at, self._was_lost = self._was_lost, time.monotonic(), False
         try:
             client.list_topics(topic, timeout=PATIENCE)
         except KafkaException:
@@ -60,7 +60,7 @@ class WatchedConsumer(Consumer):
         """The next message or event; None if there was none within `timeout` seconds."""
         message = super().poll(timeout)
         if message is not None:
-            self._watch.hear()
+            self._watch.record_contact()
         else:
             self._check()
         return message

@@ -52,7 +52,7 @@ class WatchedProducer:
         """Handle acknowledgements for so many seconds. Raises KafkaException if records wait and no broker answers."""
         self._producer.poll(timeout)
         if not self._waiting:
-            self._watch.hear()
+            self._watch.record_contact()
         elif not self._answers():
             raise no_broker(len(self))
         elif self._watch.is_lost(self._producer, self._first_topic()):
@@ -82,7 +82,7 @@ class WatchedProducer:
         def acknowledged(error: KafkaError | None, _: object) -> None:
             # A producer that was replaced reports what it did not send; the one in its place sends it.
             if error is None or producer is self._producer:
-                self._watch.hear()
+                self._watch.record_contact()
                 self._waiting.pop(number, None)
                 self.refused = error
 

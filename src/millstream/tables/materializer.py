@@ -40,13 +40,13 @@ class TableNotReady(Exception):
 class MaterializedTable:
     """A table that may be queried.
 
-    `eager`: it is read before its first query. `keep_ms` is how long windows are kept, in stream time; None: for ever.
-    A table with `indexes` is read before its first query too; if they change it is still the same table.
+    `eager`: it is read before its first query. `retention_ms` is how long windows are kept, in stream time; None: for
+    ever. A table with `indexes` is read before its first query too; if they change it is still the same table.
     """
 
     source: Source
     eager: bool = False
-    keep_ms: int | None = None
+    retention_ms: int | None = None
     indexes: tuple[TableIndex, ...] = field(default=(), compare=False)
 
 
@@ -347,7 +347,7 @@ class Materializer:
         places: Mapping[int, int],
         entries: Entries | None,
     ) -> None:
-        followed.listener(changes, followed.store.apply(changes, places, followed.table.keep_ms, entries))
+        followed.listener(changes, followed.store.apply(changes, places, followed.table.retention_ms, entries))
         followed.places = {**followed.places, **places}
 
     @contextmanager

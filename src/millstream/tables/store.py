@@ -142,14 +142,14 @@ class Store:
         self,
         changes: Sequence[Change],
         places: Mapping[int, int],
-        keep_ms: int | None = None,
+        retention_ms: int | None = None,
         entries: Entries | None = None,
     ) -> int | None:
         """Write changes in order, their `entries` in indexes, and the positions after them, atomically.
 
         Without entries, the indexes are incomplete from then on. From time to time, windows that began more than
-        `keep_ms` before the newest row are deleted: then the result is the time in epoch ms before which they began,
-        else None. Raises sqlite3.OperationalError if the file cannot be written (the disk is full),
+        `retention_ms` before the newest row are deleted: then the result is the time in epoch ms before which they
+        began, else None. Raises sqlite3.OperationalError if the file cannot be written (the disk is full),
         sqlite3.DatabaseError if it is corrupt.
         """
         writer, last = self._writer, max((c.time for c in changes), default=-1)
@@ -166,7 +166,7 @@ class Store:
             store_indexes.mark(writer, outdated, complete=False)
             stored = [(partition, offset, last) for partition, offset in places.items()]
             writer.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", stored)
-            expired = None if keep_ms is None else self._expire(last, keep_ms)
+            expired = None if retention_ms is None else self._expire(last, retention_ms)
         if outdated:
             self._indexes = store_indexes.read_indexes(writer)
         return expired
@@ -183,14 +183,14 @@ class Store:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
 
-    def _expire(self, now: int, keep_ms: int) -> int | None:
+    def _expire(self, now: int, retention_ms: int) -> int | None:
         """Remove old windows. It scans all rows, so it does so only after a tenth of the time that windows are kept."""
-        if now - self._expired <= keep_ms // 10:
+        if now - self._expired <= retention_ms // 10:
             return None
-        self._writer.execute("DELETE FROM rows WHERE since < ?", (now - keep_ms,))
-        store_indexes.expire(self._writer, now - keep_ms)
+        self._writer.execute("DELETE FROM rows WHERE since < ?", (now - retention_ms,))
+        store_indexes.expire(self._writer, now - retention_ms)
         self._expired = now
-        return now - keep_ms
+        return now - retention_ms
 
     # ------------------------------------------------------------ indexes
 
