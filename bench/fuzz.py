@@ -32,7 +32,7 @@ from millstream.formats.translation import TRANSLATORS
 from millstream.model.schema import Column
 from millstream.model.types import SqlType
 from millstream.spark import codec, jvm
-from millstream.spark.codec import OneRecord, UnreadableRecord
+from millstream.spark.codec import RecordCodec, UnreadableRecord
 from millstream.spark.session import create
 from millstream.spark.session_settings import SessionOptions
 from millstream.tester import registry
@@ -137,7 +137,7 @@ def fault(data: bytes, reason: str) -> Iterator[str]:
 
 def slow(session: SparkSession, target: Target, batch: list[bytes]) -> Iterator[str]:
     """Which records of a batch that took too long did so."""
-    record = OneRecord(session, target.spec, target.columns)
+    record = RecordCodec(session, target.spec, target.columns)
     yield f"a batch took longer than {SLOW} s"
     for data in batch:
         start = time.monotonic()
@@ -189,7 +189,7 @@ def target(
         others = {"AVRO": hostile.AVRO, "JSON": hostile.JSON, "PROTOBUF": hostile.PROTO}[kind]
         ids = [schemas.register(f"other{i}", SchemaText(kind, text)) for i, text in enumerate(others)]
         heads = [b"\0" + id.to_bytes(4, "big") for id in (*ids, 99, 2**31)] + [b"\1\0\0\0\1", b"\0\0"]
-    record = OneRecord(session, codec.spec(serde, fields), fields)
+    record = RecordCodec(session, codec.spec(serde, fields), fields)
     encoded = record.encode_all([hostile.row(fields, chance) for _ in range(60)])
     return Target(codec.spec(serde, fields), fields, [b for b in encoded if isinstance(b, bytes)], heads, len(heads[0]))
 

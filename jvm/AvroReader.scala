@@ -83,9 +83,9 @@ class AvroInput(record: Array[Byte], start: Int) {
   }
 
   /** Reads an index and returns the choice that it selects: a union's branch or an enum's symbol. */
-  def choice[T <: AnyRef](choices: Array[T], what: => String): T = {
+  def choice[T <: AnyRef](choices: Array[T], kind: => String): T = {
     val i = decoder.readIndex()
-    if (i < 0 || i >= choices.length) throw new BadRecord(s"$what $i")
+    if (i < 0 || i >= choices.length) throw new BadRecord(s"$kind $i")
     choices(i)
   }
 
@@ -106,6 +106,7 @@ class AvroInput(record: Array[Byte], start: Int) {
   }
 }
 
+/** The limits of AvroInput, and its errors. */
 object AvroInput {
   private val Deepest = 100
   private val WithoutBytes = 65536L
@@ -127,7 +128,9 @@ trait AvroFieldReader {
   def read(in: AvroInput): Any
 }
 
+/** Readers by the writer's schema and the column's type. */
 object AvroFieldReader {
+  /** The reader of a field; of a type that does not fit, a reader that throws BadRecord for each value. */
   def of(schema: Schema, shape: SqlType): AvroFieldReader = (schema.getType, shape) match {
     case (NULL, _) => _ => null
     case (_, struct: SqlType.Struct) if Avro.isUnionOf(schema, struct) => new AvroUnionReader(schema, struct)
@@ -168,8 +171,8 @@ object AvroFieldReader {
 
   private[millstream] def bytes(schema: Schema, shape: SqlType, data: AvroInput => Array[Byte]): AvroFieldReader =
     (schema.getLogicalType, shape) match {
-      case (held: LogicalTypes.Decimal, decimal: SqlType.Decimal) =>
-        in => ScalarConversions.decimal(data(in), held.getScale, decimal)
+      case (logicalType: LogicalTypes.Decimal, decimal: SqlType.Decimal) =>
+        in => ScalarConversions.decimal(data(in), logicalType.getScale, decimal)
       case (_, SqlType.Bytes) => data(_)
       case _ => unreadable(schema, shape)
     }

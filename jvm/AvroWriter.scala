@@ -53,6 +53,7 @@ trait AvroFieldWriter {
   def write(from: SpecializedGetters, i: Int, out: Encoder): Unit
 }
 
+/** Writers by the schema and the column's type. */
 object AvroFieldWriter {
   private val decimals = new Conversions.DecimalConversion
   private[millstream] val NoNull = "null where the schema allows none"
@@ -73,10 +74,10 @@ object AvroFieldWriter {
 
   private def union(schema: Schema, shape: SqlType, default: Array[Byte]): AvroFieldWriter = {
     val types = schema.getTypes.asScala.toSeq
-    val chosen = types.indexWhere(t => t.getType != NULL && holds(t, shape))
-    if (chosen < 0) throw new BadRecord(s"no branch of the schema's union $schema can hold ${shape.sql}")
-    val value = some(types(chosen), shape)
-    nullOr(schema, (from, i, out) => { out.writeIndex(chosen); value.write(from, i, out) }, default)
+    val branchIndex = types.indexWhere(t => t.getType != NULL && holds(t, shape))
+    if (branchIndex < 0) throw new BadRecord(s"no branch of the schema's union $schema can hold ${shape.sql}")
+    val value = some(types(branchIndex), shape)
+    nullOr(schema, (from, i, out) => { out.writeIndex(branchIndex); value.write(from, i, out) }, default)
   }
 
   /** Writes null as a union's branch of null; where there is none, as the default. */
@@ -169,14 +170,14 @@ object AvroFieldWriter {
   /** The bytes of a decimal, encoded as Avro's own decimal conversion does. */
   private def decimal(schema: Schema, shape: SqlType.Decimal): (SpecializedGetters, Int) => Array[Byte] =
     schema.getLogicalType match {
-      case held: LogicalTypes.Decimal => { (from, i) =>
+      case logicalType: LogicalTypes.Decimal => { (from, i) =>
         val value = from.getDecimal(i, shape.precision, shape.scale).toJavaBigDecimal
         try
-          if (schema.getType == BYTES) decimals.toBytes(value, schema, held).array
-          else decimals.toFixed(value, schema, held).bytes
+          if (schema.getType == BYTES) decimals.toBytes(value, schema, logicalType).array
+          else decimals.toFixed(value, schema, logicalType).bytes
         catch {
           case _: AvroTypeException =>
-            val sql = SqlType.Decimal(held.getPrecision, held.getScale).sql
+            val sql = SqlType.Decimal(logicalType.getPrecision, logicalType.getScale).sql
             throw new BadRecord(s"$value does not fit into the schema's $sql")
         }
       }
@@ -278,6 +279,7 @@ class AvroRecordWriter(schema: Schema, protected val shape: SqlType.Struct) exte
   }
 }
 
+/** Creates the writers of records. */
 object AvroRecordWriter {
 
   /** The writer of a field without a column: its default, else null; throws BadRecord if the schema allows neither. */

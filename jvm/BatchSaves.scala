@@ -39,7 +39,7 @@ private[millstream] final case class SavedBatch(batch: Long, saves: Seq[Int], so
 /** The topic of a source, and the next offset of each partition. */
 private[millstream] final case class SavedSource(topicId: String, next: Map[Int, Long])
 
-/** One who takes part in a save: a task of a source, or a task of an operator. */
+/** A participant of a save: a task of a source, or a task of an operator. */
 private[millstream] sealed trait SavePlace
 private[millstream] final case class SourcePlace(source: String, partition: Int) extends SavePlace
 private[millstream] final case class OperatorPlace(operator: Long, task: Int) extends SavePlace
@@ -50,7 +50,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
 
   private var batch = -1L
   private var done = Seq.empty[Int]
-  /** Read after everything that the run before has written. */
+  /** What the previous run saved; read by the thread of the writer, so that it comes after all writes of that run. */
   private var restored = SaveFolder.writer.submit(() => folder.read()).get()
   private val topics = mutable.HashMap.empty[String, KafkaTopic]
   private val places = mutable.HashSet.empty[SavePlace]
@@ -58,10 +58,10 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   private var isRefused, isClosed = false
   private var bytes = 0L
 
-  /** The number of the last save of the run before. */
+  /** The number of the previous run's last save; 0 if there is none. */
   private[millstream] val lastSave: Int = restored.flatMap(_.saves.lastOption).getOrElse(0)
 
-  /** One save. `left` are those that are not done; `writing` is the number of tasks that Kafka has to acknowledge. */
+  /** One save. `left` are the participants that are not done; `writing` counts the tasks that wait for Kafka's acks. */
   private final class Save(val number: Int) {
     val left: mutable.HashSet[SavePlace] = places.clone()
     val offsets = mutable.HashMap.empty[SourcePlace, Long]
@@ -105,11 +105,11 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   }
 
   /**
-   * Begin save `number`; false if another one goes on, none if the batch has to end instead: also while a source is held,
-   * whose mark the other sources' rows would wait for.
+   * Begin save `number`; false if another save is in progress, none if the batch has to end instead. It also has to end
+   * while a source waits for its tables: that source sends no mark, and the other sources' rows would wait for it.
    */
   private[millstream] def begin(number: Int): Option[Boolean] = synchronized {
-    if (isRefused || bytes > MostBytes || TableBootstrapBarriers.isHeld(QueryRuns.query(run.id))) None
+    if (isRefused || bytes > MostBytes || TableBootstrapBarriers.exists(QueryRuns.query(run.id))) None
     else if (current != null) Some(false)
     else {
       current = new Save(number)

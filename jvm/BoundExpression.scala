@@ -46,6 +46,7 @@ case class BoundExpression(steps: Seq[Seq[Expression]]) {
   }
 }
 
+/** Compiles texts. */
 object BoundExpression {
 
   /** The union of sets; None if any of them is None. */
@@ -78,7 +79,7 @@ object BoundExpression {
     steps(SparkInternals.optimized(if (typed == plain) uncast else analyzed(typed))) match {
       case only if typed.size == 1 => Seq(BoundExpression(only))
       case Seq(list) => list.map(expression => BoundExpression(Seq(Seq(expression))))
-      // Steps before the last would compute what only other texts need.
+      // Optimized together, the steps would also compute what only other texts read: optimize each text by itself.
       case _ => typed.map(each => BoundExpression(steps(SparkInternals.optimized(analyzed(Seq(each))))))
     }
   }

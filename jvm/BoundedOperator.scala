@@ -85,11 +85,12 @@ class DriverStates(before: Seq[DriverStateMap[_]]) {
   }
 }
 
+/** Passes states to the operators of a plan while they start. */
 object DriverStates {
-  // An operator is started by the expression that it is in, which Spark makes copies of: no argument reaches it.
+  // A thread-local, because an operator is started by an expression that Spark copies: it cannot get an argument.
   private val starting = new ThreadLocal[DriverStates]
 
-  /** What `start` gives, and the states of the operators that it starts, the first of which are `before`. */
+  /** The result of `start`, and the states of the operators that it starts; these begin with the states `before`. */
   def of[A](before: Seq[DriverStateMap[_]])(start: => A): (A, Seq[DriverStateMap[_]]) = {
     val states = new DriverStates(before)
     starting.set(states)

@@ -13,16 +13,16 @@ class ByteOut {
   /** A character for each byte. Python gets it a hundred times faster than an array, which Py4J decodes byte by byte. */
   def toText: String = new String(bytes, 0, size, ISO_8859_1)
 
-  def byte(b: Int): Unit = { room(1); bytes(size) = b.toByte; size += 1 }
+  def byte(b: Int): Unit = { reserve(1); bytes(size) = b.toByte; size += 1 }
 
   def raw(data: Array[Byte]): Unit = raw(data, data.length)
 
   def raw(data: Array[Byte], length: Int): Unit = {
-    room(length)
+    reserve(length)
     System.arraycopy(data, 0, bytes, size, length)
     size += length
   }
 
-  protected def room(more: Int): Unit =
+  protected def reserve(more: Int): Unit =
     if (bytes.length - size < more) bytes = Arrays.copyOf(bytes, Math.max(bytes.length * 2, size + more))
 }

@@ -16,6 +16,7 @@ class BadRecord(fact: String, path: String = "") extends RuntimeException(null, 
   def inside(step: String): BadRecord = new BadRecord(fact, step + path)
 }
 
+/** Texts for messages about records. */
 object BadRecord {
 
   /** A text, quoted and shortened for messages. */
@@ -36,6 +37,7 @@ abstract class Writer {
   def write(row: InternalRow): Array[Byte]
 }
 
+/** Chooses the reader and the writer of a spec, by its format. */
 object Codec {
   def reader(spec: Spec): Reader = spec.format match {
     case "JSON" => new JsonReader(spec)
@@ -85,8 +87,8 @@ abstract class Transcode extends UnaryExpression with Serializable {
   /** A new callable with buffers of its own. */
   def call: Transcode.CodecCall
 
-  @transient private lazy val own = call
-  override def eval(row: InternalRow): Any = own(child.eval(row))
+  @transient private lazy val evaluator = call
+  override def eval(row: InternalRow): Any = evaluator(child.eval(row))
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val codec = ctx.addReferenceObj("codec", call, classOf[Transcode.CodecCall].getName)
@@ -100,6 +102,7 @@ abstract class Transcode extends UnaryExpression with Serializable {
   }
 }
 
+/** Codec calls as functions that Spark's generated code can call. */
 object Transcode {
   /** From a payload or a row (null: none) to struct<result, error>, one of which at least is null. Not thread-safe. */
   abstract class CodecCall extends Serializable { def apply(in: Any): InternalRow }
@@ -109,7 +112,7 @@ object Transcode {
     new GenericInternalRow(Array[Any](value, if (error == null) null else UTF8String.fromString(error)))
 
   /** The struct for a null input. */
-  val Nothing: InternalRow = outcome(null, null)
+  val NullOutcome: InternalRow = outcome(null, null)
 
   /** An exception that no codec expects (a bug, or too deep nesting): the record is bad, and the query goes on. */
   def unforeseen(e: Throwable): InternalRow = e match {
@@ -145,7 +148,7 @@ class DecodeCall(spec: Spec) extends Transcode.CodecCall {
   @transient private lazy val source = Option(TaskContext.get()).map(task => Consumers.of(task.taskAttemptId())).orNull
 
   override def apply(bytes: Any): InternalRow =
-    if (bytes == null) Transcode.Nothing else decodedOnce(bytes.asInstanceOf[Array[Byte]])
+    if (bytes == null) Transcode.NullOutcome else decodedOnce(bytes.asInstanceOf[Array[Byte]])
 
   /** The row, taken from another query of a shared scan if one has decoded it. */
   private def decodedOnce(bytes: Array[Byte]): InternalRow = {
@@ -169,7 +172,7 @@ class EncodeCall(spec: Spec) extends Transcode.CodecCall {
   @transient private lazy val writer = Codec.writer(spec)
 
   override def apply(row: Any): InternalRow =
-    if (row == null) Transcode.Nothing
+    if (row == null) Transcode.NullOutcome
     else
       try Transcode.outcome(writer.write(row.asInstanceOf[InternalRow]), null)
       catch { case e: Throwable => Transcode.unforeseen(e) }

@@ -139,25 +139,25 @@ final class Counts(query: String) {
    */
   private def report(): Unit = {
     val now = snapshot
-    val news = now.since(reported)
+    val delta = now.since(reported)
     reported = now
-    silent = if (news.isEmpty) silent + 1 else 0
+    silent = if (delta.isEmpty) silent + 1 else 0
     if (silent % Counts.SilentReports == 0) {
-      val arguments = Seq("counts", query, news.sums, last, news.latency, news.partitions, news.next, news.read)
+      val arguments = Seq("counts", query, delta.sums, last, delta.latency, delta.partitions, delta.next, delta.read)
       DriverEndpoint.onAnswer[Boolean](arguments: _*)(known => if (known.contains(false)) Counts.forget(query))
     }
   }
 
   /** On the driver: add the counts that an executor has reported. */
-  private def add(news: CountsReport, at: Long): Unit = synchronized {
-    val Array(records, size, failures, latecomers) = news.sums
-    writesOf(Counts.Reported).add(records, size, news.latency, at)
+  private def add(delta: CountsReport, at: Long): Unit = synchronized {
+    val Array(records, size, failures, latecomers) = delta.sums
+    writesOf(Counts.Reported).add(records, size, delta.latency, at)
     failed.add(failures)
     late.add(latecomers)
-    news.partitions.indices.foreach { i =>
-      val progress = partitions.computeIfAbsent(news.partitions(i), _ => new PartitionProgress)
-      if (news.next(i) >= 0) progress.next.set(news.next(i))
-      progress.read.addAndGet(news.read(i))
+    delta.partitions.indices.foreach { i =>
+      val progress = partitions.computeIfAbsent(delta.partitions(i), _ => new PartitionProgress)
+      if (delta.next(i) >= 0) progress.next.set(delta.next(i))
+      progress.read.addAndGet(delta.read(i))
     }
   }
 
@@ -236,6 +236,7 @@ private[millstream] object CountsReport {
     now.zipAll(before, 0L, 0L).map { case (a, b) => a - b }
 }
 
+/** The counters of all queries that run in this JVM. */
 object Counts {
   /** An executor reports every so many seconds, even if there is nothing new. */
   private val SilentReports = 60
@@ -262,8 +263,8 @@ object Counts {
   }
 
   /**
-   * The counters for a task. Of a query that has ended meanwhile they are nobody's: a task that was about to begin when
-   * its query was stopped must not create them again.
+   * The counters for a task. If its query has ended meanwhile (a task may begin just then), they are new counters that
+   * are not registered, so that no counters remain for a query that does not run.
    */
   def ofTask(query: String): Counts =
     if (DriverEndpoint.isRemote) of(query) else running(query).getOrElse(new Counts(query))
@@ -283,9 +284,9 @@ object Counts {
   }
 
   /** On the driver: add an executor's report; `last` is its last write in epoch ms. False if the query has ended. */
-  def report(query: String, news: CountsReport, last: Long): Boolean = {
+  def report(query: String, delta: CountsReport, last: Long): Boolean = {
     val counts = running(query)
-    counts.foreach(_.add(news, last))
+    counts.foreach(_.add(delta, last))
     counts.isDefined
   }
 

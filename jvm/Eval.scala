@@ -156,7 +156,7 @@ class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[Intern
 }
 
 /** The codec for single records on the driver. Thread-safe. */
-class OneRecord(text: String) {
+class RecordCodec(text: String) {
   private val spec = Spec.of(text)
   private val read = new DecodeCall(spec)
   private val write = new EncodeCall(spec)

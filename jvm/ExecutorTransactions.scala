@@ -78,6 +78,7 @@ object ExecutorTransactions {
 /** A transaction that one producer has begun and another one commits: its transactional id, producer id and epoch. */
 final case class OpenTransaction(id: String, producer: Long, epoch: Short)
 
+/** The text form in which open transactions are noted in a checkpoint. */
 object OpenTransaction {
   /** One line for each transaction. */
   def text(transactions: Iterable[OpenTransaction]): String =
@@ -112,6 +113,7 @@ final class ResumedProducer(conf: JavaMap[String, String], id: String) {
   def close(): Unit = producer.close(Duration.ZERO)
 }
 
+/** Sets the private state of Kafka's TransactionManager by reflection. */
 object ResumedProducer {
   private val internals = "org.apache.kafka.clients.producer.internals.TransactionManager"
   private lazy val inTransaction: AnyRef =

@@ -78,6 +78,7 @@ case class RecordFailure(kind: Int, label: String, target: String, topic: String
   }
 }
 
+/** The kinds of entries that have no type of their own in ksqlDB. */
 object RecordFailure {
   /** In the processing log such an entry has the type of those that could not be used. */
   val Late = 5

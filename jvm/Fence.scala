@@ -45,6 +45,7 @@ class Fence {
   }
 }
 
+/** How often a task that waits for a fence checks it, in ms. */
 object Fence {
   val Pulse = 10L
 }
@@ -57,25 +58,26 @@ object Fence {
  *   driver    deadline 7.0   receives the request at 2.1: 4.9 s are left
  *   executor  asks at 2.0; until 6.9     frozen from 3.0 to 60: 6.9 is past
  *
- * `ask` calls back with the driver's seconds; None if it does not answer.
+ * `requestSeconds` calls back with the driver's seconds; None if it does not answer.
  */
-final class ExecutorFence(ask: (Option[Double] => Unit) => Unit) extends Fence {
+final class ExecutorFence(requestSeconds: (Option[Double] => Unit) => Unit) extends Fence {
   @volatile private var renewAt = System.nanoTime
-  private val asking = new AtomicBoolean
+  private val isPending = new AtomicBoolean
 
   override protected def renew(now: Long): Unit =
-    if (now - renewAt >= 0 && asking.compareAndSet(false, true)) {
+    if (now - renewAt >= 0 && isPending.compareAndSet(false, true)) {
       val requestedAt = System.nanoTime
-      ask { answer =>
+      requestSeconds { answer =>
         answer.foreach(extendFrom(requestedAt, _))
         // Ask again soon if writing is not allowed now.
         val pause = Math.max(ExecutorFence.Soon, Math.min(ExecutorFence.Period, answer.getOrElse(0.0) / 2))
         renewAt = System.nanoTime + (pause * 1e9).toLong
-        asking.set(false)
+        isPending.set(false)
       }
     }
 }
 
+/** How often an executor requests the driver's deadline. */
 object ExecutorFence {
   /** The longest and the shortest pause before it asks again, in seconds. */
   private val Period = 1.0

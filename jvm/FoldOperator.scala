@@ -46,6 +46,7 @@ case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, ou
  */
 case class ExpirationSpec(due: BoundExpression, update: BoundExpression, emit: BoundExpression, fixed: Boolean)
 
+/** Compiles folds. */
 object FoldSpec {
   private val Due = OperatorSpec.struct("struct<due: bigint, order: binary, partition: int>")
 

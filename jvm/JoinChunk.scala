@@ -11,8 +11,8 @@ import java.util.Arrays
 final class JoinChunk(val partition: Int) {
   var size = 0
   var bytes = 0
-  // Most chunks of many groups have one row. It is kept here, without the arrays of `rows`: millions of small states are
-  // the collector's work.
+  // With many groups most chunks have one row. It is stored here, without the arrays of `rows`: the garbage collector
+  // has fewer objects to visit.
   private var onlyTime, onlyArrival = 0L
   private var onlyEntry: Array[Byte] = _
   /** The rows, if there are several. */

@@ -30,10 +30,10 @@ final class JsonParsers {
   private def namesAreData: Boolean = names.size + objects > Most
 
   /** A member was met whose name is not that of a field. */
-  def met(name: String): Unit = if (!namesAreData) names.add(name)
+  def countName(name: String): Unit = if (!namesAreData) names.add(name)
 
   /** An object was read whose members' names are not known. */
-  def metObject(): Unit = if (!namesAreData) objects += 1
+  def countObject(): Unit = if (!namesAreData) objects += 1
 
   /** Pass over the value at the parser's current token. */
   def skip(in: JsonParser): Unit =
@@ -43,7 +43,7 @@ final class JsonParsers {
       while (depth > 0) in.nextToken() match {
         case START_OBJECT | START_ARRAY => depth += 1
         case END_OBJECT | END_ARRAY => depth -= 1
-        case FIELD_NAME => met(in.currentName)
+        case FIELD_NAME => countName(in.currentName)
         case null => throw new BadRecord("the record ends within a value")
         case _ =>
       }
@@ -69,6 +69,7 @@ final class JsonParsers {
   }
 }
 
+/** Limits of restarted parsers. */
 object JsonParsers {
   /** How many names and objects of unknown names are taken for names of fields. */
   private val Most = 1000

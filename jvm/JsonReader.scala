@@ -86,7 +86,7 @@ object JsonFieldReader {
     ScalarConversions.base64(in.getText)
   }
   private def text(parsers: JsonParsers) = reader("STRING") { in =>
-    if (in.currentToken == START_OBJECT || in.currentToken == START_ARRAY) parsers.metObject()
+    if (in.currentToken == START_OBJECT || in.currentToken == START_ARRAY) parsers.countObject()
     JsonText.of(in)
   }
 
@@ -176,7 +176,7 @@ private class JsonMapReader(key: SqlType, element: JsonFieldReader, parsers: Jso
     try {
       name = in.nextFieldName()
       while (name != null) {
-        parsers.met(name)
+        parsers.countName(name)
         in.nextToken()
         entries.put(ScalarConversions.scalar(name, key), element.read(in))
         name = in.nextFieldName()
@@ -246,7 +246,7 @@ private class JsonObjectReader(shape: SqlType.Struct, parsers: JsonParsers) exte
   }
 
   private def newSpelling(name: String): Int = {
-    parsers.met(name)
+    parsers.countName(name)
     val at: Integer = names.indexOf(name.toUpperCase(Locale.ROOT))
     // Bounded, since the member names of a topic's objects may be data.
     if (spellings.size < 1000 + size) spellings.put(name, at)

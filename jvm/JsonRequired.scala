@@ -32,8 +32,8 @@ object JsonRequired {
         throw new BadRecord(s"the schema requires the field ${e.getKey}, for which there is no column")
     }
     new JsonRequiredFields(shape, shape.names.zip(shape.shapes).map { case (name, inner) =>
-      val (field, held) = property(properties, name)
-      new JsonRequiredField(name, required(field) && !nullable(held, root), inside(held, root, inner))
+      val (field, schema) = property(properties, name)
+      new JsonRequiredField(name, required(field) && !nullable(schema, root), inside(schema, root, inner))
     }.toArray)
   }
 
@@ -45,17 +45,17 @@ object JsonRequired {
 
   private def inside(node: JsonNode, root: JsonNode, shape: SqlType): JsonRequired = shape match {
     case struct: SqlType.Struct =>
-      val held = fields(node, root, struct)
-      (from, i) => held.check(from.getStruct(i, struct.shapes.size))
+      val required = fields(node, root, struct)
+      (from, i) => required.check(from.getStruct(i, struct.shapes.size))
     case SqlType.Array(element) =>
-      val held = inside(branch(node, root, _.has("items")).path("items"), root, element)
-      if (held == null) null else (from, i) => each(from.getArray(i), held)
+      val required = inside(branch(node, root, _.has("items")).path("items"), root, element)
+      if (required == null) null else (from, i) => each(from.getArray(i), required)
     case _ => null
   }
 
-  private def each(values: org.apache.spark.sql.catalyst.util.ArrayData, held: JsonRequired): Unit =
+  private def each(values: org.apache.spark.sql.catalyst.util.ArrayData, required: JsonRequired): Unit =
     (0 until values.numElements()).foreach { i =>
-      try if (!values.isNullAt(i)) held.check(values, i)
+      try if (!values.isNullAt(i)) required.check(values, i)
       catch { case bad: BadRecord => throw bad.inside(s"[$i]") }
     }
 

@@ -44,7 +44,7 @@ class JsonSchemaWriter(spec: Spec) extends JsonWriter(spec) {
 class JsonOut extends ByteOut {
   /** Writes ASCII text without quotes. */
   def ascii(text: String): Unit = {
-    room(text.length)
+    reserve(text.length)
     var i = 0
     while (i < text.length) { bytes(size + i) = text.charAt(i).toByte; i += 1 }
     size += text.length
@@ -54,7 +54,7 @@ class JsonOut extends ByteOut {
   def long(value: Long): Unit =
     if (value == Long.MinValue) ascii(value.toString)
     else {
-      room(20)
+      reserve(20)
       if (value < 0) byte('-')
       var rest = Math.abs(value)
       val end = size + digits(rest)
@@ -73,7 +73,7 @@ class JsonOut extends ByteOut {
   /** Writes a quoted string, copied from Spark's bytes unless a character must be escaped. */
   def text(value: UTF8String): Unit = {
     val length = value.numBytes
-    room(length + 2)
+    reserve(length + 2)
     Platform.copyMemory(value.getBaseObject, value.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET + size + 1, length)
     val end = size + 1 + length
     var i = size + 1
@@ -90,7 +90,7 @@ class JsonOut extends ByteOut {
 
   /** Writes quoted UTF-8 text; characters outside ASCII are not escaped. */
   def quoted(text: Array[Byte]): Unit = {
-    room(text.length * 6 + 2)
+    reserve(text.length * 6 + 2)
     bytes(size) = '"'
     size += 1
     var i = 0

@@ -80,7 +80,7 @@ final class PartitionConsumer(val place: KafkaPlace) {
     // A caller that asks for more records has finished with the previous ones.
     doneTo = at
     val scan = chooseScan()
-    // The scan's readers may be about to come to where this one is.
+    // The readers of a scan that cannot be joined yet may soon reach this position: try again after RetryMs.
     if (shared == null) pollOwn(if (scan == null) ms else Math.min(ms, RetryMs)) else pollScan(ms)
     isWoken = false
     if (!hasNext) doneTo = at
@@ -103,7 +103,7 @@ final class PartitionConsumer(val place: KafkaPlace) {
   }
 
   private def pollScan(ms: Long): Unit = {
-    // It may have joined in front of records that are there: then it does not wait for more.
+    // A scan that was just joined may already have records here: then there is nothing to wait for.
     if (!isWoken && !shared.hasNext) shared.await(ms)
     if (!shared.hasNext) at = shared.position
   }
@@ -124,7 +124,7 @@ final class PartitionConsumer(val place: KafkaPlace) {
   /** Interrupts a running `poll`; any thread may call it. */
   def wakeup(): Unit = {
     isWoken = true
-    // A poll that begins now sees isWoken after it has set one of these.
+    // `poll` reads isWoken after it has set `consumer` or `shared`: it sees the flag, or is interrupted here.
     val (own, scan) = (consumer, shared)
     if (own != null) own.wakeup()
     if (scan != null) scan.wake()
@@ -158,7 +158,7 @@ object PartitionConsumer extends Logging {
     "allow.auto.create.topics" -> "false",
     "key.deserializer" -> classOf[ByteArrayDeserializer].getName,
     "value.deserializer" -> classOf[ByteArrayDeserializer].getName)
-  // The records of a poll only refer to the fetched bytes.
+  // Many records a poll cost little memory, since they refer to the bytes that were fetched anyway.
   private val Default = Map("max.poll.records" -> "10000")
 
   /** A consumer of a partition with these settings; its position is not set. */
@@ -247,7 +247,7 @@ object Consumers {
   }
 
   /** Return a consumer after a task has ended; the run's next batch may take it. */
-  def give(consumer: PartitionConsumer): Unit = {
+  def putBack(consumer: PartitionConsumer): Unit = {
     reaper
     consumer.usedAt = System.nanoTime
     free.merge(consumer.place, List(consumer), _ ++ _)

@@ -30,7 +30,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   private val saves = run.saves
   private val place = SourcePlace(range.source, range.place.partition)
   private var saveRequests = if (saves == null) 0 else saves.lastDone
-  private var asked = 0
+  private var clockChecks = 0
   private val progress =
     if (range.place.run.isEmpty) new PartitionProgress
     else Counts.ofTask(QueryRuns.query(range.place.run)).partition(range.place.topic.name, range.place.partition)
@@ -59,8 +59,8 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
 
   /** The clock is read for some of the records only. */
   private def isBefore(until: Long): Boolean = {
-    asked += 1
-    asked % ClockEvery != 0 || SteadyClock.getTimeMillis() < until
+    clockChecks += 1
+    clockChecks % ClockEvery != 0 || SteadyClock.getTimeMillis() < until
   }
 
   /** Called between two records, when the rows of the first one have been passed on: takes part in a save. */
@@ -80,10 +80,10 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
       if (!consumer.hasNext) {
         UnsentRows.send(task)
         saveIfRequested()
-        // The first poll may have been the one that was woken.
+        // The run may have begun to finish during the first poll, which its wakeup has then interrupted.
         if (!run.isFinishing) consumer.poll(left)
       }
-      // It may have passed the marker of a transaction, which is no record.
+      // The position moves without a record past a transaction's marker.
       if (!consumer.hasNext) progress.begin(consumer.position)
       left = until - SteadyClock.getTimeMillis()
     }
@@ -113,7 +113,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   private def release(well: Boolean): Unit = {
     run.forget(wake)
     Consumers.leave(task)
-    if (well) Consumers.give(consumer) else consumer.close()
+    if (well) Consumers.putBack(consumer) else consumer.close()
   }
 }
 

@@ -50,26 +50,26 @@ private final class KafkaScanRDD(context: SparkContext, @transient private val t
 private final class ScannedRecords(range: KafkaInputPartition, end: Long, task: TaskContext,
     ended: (Long, KafkaPartitionReader) => Unit) extends Iterator[InternalRow] {
   private var reader: KafkaPartitionReader = _
-  private var isThere, isOver = false
+  private var hasRecord, isAtEnd = false
   private var read = 0L
 
-  override def hasNext: Boolean = isThere || (!isOver && advance())
+  override def hasNext: Boolean = hasRecord || (!isAtEnd && advance())
 
   private def advance(): Boolean = {
     task.killTaskIfInterrupted()
     if (reader == null) reader = new KafkaPartitionReader(range)
-    isThere = reader.advance(end)
-    if (isThere) read += 1
+    hasRecord = reader.advance(end)
+    if (hasRecord) read += 1
     else {
-      isOver = true
+      isAtEnd = true
       ended(read, reader)
     }
-    isThere
+    hasRecord
   }
 
   override def next(): InternalRow = {
     if (!hasNext) throw new NoSuchElementException
-    isThere = false
+    hasRecord = false
     reader.get()
   }
 }

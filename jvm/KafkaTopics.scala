@@ -88,10 +88,11 @@ object Topics {
 
   /** The topics of the Kafka cluster that a client's settings lead to. */
   def of(conf: Map[String, String]): Topics = {
-    val own = conf.filter { case (name, _) => AdminClientConfig.configNames.contains(name) && name != "client.id" }
-    all.computeIfAbsent(own, _ => {
+    val names = AdminClientConfig.configNames
+    val adminSettings = conf.filter { case (name, _) => names.contains(name) && name != "client.id" }
+    all.computeIfAbsent(adminSettings, _ => {
       val properties = new Properties
-      own.foreach { case (name, value) => properties.put(name, value) }
+      adminSettings.foreach { case (name, value) => properties.put(name, value) }
       new Topics(Admin.create(properties))
     })
   }
@@ -111,11 +112,11 @@ object Topics {
   /**
    * The answer, requested again while Kafka is away; throws `unknown` if the topic is still unknown after so many ms.
    */
-  private def retry[T](unknownFor: Long)(ask: => KafkaFuture[T], unknown: => Exception): T = {
+  private def retry[T](unknownFor: Long)(request: => KafkaFuture[T], unknown: => Exception): T = {
     val since = SteadyClock.getTimeMillis()
     var answer = Option.empty[T]
     while (answer.isEmpty)
-      try answer = Some(ask.get())
+      try answer = Some(request.get())
       catch {
         case e: ExecutionException =>
           val waited = SteadyClock.getTimeMillis() - since

@@ -31,20 +31,20 @@ case class Let(argument: Expression, function: Expression) extends SimpleHigherO
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val value = argument.genCode(ctx)
-    ctx.withLambdaVars(Seq(variable), { case Seq(held) =>
+    ctx.withLambdaVars(Seq(variable), { case Seq(variableCode) =>
       val body = functionForEval.genCode(ctx)
-      val isNull = if (variable.nullable) s"${held.isNull} = ${value.isNull};" else ""
-      ExprCode(code"${value.code}\n$isNull\n${held.value} = ${value.value};\n${interpreted(ctx, held)}\n${body.code}",
-        body.isNull, body.value)
+      val isNull = if (variable.nullable) s"${variableCode.isNull} = ${value.isNull};" else ""
+      val assigned = code"${value.code}\n$isNull\n${variableCode.value} = ${value.value};"
+      ExprCode(code"$assigned\n${interpreted(ctx, variableCode)}\n${body.code}", body.isNull, body.value)
     })
   }
 
   /** Passes the value to a body that Spark does not compile. */
-  private def interpreted(ctx: CodegenContext, held: ExprCode): String =
+  private def interpreted(ctx: CodegenContext, variableCode: ExprCode): String =
     if (!functionForEval.exists(_.isInstanceOf[CodegenFallback])) ""
     else {
       val cell = ctx.addReferenceObj(variable.name, variable.value)
-      assignAtomic(cell, held.value, held.isNull, variable.nullable)
+      assignAtomic(cell, variableCode.value, variableCode.isNull, variable.nullable)
     }
 
   override protected def withNewChildrenInternal(argument: Expression, function: Expression): Let =

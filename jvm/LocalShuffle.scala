@@ -146,7 +146,7 @@ private final class LocalShuffleWriter[K, V](handle: LocalShuffleHandle[K, V, _]
     }
   }
 
-  /** Readers find rows by the channels, so the status says nothing. */
+  /** Spark requires a status, but readers get their rows from the channels and do not use it. */
   override def stop(success: Boolean): Option[MapStatus] =
     Some(MapStatus(SparkEnv.get.blockManager.shuffleServerId, getPartitionLengths(), mapId))
 

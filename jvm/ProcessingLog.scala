@@ -118,7 +118,7 @@ object ProcessingLog {
   }
 
   /** Lets the tasks of queries that this thread starts write to the query's topic in any JVM. */
-  def tellExecutors(context: SparkContext, query: String): Unit = context.setLocalProperty(Property,
+  def publishToExecutors(context: SparkContext, query: String): Unit = context.setLocalProperty(Property,
     sinks.get(query) match {
       case log: TopicLog => mapper.writeValueAsString(fields(Seq("topic" -> log.topic, "rows" -> log.showsRecords,
         "perSecond" -> log.perSecond, "conf" -> log.conf)))

@@ -27,9 +27,9 @@ object ProductionErrors {
 
   /** Log the failure of a record; true if the record itself caused it. */
   def logged(query: String, topic: String, failure: Throwable): Boolean = {
-    val own = isOfRecord(failure)
-    if (own) log(query, s"A record is not written to topic $topic: ${failure.getMessage}")
-    own
+    val causedByRecord = isOfRecord(failure)
+    if (causedByRecord) log(query, s"A record is not written to topic $topic: ${failure.getMessage}")
+    causedByRecord
   }
 
   /**

@@ -85,7 +85,7 @@ object UnsentRows {
   }
 }
 
-/** A reader with a queue of ours. A `messageQueue` that were a field of the body would be null in Spark's constructor. */
+/** A reader with our queue. `messageQueue` is a parameter, since Spark's constructor uses it before fields are set. */
 private final class PromptShuffleReader[K, C](handle: ShuffleHandle, context: TaskContext,
     override private[spark] val messageQueue: LinkedBlockingQueue[StreamingShuffleMessage])
     extends StreamingShuffleReader[K, C](handle, context)

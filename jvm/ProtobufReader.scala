@@ -20,7 +20,7 @@ import org.apache.spark.unsafe.types.UTF8String
 class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
   private val bare = ProtobufReader.bare(spec)
   private lazy val registry = SchemaRegistry.of(spec.schema.registry)
-  private lazy val own = new ProtobufMessageReader(
+  private lazy val specReader = new ProtobufMessageReader(
     new ProtobufSchema(spec.schema.registered).message(spec.schema.message), bare.getOrElse(spec.columns))
   private val schemas = new JavaMap[Int, ProtobufSchema]
   private val readers = new JavaMap[(Int, Seq[Int]), ProtobufMessageReader]
@@ -29,7 +29,7 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
     try
       if (registered) readRegistered(bytes)
       else {
-        val row = own.read(CodedInputStream.newInstance(bytes), 0)
+        val row = specReader.read(CodedInputStream.newInstance(bytes), 0)
         if (bare.isEmpty) row else new GenericInternalRow(Array[Any](row))
       }
     catch { case e: IOException => throw ProtobufReader.malformed(e) }
@@ -142,7 +142,7 @@ class ProtobufFieldReader(val column: Int, value: ProtobufValueReader, absent: A
   }
 
   /** The column's value after the whole message was read. */
-  def finished(held: Any): Any = if (held == null) absent else held
+  def finished(collected: Any): Any = if (collected == null) absent else collected
 }
 
 /** Readers of fields by their descriptors and column types. */
@@ -200,8 +200,8 @@ private class ProtobufListReader(column: Int, value: ProtobufValueReader)
     wireType == value.wireType || wireType == WireFormat.WIRETYPE_LENGTH_DELIMITED
   }
 
-  override def finished(held: Any): Any =
-    new GenericArrayData(if (held == null) Array.empty[Any] else held.asInstanceOf[ArrayList[Any]].toArray)
+  override def finished(collected: Any): Any =
+    new GenericArrayData(if (collected == null) Array.empty[Any] else collected.asInstanceOf[ArrayList[Any]].toArray)
 }
 
 private class ProtobufMapReader(column: Int, entry: ProtobufMessageReader)
@@ -216,8 +216,9 @@ private class ProtobufMapReader(column: Int, entry: ProtobufMessageReader)
     isEntry
   }
 
-  override def finished(held: Any): Any =
-    ProtobufReader.mapOf(if (held == null) new LinkedHashMap[Any, Any] else held.asInstanceOf[LinkedHashMap[Any, Any]])
+  override def finished(collected: Any): Any =
+    ProtobufReader.mapOf(
+      if (collected == null) new LinkedHashMap[Any, Any] else collected.asInstanceOf[LinkedHashMap[Any, Any]])
 }
 
 /** Reads a value after its tag; `default` is the value of an absent field without presence. */

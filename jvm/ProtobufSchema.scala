@@ -30,11 +30,11 @@ class ProtobufSchema(schema: Registered, name: String = "schema.proto") {
 
   /** The message of a name, with or without the package; the file's first message if the name is empty. */
   def message(name: String): Descriptor = {
-    val own = file.getMessageTypes.asScala
-    val all = (own ++ file.getDependencies.asScala.flatMap(_.getMessageTypes.asScala)).flatMap(withNested)
+    val topLevel = file.getMessageTypes.asScala
+    val all = (topLevel ++ file.getDependencies.asScala.flatMap(_.getMessageTypes.asScala)).flatMap(withNested)
     val names = Seq(name, s"${file.getPackage}.$name")
-    val chosen = if (name.isEmpty) own.headOption else names.flatMap(n => all.find(_.getFullName == n)).headOption
-    chosen.getOrElse(throw new BadRecord(s"the Protobuf schema has no message $name".stripTrailing))
+    val message = if (name.isEmpty) topLevel.headOption else names.flatMap(n => all.find(_.getFullName == n)).headOption
+    message.getOrElse(throw new BadRecord(s"the Protobuf schema has no message $name".stripTrailing))
   }
 
   /** The message at a path of Confluent's message indexes. */

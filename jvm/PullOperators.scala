@@ -32,7 +32,7 @@ class PullRefused(message: String) extends RuntimeException(message, null, false
  * System.nanoTime, and the most bytes of rows that its operators may keep together.
  */
 final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: Long) {
-  private var (steps, held) = (0, 0L)
+  private var (steps, bytesHeld) = (0, 0L)
   @volatile private var closed = false
 
   /** End the query at its next check of the deadline; any thread may call it. */
@@ -50,11 +50,11 @@ final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: L
   }
 
   /** Called for each row that an operator keeps; returns the row. Throws PullRefused if that exceeds the memory. */
-  def hold(row: UnsafeRow): UnsafeRow = { hold(row.getSizeInBytes); row }
+  def retain(row: UnsafeRow): UnsafeRow = { retain(row.getSizeInBytes); row }
   /** Count a kept row of that size in bytes. Throws PullRefused if the rows exceed the memory. */
-  def hold(bytes: Long): Unit = {
-    held += bytes + PullRun.Overhead
-    if (held > most)
+  def retain(bytes: Long): Unit = {
+    bytesHeld += bytes + PullRun.Overhead
+    if (bytesHeld > most)
       throw new PullRefused("the query needs more memory than millstream.pull.memory.mb\n  hint: the rows that it " +
         "sorts, joins and groups are held in memory: narrow it by WHERE, or make a table of it: CREATE TABLE … AS")
   }
@@ -108,7 +108,7 @@ final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSid
     val (table, keyless) = (new JavaHashMap[UnsafeRow, ArrayList[BuiltRow]], new ArrayList[BuiltRow])
     right.rows(run).foreach { row =>
       val key = sides.rightKey(row)
-      val kept = run.hold(sides.right(row).copy())
+      val kept = run.retain(sides.right(row).copy())
       val list =
         if (key.anyNull) keyless
         else {
@@ -116,7 +116,7 @@ final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSid
           if (same != null) same
           else {
             val none = new ArrayList[BuiltRow](1)
-            table.put(run.hold(key.copy()), none)
+            table.put(run.retain(key.copy()), none)
             none
           }
         }
@@ -198,7 +198,7 @@ final class GroupOperator(child: PullOperator, work: GroupWork) extends PullOper
         var state = groups.get(key)
         if (state == null) {
           state = new State
-          groups.put(run.hold(key.copy()), state)
+          groups.put(run.retain(key.copy()), state)
         }
         mark(row, state, fresh, run)
         val argued = work.arguments(row)
@@ -206,7 +206,7 @@ final class GroupOperator(child: PullOperator, work: GroupWork) extends PullOper
         environment.update(1, argued)
         val before = if (state.bytes == null) 0 else state.bytes.getSizeInBytes
         state.bytes = work.update(environment).copy()
-        if (state.bytes.getSizeInBytes > before) run.hold(state.bytes.getSizeInBytes - before)
+        if (state.bytes.getSizeInBytes > before) run.retain(state.bytes.getSizeInBytes - before)
         if (work.keepsRow) state.last = argued.copy()
       }
     }
@@ -226,7 +226,7 @@ final class GroupOperator(child: PullOperator, work: GroupWork) extends PullOper
       while (i < work.distinct.length) {
         val arguments = work.distinct(i)(row)
         val isNew = !state.seen(i).contains(arguments)
-        if (isNew) state.seen(i).add(run.hold(arguments.copy()))
+        if (isNew) state.seen(i).add(run.retain(arguments.copy()))
         fresh.setBoolean(i, isNew)
         i += 1
       }
@@ -277,7 +277,7 @@ final class SortOperator(child: PullOperator, order: Comparator[UnsafeRow], sche
   }
 
   private def all(flat: UnsafeProjection, run: PullRun): Array[UnsafeRow] = {
-    val rows = child.rows(run).map(row => run.hold(flat(row).copy())).toArray
+    val rows = child.rows(run).map(row => run.retain(flat(row).copy())).toArray
     Arrays.sort(rows, order)
     rows
   }
@@ -285,7 +285,7 @@ final class SortOperator(child: PullOperator, order: Comparator[UnsafeRow], sche
   private def first(flat: UnsafeProjection, run: PullRun): Array[UnsafeRow] = {
     val heap = new PriorityQueue[UnsafeRow](Math.max(1, limit), order.reversed())
     child.rows(run).foreach { row =>
-      if (heap.size < limit) heap.add(run.hold(flat(row).copy()))
+      if (heap.size < limit) heap.add(run.retain(flat(row).copy()))
       else if (limit > 0) {
         val candidate = flat(row)
         if (order.compare(candidate, heap.peek) < 0) {
@@ -360,7 +360,7 @@ final class SliceOperator(child: PullOperator, offset: Long, limit: Long) extend
 final class DistinctOperator(child: PullOperator, schema: StructType) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
     val (seen, flat) = (new JavaHashSet[UnsafeRow], UnsafeProjection.create(schema))
-    child.rows(run).map(flat(_)).filter(row => !seen.contains(row) && seen.add(run.hold(row.copy())))
+    child.rows(run).map(flat(_)).filter(row => !seen.contains(row) && seen.add(run.retain(row.copy())))
   }
 }
 

@@ -20,9 +20,9 @@ import org.apache.spark.sql.types.{DataType, StringType}
  */
 object PythonFunctions {
 
-  /** `ms_python(document, what, arguments…)`; `what` is one of udf/worker.py's call letters. */
-  val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_python", { case document +: what +: arguments =>
-    PythonCall(document.eval().toString, what.eval().toString.charAt(0), arguments)
+  /** `ms_python(document, operation, arguments…)`; `operation` is one of udf/worker.py's call letters. */
+  val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_python", { case document +: operation +: arguments =>
+    PythonCall(document.eval().toString, operation.eval().toString.charAt(0), arguments)
   }))
 
   private val Setting = "spark.millstream.python."
@@ -58,7 +58,8 @@ object PythonFunctions {
 }
 
 /** One call for a row; fails with the function's error. */
-case class PythonCall(document: String, what: Char, children: Seq[Expression]) extends Expression with CodegenFallback {
+case class PythonCall(document: String, operation: Char, children: Seq[Expression])
+  extends Expression with CodegenFallback {
   private def pool = PythonFunctions.pool(document)
 
   // Nondeterministic: a function may return another value each time, and a call is expensive. So it is never repeated
@@ -66,11 +67,12 @@ case class PythonCall(document: String, what: Char, children: Seq[Expression]) e
   override lazy val deterministic: Boolean = false
   override def foldable: Boolean = false
   override def nullable: Boolean = true
-  override lazy val dataType: DataType = if (PythonPool.Stateful(what)) StringType else pool.returns.spark.asNullable
+  override lazy val dataType: DataType = if (PythonPool.Stateful(operation)) StringType else pool.returns.spark.asNullable
   override def prettyName: String = "ms_python"
   override def toString: String = s"ms_python(${pool.name})"
 
-  override def eval(row: InternalRow): Any = pool.call(what, new GenericInternalRow(children.map(_.eval(row)).toArray))
+  override def eval(row: InternalRow): Any =
+    pool.call(operation, new GenericInternalRow(children.map(_.eval(row)).toArray))
 
   override protected def withNewChildrenInternal(now: IndexedSeq[Expression]): PythonCall = copy(children = now)
 }
@@ -101,12 +103,12 @@ class PythonPool(document: String) {
   @volatile private[millstream] var lastUse = 0L
 
   /** The result of a call; throws a Fault that names the function. */
-  def call(what: Char, arguments: InternalRow): Any = {
+  def call(operation: Char, arguments: InternalRow): Any = {
     val waiting = idleWorker()
     val worker = if (waiting != null) waiting else started()
     var well = false
     try {
-      val result = worker.call(what, arguments)
+      val result = worker.call(operation, arguments)
       well = true
       result
     } catch { case failed: PythonFailed => well = !failed.processEnded; throw fault(failed.getMessage) }
@@ -116,7 +118,7 @@ class PythonPool(document: String) {
   /** An idle process, null if there is none; processes that have died are removed. */
   private def idleWorker(): PythonWorker = {
     var worker = idle.pollFirst()
-    while (worker != null && !worker.lives) { end(worker); worker = idle.pollFirst() }
+    while (worker != null && !worker.isAlive) { end(worker); worker = idle.pollFirst() }
     worker
   }
 
@@ -208,14 +210,19 @@ class PythonWorker(pool: PythonPool) {
    * The result of a call. The process itself ends a call that takes too long, and names the line; this side kills a
    * process that does not.
    */
-  def call(what: Char, arguments: InternalRow): Any = {
+  def call(operation: Char, arguments: InternalRow): Any = {
     frame.clear()
-    frame.byte(what)
-    frame.raw(written(arguments, what match { case 'c' => plain; case 'm' => states; case 'r' => states.take(1); case _ => stated }))
+    frame.byte(operation)
+    frame.raw(written(arguments, operation match {
+      case 'c' => plain
+      case 'm' => states
+      case 'r' => states.take(1)
+      case _ => stated
+    }))
     val answer = exchange(clock + 1000)
     parsers.parse(answer, 1, answer.length - 1) { parser =>
       parser.nextToken()
-      (if (PythonPool.Stateful(what)) state else result).read(parser)
+      (if (PythonPool.Stateful(operation)) state else result).read(parser)
     }
   }
 
@@ -254,7 +261,7 @@ class PythonWorker(pool: PythonPool) {
     else s"its process ended by itself (exit code ${process.exitValue})"
 
   /** True if the process has not ended. */
-  def lives: Boolean = process.isAlive
+  def isAlive: Boolean = process.isAlive
 
   /** True if the deadline of the current call has passed; `now` is of System.nanoTime. */
   def isLate(now: Long): Boolean = { val until = deadline; until != 0L && now - until > 0 }

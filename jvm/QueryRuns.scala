@@ -191,7 +191,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   }
 }
 
-/** Who ends the batches of a run: a timer on the driver, the driver for an executor. */
+/** Decides when the batches of a run end: on the driver a timer does, on an executor the driver. */
 sealed trait BatchDriver {
   /** A batch has its first record. */
   def firstRecord(run: QueryRun, batch: Int): Unit
@@ -316,7 +316,7 @@ object QueryRuns {
     else {
       val run = new QueryRun(id, RemoteBatches)
       val other = all.putIfAbsent(id, run)
-      if (other == null) ask(run, known = QueryRun.Continue.rank)
+      if (other == null) requestOrder(run, known = QueryRun.Continue.rank)
       if (other == null) run else other
     }
   }
@@ -342,16 +342,17 @@ object QueryRuns {
   }
 
   /** An executor's request to the driver, which answers when the run has a new order. */
-  private def ask(run: QueryRun, known: Int): Unit = DriverEndpoint.whenAnswered[(Int, String)]("order", run.id, known) {
-    case Some((rank, reason)) =>
-      val order = QueryRun.unwire(rank, reason)
-      if (order == QueryRun.Stopped) over(run)
-      else {
-        run.obey(order)
-        ask(run, rank)
-      }
-    case None => all.remove(run.id, run)
-  }
+  private def requestOrder(run: QueryRun, known: Int): Unit =
+    DriverEndpoint.whenAnswered[(Int, String)]("order", run.id, known) {
+      case Some((rank, reason)) =>
+        val order = QueryRun.unwire(rank, reason)
+        if (order == QueryRun.Stopped) over(run)
+        else {
+          run.obey(order)
+          requestOrder(run, rank)
+        }
+      case None => all.remove(run.id, run)
+    }
 
   private def over(run: QueryRun): Unit = {
     all.remove(run.id, run)

@@ -129,7 +129,7 @@ final class RowChannel(reader: Waiter) {
     if (head != null) {
       limit = head.get
       if (at == limit && head.next != null) {
-        // What was published before the next chunk was linked may be more than what was seen a moment ago.
+        // More may have been published in this chunk after `limit` was read and before the next chunk was linked.
         limit = head.get
         if (at == limit) nextChunk()
       }
@@ -146,7 +146,7 @@ final class RowChannel(reader: Waiter) {
     before += at
     val read = head
     head = read.next
-    // A read chunk may be old garbage, which the collector of young objects does not find: whatever it refers to stays.
+    // A chunk that was read may be in the old generation: until a full collection it would keep the next ones alive.
     read.next = null
     at = 0
     limit = head.get
@@ -160,8 +160,9 @@ final class RowChannel(reader: Waiter) {
   }
 }
 
+/** The layout of a chunk, and the limits of a channel. */
 object RowChannel {
-  /** In the place of a row's size: a mark, whose number follows; the end of the channel. */
+  /** These stand in the place of a row's size: a mark, which its number follows, and the end of the channel. */
   val Mark: Int = -1
   val End: Int = -2
 
@@ -185,7 +186,7 @@ object RowChannel {
 final class Waiter {
   private val waiting = new AtomicReference[Thread]
 
-  /** Wait up to `ms` until woken; not at all if `isReady`, which a thread that wakes this one has made true before. */
+  /** Wait up to `ms` until woken; not at all if `isReady`, which the other thread makes true before it calls `wake`. */
   def await(ms: Long)(isReady: => Boolean): Unit = {
     waiting.set(Thread.currentThread)
     if (!isReady) LockSupport.parkNanos(this, ms * 1000000L)
@@ -194,7 +195,7 @@ final class Waiter {
 
   /** Wake the thread that waits, if there is one. It may be called by any thread. */
   def wake(): Unit = {
-    // Between the writes of the caller and the look at who waits, as there is one between `set` and `isReady`.
+    // Orders the caller's writes before the read of `waiting`; `set` orders the same for a thread in `await`.
     VarHandle.fullFence()
     if (waiting.get != null) {
       val thread = waiting.getAndSet(null)

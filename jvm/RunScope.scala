@@ -62,17 +62,17 @@ object RunScope {
   /** Drop a run that has ended. */
   def end(run: String): Unit = {
     scopes.remove(run)
-    Option(live.remove(run)).foreach(ended => tellEnd(ended.waiting))
+    Option(live.remove(run)).foreach(ended => notifyEnded(ended.waiting))
   }
 
   /** On the driver: call `ended` when the run has ended; at once if there is no such run. */
   def onEnd(run: String, ended: () => Unit): Unit = {
     val waiting = Option(live.get(run)).fold(new ConcurrentLinkedQueue[() => Unit])(_.waiting)
     waiting.add(ended)
-    if (!live.containsKey(run)) tellEnd(waiting)
+    if (!live.containsKey(run)) notifyEnded(waiting)
   }
 
-  private def tellEnd(waiting: ConcurrentLinkedQueue[() => Unit]): Unit =
+  private def notifyEnded(waiting: ConcurrentLinkedQueue[() => Unit]): Unit =
     Iterator.continually(waiting.poll()).takeWhile(_ != null).foreach(_.apply())
 
   /** On the driver: the time that tasks of a run have reported under a key; Long.MinValue if none. */

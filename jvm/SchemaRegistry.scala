@@ -90,8 +90,8 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     else throw refused(s"read $path", answer)
   }
 
-  private def refused(what: String, answer: HttpResponse[String]): BadRecord =
-    new BadRecord(s"the schema registry does not let us $what: ${answer.statusCode} ${answer.body.take(300)}")
+  private def refused(action: String, answer: HttpResponse[String]): BadRecord =
+    new BadRecord(s"the schema registry does not let us $action: ${answer.statusCode} ${answer.body.take(300)}")
 
   private def request(path: String): HttpRequest.Builder = {
     val builder = HttpRequest.newBuilder(URI.create(url.stripSuffix("/") + path)).timeout(Duration.ofSeconds(20))
@@ -158,10 +158,10 @@ object SchemaRegistry {
 
   /** The registry at an address; "" means the one of Spark's settings, which also have the credentials. */
   def of(url: String): SchemaRegistry = known.computeIfAbsent(url, { _ =>
-    val own = settings
-    val address = if (url.isEmpty) own.getOrElse("url", "") else url
+    val sessionSettings = settings
+    val address = if (url.isEmpty) sessionSettings.getOrElse("url", "") else url
     if (address.isEmpty) throw new BadRecord("no schema registry is configured: set ksql.schema.registry.url")
-    new SchemaRegistry(address, own)
+    new SchemaRegistry(address, sessionSettings)
   })
 
   private def settings: Map[String, String] =

@@ -32,11 +32,11 @@ case class Send(children: Seq[Expression]) extends Expression {
     case others => TypeCheckFailure(s"no record has the types ${others.map(_.sql).mkString(", ")}")
   }
 
-  @transient private lazy val own = new TaskSender
+  @transient private lazy val taskSender = new TaskSender
 
   override def eval(row: InternalRow): Any = {
     val Seq(key, value, rowtime, headers) = children.map(_.eval(row))
-    own.send(key.asInstanceOf[Array[Byte]], value.asInstanceOf[Array[Byte]], rowtime.asInstanceOf[java.lang.Long],
+    taskSender.send(key.asInstanceOf[Array[Byte]], value.asInstanceOf[Array[Byte]], rowtime.asInstanceOf[java.lang.Long],
       headers.asInstanceOf[ArrayData])
   }
 

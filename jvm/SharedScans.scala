@@ -30,7 +30,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 
 /** What the readers of one shared scan have in common: the settings of consumers but for `client.id`, and a partition. */
 private[millstream] final case class ScanPlace(conf: Map[String, String], topic: KafkaTopic, partition: Int) {
-  // It is looked up at each poll.
+  // Computed once, as scans are looked up by it at each poll.
   override val hashCode: Int = (topic, partition).hashCode
 }
 
@@ -204,7 +204,7 @@ private[millstream] final class SharedScan(place: ScanPlace) {
       fetch(time)
       well = true
     } finally locked {
-      // What the reader was woken for it sees when it returns from here.
+      // The wakeup has done its work: the reader now returns to its caller, which checks why it was woken.
       poller.isWoken = false
       poller = null
       changed.signalAll()
@@ -218,7 +218,7 @@ private[millstream] final class SharedScan(place: ScanPlace) {
     try {
       open()
       val records = consumer.poll(time).records(partition).toArray(NoRecords)
-      // A header decodes itself when it is read first, which only one thread may do.
+      // Headers are decoded when they are first read, which is not thread-safe: do it before other threads see them.
       records.foreach(_.headers.forEach { header => header.key; header.value })
       val last = if (records.isEmpty) latest.to else records.last.offset + 1
       append(PartitionConsumer.position(consumer, partition, last), records)
@@ -246,13 +246,13 @@ private[millstream] final class SharedScan(place: ScanPlace) {
   private def append(to: Long, records: Array[ConsumerRecord[Array[Byte], Array[Byte]]]): Unit =
     if (records.nonEmpty || to != latest.to) locked {
       val segment = new ScanSegment(if (records.isEmpty) to else latest.to, to, records, latest.bytesTo)
-      // Whoever joins at an offset that Kafka no longer has is not to find it here.
+      // The log was truncated: readers that join must not get records that Kafka no longer has.
       if (records.isEmpty && to < latest.to) oldest = segment
       latest.next = segment
       latest = segment
-      while (latest.bytesTo - oldest.bytesTo > Kept) oldest = oldest.next
+      while (latest.bytesTo - oldest.bytesTo > KeptBytes) oldest = oldest.next
       // Readers ahead of such a segment do not need its successor; those at it have to leave.
-      readers.map(_.segment).filter(latest.bytesTo - _.bytesTo > Limit).foreach(_.next = ScanSegment.Cut)
+      readers.map(_.segment).filter(latest.bytesTo - _.bytesTo > LagLimit).foreach(_.next = ScanSegment.Cut)
     }
 
   private def locked[A](body: => A): A = {
@@ -264,9 +264,9 @@ private[millstream] final class SharedScan(place: ScanPlace) {
 private object SharedScan {
   private val NoRecords = Array.empty[ConsumerRecord[Array[Byte], Array[Byte]]]
   /** The bytes of records that are kept for readers that join. */
-  private val Kept = 1L << 20
+  private val KeptBytes = 1L << 20
   /** How many bytes behind the latest record a reader may be. */
-  private val Limit = 8L << 20
+  private val LagLimit = 8L << 20
 }
 
 /** The scans of this JVM, by place; a scan is there while at least two tasks read its partition. */

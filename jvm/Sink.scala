@@ -30,7 +30,7 @@ object Producers {
   private val prompts = new ConcurrentHashMap[Producer, ProducerPrompt]
   // In ms. A broker may know the old topic for a moment.
   private val LearnedWithin = 10_000L
-  private val AskedAgainAfter = 200L
+  private val RefreshMs = 200L
 
   /** The producer of these settings, created at its first use. */
   def get(conf: JavaMap[String, String]): Producer = open.computeIfAbsent(conf, create(_))
@@ -58,18 +58,18 @@ object Producers {
   def learn(producer: Producer, topic: KafkaTopic): Unit = {
     val metadata = KafkaInternals.get(producer, "metadata").asInstanceOf[ProducerMetadata]
     val deadline = SteadyClock.getTimeMillis() + LearnedWithin
-    def isOther = {
+    def isReplaced = {
       val known = metadata.fetch().topicId(topic.name)
       known != Uuid.ZERO_UUID && known.toString != topic.id
     }
-    // Without an id, the topic is so new that Kafka did not know it yet: the producer asks once.
-    var asks = isOther
-    while (asks) {
+    // Without an id, the topic is so new that Kafka did not know it yet: one update of the metadata is enough.
+    var isStale = isReplaced
+    while (isStale) {
       val version = metadata.requestUpdateForTopic(topic.name)
       KafkaInternals.get(producer, "sender").asInstanceOf[Sender].wakeup()
-      try metadata.awaitUpdate(version, AskedAgainAfter)
+      try metadata.awaitUpdate(version, RefreshMs)
       catch { case _: TimeoutException => }
-      asks = topic.id.nonEmpty && isOther && SteadyClock.getTimeMillis() < deadline
+      isStale = topic.id.nonEmpty && isReplaced && SteadyClock.getTimeMillis() < deadline
     }
   }
 
@@ -156,7 +156,7 @@ object Sink {
       checkpoint: String, batch: String, appendTime: String, isPrompt: Boolean): StreamingQuery = {
     val context = rows.sparkSession.sparkContext
     Counts.of(query).failure = null
-    ProcessingLog.tellExecutors(context, query)
+    ProcessingLog.publishToExecutors(context, query)
     // Transactions need a batch's offsets written before its commit.
     val options = if (Transactions.of(run) == null) Map.empty[String, String] else SparkInternals.LogsInOrder
     if (context.isLocal && options.isEmpty && SparkInternals.canSave(rows)) QueryRuns.save(run, new SaveFolder(checkpoint))
@@ -183,6 +183,7 @@ case class RowAppendTime(known: Boolean, carried: Boolean) {
   def ownHeaders(headers: ArrayData): Int = headers.numElements - (if (carried && headers.numElements > 0) 1 else 0)
 }
 
+/** Parses the text form of a RowAppendTime. */
 object RowAppendTime {
   /** By the name of plan/append_time.py. */
   def apply(name: String): RowAppendTime = RowAppendTime(name != "UNKNOWN", name == "CARRIED")
@@ -248,7 +249,7 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
     true
   }
 
-  /** Let the rows from now on be acknowledged to another range. */
+  /** Count the acknowledgements of the rows from now on in another range. */
   private def next(current: SentRange): Unit = {
     val (failures, first) = (Producers.onFailure(producer)(failed), firstFailure)
     range = current
@@ -330,6 +331,7 @@ private object WallClock {
   private val NanosPerMilli = 1_000_000L
 }
 
+/** The writers of the tasks of this JVM. */
 object TopicWriter {
   private val writers = new TaskValues[TopicWriter]
 

@@ -275,7 +275,7 @@ object KafkaScanRule extends Rule[SparkPlan] {
 /** Replaces the filters that mark sources by the operators of TableBootstrapExec.scala. */
 object TableBootstrapRule extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
-    case FilterExec(BarrierMark(Nil, query), child) => BarrierHoldExec(query, child)
+    case FilterExec(BarrierMark(Nil, query), child) => BarrierWaitExec(query, child)
     case FilterExec(BarrierMark(Seq(offset: Attribute), input), child) => BarrierProgressExec(input, offset, child)
   }
 }

@@ -72,7 +72,7 @@ object SqlType {
   }
 
   /** The SQL type of Spark's type; fields have Spark's names, since there are no user names. */
-  def of(held: DataType): SqlType = held match {
+  def of(dataType: DataType): SqlType = dataType match {
     case BooleanType => Bool
     case IntegerType => Int
     case LongType => Long

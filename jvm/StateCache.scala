@@ -139,8 +139,8 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   }
 
   /**
-   * Of a removed state that the store never had nothing is left to write, nor to save if no save has it: a batch may see
-   * millions come and go. They are taken out of the changed ones when they are half of these.
+   * A removed state that the store never had needs no write, and no save if no earlier save has it. A batch may create
+   * and remove millions of such states: they leave the lists of changed states once they are half of a list.
    */
   private def forgetNeverStored(cached: CachedState[S]): Unit = {
     cached.clean = true
@@ -170,8 +170,8 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
 
   /** Evict states that have not been used for long until the memory limit is met; the newest one, in use, is kept. */
   private def evict(): Unit =
-    if (size > StateCaches.room) {
-      while (size > StateCaches.room * 7 / 8 && latest.size > 1) evict(latest.unused(lastState))
+    if (size > StateCaches.memoryLimit) {
+      while (size > StateCaches.memoryLimit * 7 / 8 && latest.size > 1) evict(latest.unused(lastState))
       dirty.removeIf(_.clean)
       lastKey = null
     }
@@ -309,10 +309,10 @@ object StateCaches {
   private val tasks = new AtomicInteger
 
   /** The bytes of states that a task may keep in memory; all tasks together may use a quarter of the heap. */
-  @volatile var room: Long = Runtime.getRuntime.maxMemory / 4
+  @volatile var memoryLimit: Long = Runtime.getRuntime.maxMemory / 4
 
   private def share(more: Int): Unit =
-    room = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(more))
+    memoryLimit = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(more))
 
   /** The cache of the task's partition, opened for its batch; `saves` of the run, null if it has none. */
   def take[S >: Null <: AnyRef](store: BatchStateFamilies, codec: StateCodec[S], saves: BatchSaves): StateCache[S] = {

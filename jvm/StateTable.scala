@@ -34,7 +34,7 @@ final class StateTable[S] {
   private var hashes = new Array[Int](Smallest)
   private var states = new Array[CachedState[S]](Smallest)
   private var count = 0
-  /** Where the search for a state to evict goes on. */
+  /** Where the next search for a state to evict begins: the hand of the clock algorithm. */
   private var hand = 0
 
   /** The number of states. */
@@ -97,7 +97,7 @@ final class StateTable[S] {
     }
   }
 
-  /** Free a place: states behind it that were put there because it was taken move up, so that a search finds them. */
+  /** Free a place; states of the same probe sequence behind it move up, so that a search still finds them. */
   private def free(at: Int): Unit = {
     var (hole, i) = (at, next(at))
     while (hashes(i) != 0) {
@@ -117,6 +117,7 @@ final class StateTable[S] {
   private def distance(from: Int, to: Int): Int = (to - from) & (states.length - 1)
 }
 
+/** Sizes and hashes of tables. */
 object StateTable {
   /** The number of places of an empty table; always a power of two. */
   private val Smallest = 64

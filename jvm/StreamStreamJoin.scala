@@ -147,22 +147,24 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
     val outs = new mutable.ArrayBuffer[UnsafeRow](2)
     if (in.isNullAt(spec.side)) guarded(in, outs) { outs += evaluate(forward, null, in, 0).copy() }
     else {
-      val (side, own) = (in.getInt(spec.side), partition(if (spec.sharedClock) 0 else in.getInt(spec.partition)))
-      val (limit, rowTime) = (own.limitAt(side, in), in.getLong(spec.clock))
-      val clock = Math.min(limit, own.clock.advance(rowTime))
-      val ofSide = Math.min(limit, own.ofSide(side).advance(rowTime))
-      emitUnmatched(in, own.work, clock, outs)
-      removeChunks(own.work(side), ofSide)
-      if (!spec.isPunctuation(in)) guarded(in, outs) { join(group, in, Moment(own, side, clock, ofSide, limit), outs) }
+      val number = if (spec.sharedClock) 0 else in.getInt(spec.partition)
+      val (side, source) = (in.getInt(spec.side), partition(number))
+      val (limit, rowTime) = (source.limitAt(side, in), in.getLong(spec.clock))
+      val clock = Math.min(limit, source.clock.advance(rowTime))
+      val sideClock = Math.min(limit, source.ofSide(side).advance(rowTime))
+      emitUnmatched(in, source.work, clock, outs)
+      removeChunks(source.work(side), sideClock)
+      if (!spec.isPunctuation(in))
+        guarded(in, outs) { join(group, in, Moment(source, side, clock, sideClock, limit), outs) }
     }
     outs
   }
 
   /**
-   * A row's partition and side, with stream time there: of both sides (`clock`) and of its own side (`own`); and the
-   * `limit` of stream time while the sides read their backlogs.
+   * A row's partition and side, with stream time there: of both sides (`clock`) and of its side (`sideClock`); and
+   * the `limit` of stream time while the sides read their backlogs.
    */
-  private case class Moment(partition: PartitionRuntime, side: Int, clock: Long, own: Long, limit: Long)
+  private case class Moment(partition: PartitionRuntime, side: Int, clock: Long, sideClock: Long, limit: Long)
 
   // ------------------------------------------------------------ the current row
 
@@ -170,16 +172,16 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   private def join(group: Array[Byte], in: UnsafeRow, at: Moment, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     val (side, time, before) = (sides(at.side), in.getLong(spec.time), outs.size)
     val otherTime = at.partition.ofSide(1 - at.side).time
-    // The other side keeps rows only as long as its own stream time allows.
-    val other = if (otherTime == null) 0L else Math.min(at.limit, otherTime)
-    val from = Math.max(time - side.side.before, other - retention + 1)
+    // Rows of the other side that have expired by its own stream time do not join, even if they are still stored.
+    val otherClock = if (otherTime == null) 0L else Math.min(at.limit, otherTime)
+    val from = Math.max(time - side.side.before, otherClock - retention + 1)
     val to = time + side.side.after
     findChunks(group, 1 - at.side, from, to)
     chunksInReach.foreach { case (_, chunk) => joinWith(chunk, at.side, in, from, to, outs) }
     val unmatched = outs.size == before && side.side.outer
     val late = time + side.side.after + grace < at.clock
     val waits = unmatched && !eager && !late
-    val joinable = time > at.own - retention
+    val joinable = time > at.sideClock - retention
     val entry = if (unmatched || joinable) side.stored(in) else null
     if (unmatched && !waits) outs += side.unmatched(entry, in, time)
     if (sides(1 - at.side).waits)
@@ -267,8 +269,8 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   }
 
   /** Remove the chunks whose rows cannot join any more, by the stream time of their side. */
-  private def removeChunks(work: PendingSide, own: Long): Unit =
-    while (!work.chunks.isEmpty && (work.chunks.firstKey + 1) * width - 1 + retention < own)
+  private def removeChunks(work: PendingSide, sideClock: Long): Unit =
+    while (!work.chunks.isEmpty && (work.chunks.firstKey + 1) * width - 1 + retention < sideClock)
       work.chunks.pollFirstEntry().getValue.forEach(states.remove(_))
 
   /** Rebuilds the pending work from the chunks that were written before. */

@@ -72,6 +72,7 @@ final class StreamTimeLimit(behind: Map[InputPlace, Long], clockOf: InputPlace =
 /** A partition of an input of an operator: 0, for a join's right side 1. */
 final case class InputPlace(input: Int, partition: Int)
 
+/** Finds the partitions that are behind. */
 object StreamTimeLimit {
   /**
    * The partitions that are behind when a batch begins to read, with the offsets at which they ended when the run
@@ -119,6 +120,7 @@ final class TaskStreamTime(states: StateMap[_], behind: Map[InputPlace, Long]) {
     if (greatest.time != null && timeLimit.limit != Long.MinValue) time.advance(Math.min(greatest.time, timeLimit.limit))
 }
 
+/** The numbers of a task's clocks in its states. */
 object TaskStreamTime {
   private val Time = 0
   private val Greatest = -1

@@ -214,7 +214,7 @@ object TableBootstrapBarriers {
   private val all = new ConcurrentHashMap[String, TableBootstrapBarrier]
 
   /** Create the barrier when a run of a query begins; the arguments are those of `TableBootstrapBarrier`. */
-  def hold(query: String, tables: Int, ends: JavaMap[String, String]): TableBootstrapBarrier = {
+  def create(query: String, tables: Int, ends: JavaMap[String, String]): TableBootstrapBarrier = {
     val offsets = ends.asScala.toMap.map { case (partition, end) => partition -> end.toLong }
     val barrier = new TableBootstrapBarrier(query, tables, offsets)
     all.put(query, barrier)
@@ -225,7 +225,7 @@ object TableBootstrapBarriers {
   def remove(query: String): Unit = Option(all.remove(query)).foreach(_.lift())
 
   /** True while a query's stream waits for its tables. */
-  def isHeld(query: String): Boolean = of(query).nonEmpty
+  def exists(query: String): Boolean = of(query).nonEmpty
 
   private def of(query: String): Option[TableBootstrapBarrier] = Option(all.get(query)).filter(!_.isLifted)
   private[millstream] def withId(id: String): Option[TableBootstrapBarrier] =

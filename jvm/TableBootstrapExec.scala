@@ -25,18 +25,18 @@ case class BarrierMark(children: Seq[Expression], name: String) extends Expressi
  * Holds a stream. Kafka is not polled meanwhile: if the batch ends before the barrier is lifted, no row was read, and
  * the next batch begins at the same offsets.
  */
-case class BarrierHoldExec(query: String, child: SparkPlan) extends SourceExec {
+case class BarrierWaitExec(query: String, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, barrier) = (child.execute(), TableBootstrapBarriers.reference(query))
     val (run, batch) = (tasks.head.place.run, tasks.head.batch)
-    rows.mapPartitionsInternal(in => barrier.get.fold(in)(new HeldRows(in, _, run, batch)))
+    rows.mapPartitionsInternal(in => barrier.get.fold(in)(new WaitingRows(in, _, run, batch)))
   }
 
-  override protected def withNewChildInternal(child: SparkPlan): BarrierHoldExec = copy(child = child)
+  override protected def withNewChildInternal(child: SparkPlan): BarrierWaitExec = copy(child = child)
 }
 
 /** The input rows of a task. The first one is read when the barrier is lifted, or when the run finishes. */
-final class HeldRows(rows: Iterator[InternalRow], barrier: Barrier, runId: String, batch: Int)
+final class WaitingRows(rows: Iterator[InternalRow], barrier: Barrier, runId: String, batch: Int)
     extends Iterator[InternalRow] {
   private val run = QueryRuns.of(runId)
   private var released = false

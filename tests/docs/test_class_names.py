@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 MODIFIER = r"(?:final|sealed|abstract|case|private|private\[\w+\])"
 SCALA_CLASS = re.compile(rf"^\s*(?:{MODIFIER}\s+)*(?:class|trait)\s+(\w+)", re.M)
 # The SQL types, and the codec of single records, exist in both languages and are the same thing in both.
-SHARED = {"SqlType", "Array", "Decimal", "Map", "Struct", "OneRecord", "TableImage"}
+SHARED = {"SqlType", "Array", "Decimal", "Map", "Struct", "RecordCodec", "TableImage", "TopicReplaced"}
 
 
 def python_classes(text: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ from millstream.model.schema import Column, RecordPart
 from millstream.model.settings import effective
 from millstream.model.types import BOOLEAN, SqlType
 from millstream.plan.statements import outcome
-from millstream.spark.codec import OneRecord
+from millstream.spark.codec import RecordCodec
 from millstream.syntax import parser, tree
 from millstream.tester import registry
 
@@ -306,7 +306,7 @@ def test_wrapped_and_anonymous_keys_and_values_of_every_type_are_read_and_writte
             wrong.append(f"{cell}: schema {text}")
         id = known.register(f"t-{side.lower()}", serde.schema.schema) if serde.schema else 0
         encoded = written(format, form, columns[0].name, sample, id, text)
-        one = OneRecord(spark, spec(serde, columns), columns)
+        one = RecordCodec(spark, spec(serde, columns), columns)
         read = one.decode(encoded)
         if read != {columns[0].name: sample.held} or one.encode(read) != encoded:
             wrong.append(f"{cell}: {encoded!r} is {read}, which is {one.encode({columns[0].name: sample.held})!r}")

@@ -310,16 +310,16 @@ def test_a_removed_state_is_saved_as_removed(count: Count) -> None:
 def test_states_that_were_evicted_are_saved_by_the_end_of_the_batch(spark: SparkSession, count: Count) -> None:
     """More states than memory has room for, between two saves: nothing is lost by it."""
     caches, many = jvm.module(spark, "StateCaches"), [f"{n}" for n in range(3_000)]
-    room = caches.room()
+    memory_limit = caches.memoryLimit()
     for run in (1, 2):
         count.start(pace=SOON)
         count.send("first")
         wait_for(lambda run=run: count.latest().get("first") == run, "the first row")  # type: ignore[misc]
         # A task that begins sets it, so that it would not be this before.
-        getattr(caches, "room_$eq")(10_000)
+        getattr(caches, "memoryLimit_$eq")(10_000)
         count.send(*many)
         wait_for(lambda run=run: count.latest() == dict.fromkeys([*many, "first"], run), "counts")  # type: ignore[misc]
         wait_for(count.saved_all, "the end of a batch, or a save")
         count.abort()
     assert count.batches(), "everything was saved within the batch"
-    assert room > 10_000
+    assert memory_limit > 10_000

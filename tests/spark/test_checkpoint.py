@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm
-from millstream.spark.checkpoint import CheckpointBehind, files, finish, half_written, location, mend, restore
+from millstream.spark.checkpoint import CheckpointBehind, files, finish, half_written, location, repair, restore
 
 UNFINISHED = ".0.e4753b34-56fb-402b-a174-ea37401ab19e.tmp"
 
@@ -36,10 +36,10 @@ def test_a_checkpoint_is_mended_on_disk_and_through_hadoop(spark: SparkSession, 
     for name in ("0", "1", UNFINISHED):
         (tmp_path / "commits" / name).write_text("v1")
     (tmp_path / "offsets" / "0").write_text("v1")
-    mend(spark, location(str(tmp_path)))
+    repair(spark, location(str(tmp_path)))
     assert [f.name for f in (tmp_path / "commits").iterdir()] == ["0"]
     assert files(spark, location(str(tmp_path / "offsets"))) == ["0"]
-    mend(spark, location(str(tmp_path / "nowhere")))
+    repair(spark, location(str(tmp_path / "nowhere")))
 
 
 @pytest.mark.parametrize("text", ["", '{"id": "1"}'])
@@ -47,7 +47,7 @@ def test_an_empty_id_is_replaced(spark: SparkSession, tmp_path: Path, text: str)
     """A loss of power leaves it: Spark would refuse to start for ever."""
     (tmp_path / "metadata").write_text(text)
     (tmp_path / ".metadata.crc").write_text("sum")
-    mend(spark, location(str(tmp_path)))
+    repair(spark, location(str(tmp_path)))
     identity = json.loads((tmp_path / "metadata").read_text())["id"]
     assert (identity == "1") is bool(text)
     assert (tmp_path / ".metadata.crc").exists() is bool(text)
@@ -65,7 +65,7 @@ def test_mending_spares_a_batch_that_another_run_commits_meanwhile(
         return names
 
     monkeypatch.setattr(checkpoints, "files", listed)
-    mend(spark, url)
+    repair(spark, url)
     assert left(tmp_path) == ["commits/0", "commits/1", "offsets/0", "offsets/1"]
 
 

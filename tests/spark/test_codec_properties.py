@@ -33,7 +33,7 @@ from millstream.model.types import (
     Struct,
 )
 from millstream.spark import codec, sink
-from millstream.spark.codec import OneRecord, UnreadableRecord
+from millstream.spark.codec import RecordCodec, UnreadableRecord
 from millstream.spark.lazy_frame import LazyFrame
 
 MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -106,7 +106,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def survives(spark: SparkSession, serde: Serde, row: tuple[tuple[Column, ...], dict[str, Any]]) -> None:
-    one = OneRecord(spark, spec(serde, row[0]), row[0])
+    one = RecordCodec(spark, spec(serde, row[0]), row[0])
     written = one.encode(row[1])
     assert same(one.decode(written), row[1]), written
 
@@ -115,7 +115,7 @@ def survives(spark: SparkSession, serde: Serde, row: tuple[tuple[Column, ...], d
 @given(rows(nested, 4))
 def test_json_decodes_what_it_encoded(spark: SparkSession, row: tuple[tuple[Column, ...], dict[str, Any]]) -> None:
     survives(spark, Serde("JSON"), row)
-    written = OneRecord(spark, spec(Serde("JSON"), row[0]), row[0]).encode(row[1])
+    written = RecordCodec(spark, spec(Serde("JSON"), row[0]), row[0]).encode(row[1])
     assert written is not None
     json.loads(written)
 
@@ -170,7 +170,7 @@ def test_any_bytes_are_a_row_or_a_reason(spark: SparkSession, data: bytes) -> No
         (Serde("KAFKA"), COLUMNS[1:2]),
     ):
         with suppress(UnreadableRecord):
-            OneRecord(spark, spec(serde, columns), columns).decode(data)
+            RecordCodec(spark, spec(serde, columns), columns).decode(data)
 
 
 def test_a_query_skips_bad_records_and_logs_each(spark: SparkSession) -> None:
@@ -188,7 +188,7 @@ def test_a_query_skips_bad_records_and_logs_each(spark: SparkSession) -> None:
         F.lit(3).alias("partition"),
         "offset",
     )
-    kept = codec.keep_read(LazyFrame.of(decoded), "Q1", "t").frame().select("offset", "v.value.V1").collect()
+    kept = codec.readable_rows(LazyFrame.of(decoded), "Q1", "t").frame().select("offset", "v.value.V1").collect()
     assert [tuple(r) for r in kept] == [(0, "x"), (8, None), (9, None)]
     entries = [json.loads(e) for e in sink.drain_log(spark, "Q1")]
     assert [e["message"]["deserializationError"]["offset"] for e in entries] == list(range(1, 8))

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from millstream.catalog.catalog import Serde
 from millstream.formats.spec import spec
 from millstream.model.schema import Column
-from millstream.spark.codec import OneRecord, UnreadableRecord
+from millstream.spark.codec import RecordCodec, UnreadableRecord
 from millstream.spark.types import wire_writer
 from millstream.syntax.parser import parse_columns
 
@@ -77,7 +77,7 @@ LINES = [pytest.param(line, id=f"{file.stem}: {line}") for file in FILES for lin
 @pytest.mark.parametrize("line", LINES)
 def test_record(line: Line, spark: SparkSession) -> None:
     """The bytes read as the row, or are refused for the reason; the row is written as the bytes."""
-    codec = OneRecord(spark, spec(line.serde, line.columns), line.columns)
+    codec = RecordCodec(spark, spec(line.serde, line.columns), line.columns)
     if line.row.startswith("!"):
         with pytest.raises(UnreadableRecord) as refused:
             codec.decode(data(line.read))
@@ -103,10 +103,10 @@ def test_a_json_record_is_read_the_same_whatever_was_read_before(spark: SparkSes
     """A parser is restarted for the next record (jvm/JsonParsers.scala): nothing of a record is left in it."""
     columns = parse_columns("A INT, M MAP<STRING, INT>, T STRING")
 
-    def new_codec() -> OneRecord:
-        return OneRecord(spark, spec(Serde("JSON"), columns), columns)
+    def new_codec() -> RecordCodec:
+        return RecordCodec(spark, spec(Serde("JSON"), columns), columns)
 
-    def result(codec: OneRecord, text: bytes) -> object:
+    def result(codec: RecordCodec, text: bytes) -> object:
         try:
             return codec.decode(text)
         except UnreadableRecord as refused:
@@ -125,7 +125,7 @@ def test_a_json_record_is_read_the_same_whatever_was_read_before(spark: SparkSes
 def test_names_of_members_that_are_data_are_read_like_any(spark: SparkSession) -> None:
     """Parsers keep the names that they have met, until there are too many (jvm/JsonParsers.scala)."""
     columns = parse_columns("A INT, M MAP<STRING, INT>, T STRING")
-    codec = OneRecord(spark, spec(Serde("JSON"), columns), columns)
+    codec = RecordCodec(spark, spec(Serde("JSON"), columns), columns)
     for n in range(1_500):
         record = {f"x{n}": {f"y{n}": [{f"z{n}": n}]}, "a": n, "M": {f"k{n}": n, "k": 1}, "T": {f"t{n}": n}}
         text = f'{{"t{n}":{n}}}'

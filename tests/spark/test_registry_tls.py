@@ -12,7 +12,7 @@ from millstream.formats.spec import spec
 from millstream.model.schema import Column
 from millstream.model.types import INTEGER
 from millstream.services.errors import SetupError
-from millstream.spark.codec import OneRecord
+from millstream.spark.codec import RecordCodec
 from millstream.spark.session_settings import REGISTRY
 from millstream.tester import registry
 from support.certificates import Authority
@@ -48,7 +48,7 @@ def test_stores_of_every_kind(spark: SparkSession, authority: Authority, door: R
     for name, value in settings.items():
         conf.set(f"{REGISTRY}{name}", value)
     try:
-        one = OneRecord(spark, spec(Serde("AVRO", False, schema=PhysicalSchema(door.url, "", INT)), COLUMNS), COLUMNS)
+        one = RecordCodec(spark, spec(Serde("AVRO", False, schema=PhysicalSchema(door.url, "", INT)), COLUMNS), COLUMNS)
         assert one.decode(b"\0\0\0\0\1\x0e") == {"A": 7}
     finally:
         for name in settings:

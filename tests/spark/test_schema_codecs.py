@@ -22,7 +22,7 @@ from millstream.formats.translation import TRANSLATORS
 from millstream.formats.translation import columns as columns_of
 from millstream.model.schema import Column
 from millstream.model.types import BYTES, DATE, STRING, Array, Decimal, Field, Map, Primitive, SqlType, Struct
-from millstream.spark.codec import OneRecord, UnreadableRecord
+from millstream.spark.codec import RecordCodec, UnreadableRecord
 from millstream.tester import registry
 from millstream.tester.registry import CaseSchemas
 from millstream.tester.schema_id_records import decode
@@ -126,7 +126,7 @@ def equal(a: Any, b: Any) -> bool:
 def agrees(spark: SparkSession, serde: Serde, row: Row, proto: bool = False) -> None:
     """The engine's bytes are the row, to the engine and to the others."""
     columns, held = row
-    one = OneRecord(spark, spec(serde, columns), columns)
+    one = RecordCodec(spark, spec(serde, columns), columns)
     written = one.encode(held)
     assert written is not None
     expected = {c.name: view(held[c.name], c.type, proto) for c in columns}
@@ -173,7 +173,7 @@ def test_protobuf_with_explicit_nulls(spark: SparkSession, row: Row, nulls: str)
 def test_protobuf_by_default_has_no_nulls_but_of_bytes(spark: SparkSession, row: Row) -> None:
     columns, held = row
     assume(FORMATS_BY_NAME["PROTOBUF"].refusal("VALUE", columns) is None)
-    one = OneRecord(spark, spec(serde_of("PROTOBUF", columns), columns), columns)
+    one = RecordCodec(spark, spec(serde_of("PROTOBUF", columns), columns), columns)
     back = one.decode(one.encode(held))
     assert back is not None
     for c in columns:
@@ -203,7 +203,7 @@ APART = {format: registry.schemas() for format in FORMATS}
 def test_any_bytes_are_a_row_or_a_reason(
     spark: SparkSession, format: str, at: int, put: bytes, cut: int, ends: bool
 ) -> None:
-    one = OneRecord(spark, spec(serde_of(format, COLUMNS, known=APART[format]), COLUMNS), COLUMNS)
+    one = RecordCodec(spark, spec(serde_of(format, COLUMNS, known=APART[format]), COLUMNS), COLUMNS)
     good = one.encode(GOOD)
     assert good is not None
     where = at % (len(good) + 1)
@@ -222,7 +222,7 @@ def test_any_bytes_are_a_row_or_a_reason(
 )
 @pytest.mark.parametrize("format", FORMATS[:3])
 def test_errors_name_the_field_and_the_reason(spark: SparkSession, format: str, data: bytes, why: str) -> None:
-    one = OneRecord(spark, spec(serde_of(format, COLUMNS), COLUMNS), COLUMNS)
+    one = RecordCodec(spark, spec(serde_of(format, COLUMNS), COLUMNS), COLUMNS)
     with pytest.raises(UnreadableRecord, match=why):
         one.decode(data)
 
@@ -238,7 +238,7 @@ def test_huge_lengths_and_deep_nesting_take_no_memory(spark: SparkSession) -> No
             "AVRO", '{"type":"record","name":"R","fields":[{"name":"L","type":{"type":"array","items":"null"}}]}'
         ),
     )
-    one = OneRecord(spark, spec(serde_of("AVRO", columns), columns), columns)
+    one = RecordCodec(spark, spec(serde_of("AVRO", columns), columns), columns)
     head = [b"\0" + id.to_bytes(4, "big") for id in (deep, nulls)]
     for data in (head[0] + b"\x02" * 200_000, head[1] + b"\xfe" * 8 + b"\x7f", head[1] + b"\x80\x80\x08" * 100):
         with pytest.raises(UnreadableRecord):
@@ -253,7 +253,7 @@ def test_null_where_the_schema_requires_a_value_names_the_field(spark: SparkSess
     )
     id = KNOWN.register("required-value", SchemaText("AVRO", text))
     physical = PhysicalSchema(KNOWN.url, "required-value", SchemaText("AVRO", text), id=id)
-    one = OneRecord(spark, spec(Serde("AVRO", schema=physical), columns), columns)
+    one = RecordCodec(spark, spec(Serde("AVRO", schema=physical), columns), columns)
     assert one.decode(one.encode({"a": "1", "s": {"x": "2"}})) == {"a": "1", "s": {"x": "2"}}
     with pytest.raises(UnreadableRecord, match=r"null where the schema requires string, path: \$\.s\.x"):
         one.encode({"a": "1", "s": {"x": None}})
@@ -265,7 +265,7 @@ def test_what_an_absent_field_is(spark: SparkSession, case: ProtoCase) -> None:
     columns = tuple(columns_of("PROTOBUF", case.schema, "VALUE", True, False, ""))
     id = KNOWN.register(case.name, case.schema)
     physical = PhysicalSchema(KNOWN.url, case.name, case.schema, id=id)
-    one = OneRecord(spark, spec(Serde("PROTOBUF", schema=physical), columns), columns)
+    one = RecordCodec(spark, spec(Serde("PROTOBUF", schema=physical), columns), columns)
     row = one.decode(b"\0" + id.to_bytes(4, "big") + b"\0")
     assert row is not None
     assert {c.name: view(row[c.name], c.type) for c in columns} == case.absent

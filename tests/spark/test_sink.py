@@ -37,7 +37,7 @@ def read(frame: DataFrame, query: str) -> DataFrame:
         *(f"{c} as raw_{c}" for c in ("key", "value")),
         *("rowtime", "headers", "partition", "offset"),
     )
-    kept = codec.keep_read(decoded, query, "source")
+    kept = codec.readable_rows(decoded, query, "source")
     rows = kept.select("k.value as key", "v.value as value", "rowtime", "headers", "partition", "offset")
     return rows.frame()
 
@@ -48,7 +48,7 @@ def written(frame: DataFrame, query: str) -> DataFrame:
     encoded = LazyFrame.of(frame).select(
         f"{codec.encode('key', KEY)} as k", f"{codec.encode('value', WRITTEN)} as v", *rest
     )
-    return codec.keep_written(encoded, query, "sink").select("k.bytes as key", "v.bytes as value", *rest).frame()
+    return codec.encoded_rows(encoded, query, "sink").select("k.bytes as key", "v.bytes as value", *rest).frame()
 
 
 @contextmanager

@@ -158,7 +158,7 @@ def test_a_stream_that_waits_for_its_tables_does_not_keep_the_batch_open(
     copy, held = copying(kafka.create_topic()), kafka.create_topic()
     put(kafka, held, numbers(1))
     barriers = jvm.module(spark, "TableBootstrapBarriers")
-    barriers.hold(copy.out, 1, jvm.java_map(spark, {}))
+    barriers.create(copy.out, 1, jvm.java_map(spark, {}))
     copy.blocked = held
     copy.start(pace=source.Pace(interval=500, first=500))
     put(kafka, copy.topic, numbers(2))

@@ -129,7 +129,7 @@ def test_marks_go_with_rows_only_where_they_are_passed_on_one_by_one(spark: Spar
 
 
 def test_a_filter_that_marks_a_source_is_right_over_its_scan(plan: Any) -> None:
-    below = names(the(plan, "BarrierHold"))
+    below = names(the(plan, "BarrierWait"))
     assert below[1:] == ["KafkaScan", "RealTimeStreamScan"], f"{below[1:]} is below a source's mark"
 
 

@@ -12,7 +12,7 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.engine.rows import shown_row
 from millstream.server.text import dumps
 from millstream.spark.bounded import Bounded, Record
-from millstream.spark.codec import one_record
+from millstream.spark.codec import record_codec
 from millstream.spark.pipeline import side_spec
 from millstream.tables.keys import keys_of
 from millstream.tables.plain_rows import NotPlain, plain_key, plain_rows
@@ -153,7 +153,7 @@ def test_what_only_the_jvm_evaluates(query: str, catalog: Catalog) -> None:
 )
 def test_a_key_is_encoded_as_in_the_jvm(table: str, values: list[Any], catalog: Catalog, spark: SparkSession) -> None:
     source = catalog.sources[table]
-    encode, codec = plain_key(source), one_record(side_spec(source.key, source.schema.key, "K"), source.schema.key)
+    encode, codec = plain_key(source), record_codec(side_spec(source.key, source.schema.key, "K"), source.schema.key)
     assert encode is not None
     assert [encode(value) for value in values] == [codec.encode({"K": value}) for value in values]
 

@@ -46,7 +46,7 @@ def can_share(plan: ClientOutput, only_changes: bool = False) -> bool:
     gets the changes that pass the filter, and no tombstone for a row that no longer does, which would need a state.
     """
     nodes = tuple(plan.walk())
-    stateful = not only_changes and any(isinstance(node, Filter) and node.remembers for node in nodes)
+    stateful = not only_changes and any(isinstance(node, Filter) and node.is_stateful for node in nodes)
     return all(isinstance(node, STATELESS) for node in nodes) and not stateful and not _calls_python(nodes)
 
 

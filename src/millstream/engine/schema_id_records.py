@@ -6,7 +6,7 @@ from millstream.engine.schemas import RegistryAccess
 from millstream.formats.spec import spec
 from millstream.formats.translation import TRANSLATORS, columns
 from millstream.model.schema import Column
-from millstream.spark.codec import OneRecord, UnreadableRecord, one_record
+from millstream.spark.codec import RecordCodec, UnreadableRecord, record_codec
 
 FORMATS = {TRANSLATORS[name].kind: name for name in ("AVRO", "JSON_SR", "PROTOBUF")}
 HEAD = 5
@@ -40,7 +40,7 @@ class SchemaIdRecords:
 class _SchemaIdReader:
     """Reads records of one schema and formats them as JSON."""
 
-    def __init__(self, format: str, read: OneRecord, write: OneRecord) -> None:
+    def __init__(self, format: str, read: RecordCodec, write: RecordCodec) -> None:
         self.format, self._read, self._write = format, read, write
 
     def text(self, data: bytes) -> str | None:
@@ -68,4 +68,4 @@ def _schema_id_reader(
 ) -> _SchemaIdReader:
     physical = PhysicalSchema("", "", registered.schema, id=registered.id)
     read = spec(Serde(format, wrapped, schema=physical), names)
-    return _SchemaIdReader(format, one_record(read, names), one_record(spec(Serde("JSON", wrapped), names), names))
+    return _SchemaIdReader(format, record_codec(read, names), record_codec(spec(Serde("JSON", wrapped), names), names))

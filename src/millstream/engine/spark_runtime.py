@@ -27,7 +27,7 @@ from millstream.services.loop import Loop, no_resource
 from millstream.spark import figures, jvm, session, session_settings, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Changes, Record
 from millstream.spark.checkpoint import files, location, save
-from millstream.spark.codec import UnreadableRecord, one_record
+from millstream.spark.codec import UnreadableRecord, record_codec
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.spark.figures import Figures
 from millstream.spark.pipeline import side_spec
@@ -294,8 +294,8 @@ class SparkRuntime:
 
     def records(self, source: Source, rows: Sequence[Mapping[str, Any]]) -> list[Pair | UnreadableRecord]:
         """Key and value of rows given by column names; or, for a row that the formats cannot hold, the reason."""
-        keys = one_record(side_spec(source.key, source.schema.key, "K"), source.schema.key).encode_all(rows)
-        values = one_record(side_spec(source.value, source.schema.value, "V"), source.schema.value).encode_all(rows)
+        keys = record_codec(side_spec(source.key, source.schema.key, "K"), source.schema.key).encode_all(rows)
+        values = record_codec(side_spec(source.value, source.schema.value, "V"), source.schema.value).encode_all(rows)
         return [_pair(key, value) for key, value in zip(keys, values, strict=True)]
 
     def _job(self, id: str, folder: str, settings: Mapping[str, str], starts: Starts) -> StreamingJob:

@@ -9,7 +9,17 @@ from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
 from millstream.plan.append_time import AppendTime, append_time
 from millstream.plan.indexes import has_columns
-from millstream.plan.nodes import Aggregate, Deduplicate, Join, PlanNode, Write, leaves, reads, remembering, retention
+from millstream.plan.nodes import (
+    Aggregate,
+    Deduplicate,
+    Join,
+    PlanNode,
+    Write,
+    leaves,
+    reads,
+    retention,
+    stateful_filters,
+)
 from millstream.plan.statements import outcome
 from millstream.plan.steps import (
     CreateTopic,
@@ -217,7 +227,7 @@ def push_tasks(plan: PlanNode, topics: Mapping[str, TopicFacts]) -> int:
 def shuffles(plan: PlanNode) -> int:
     """The number of stateful operators in a plan, which is the number of times rows are grouped."""
     shuffling = (node for node in plan.walk() if isinstance(node, Aggregate | Deduplicate | Join))
-    return sum(node.shuffles for node in shuffling) + len(remembering(plan))
+    return sum(node.shuffles for node in shuffling) + len(stateful_filters(plan))
 
 
 def _configured_tasks(tasks: int | None, command: Command) -> int:

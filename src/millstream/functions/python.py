@@ -1,8 +1,8 @@
 """Functions that users wrote in Python, declared like the library's functions.
 
-A call is `ms_python('<document>', '<what>', arguments…)`. The document contains everything that is needed to compute
-the function, so that neither other parts of the engine nor executors need to know it. It is encoded as base64, so
-that it needs no quoting and contains no template holes.
+A call is `ms_python('<document>', '<operation>', arguments…)`. The document contains everything that is needed to
+compute the function, so that neither other parts of the engine nor executors need to know it. It is encoded as base64,
+so that it needs no quoting and contains no template holes.
 """
 
 import json

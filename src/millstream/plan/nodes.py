@@ -75,7 +75,7 @@ class Filter(PlanNode):
     """The rows for which `condition` is true; a row of a table that no longer satisfies it becomes a tombstone.
 
     The rows of a table that is read, of a foreign-key join, or of an inner query over a table do not carry the value
-    they replace; over these the filter `remembers`: it stores for each key if its row has passed.
+    they replace; over these the filter `is_stateful`: it stores for each key if its row has passed.
     """
 
     source: PlanNode
@@ -93,7 +93,7 @@ class Filter(PlanNode):
         return self.source.kind
 
     @property
-    def remembers(self) -> bool:
+    def is_stateful(self) -> bool:
         """True if the filter stores a state for each key."""
         foreign = isinstance(self.source, Join) and self.source.foreign
         return self.kind is RelationKind.TABLE and (isinstance(self.source, Read | Select) or foreign)
@@ -437,17 +437,17 @@ def groups(node: PlanNode) -> Iterator[Aggregate]:
     return (n for n in node.walk() if isinstance(n, Aggregate))
 
 
-def remembering(node: PlanNode) -> tuple[Filter, ...]:
+def stateful_filters(node: PlanNode) -> tuple[Filter, ...]:
     """The filters of a plan that have a state. A filter whose rows are grouped needs none: tombstones are not
     grouped."""
     grouped = [group.source for group in groups(node)]
-    filters = (n for n in node.walk() if isinstance(n, Filter) and n.remembers)
+    filters = (n for n in node.walk() if isinstance(n, Filter) and n.is_stateful)
     return tuple(f for f in filters if all(f is not source for source in grouped))
 
 
 def node_has_state(node: PlanNode) -> bool:
     """Whether a node itself is carried out by a stateful operator."""
-    return isinstance(node, Aggregate | Deduplicate | Join) or (isinstance(node, Filter) and node.remembers)
+    return isinstance(node, Aggregate | Deduplicate | Join) or (isinstance(node, Filter) and node.is_stateful)
 
 
 def retention(node: PlanNode) -> int | None:

@@ -32,7 +32,7 @@ from millstream.plan.nodes import (
     groups,
     joins,
     leaves,
-    remembering,
+    stateful_filters,
 )
 from millstream.plan.queries import plan_persistent
 from millstream.plan.replacement import NOTHING, QueryPart, Replacement
@@ -99,7 +99,7 @@ def state_text(plan: PlanNode) -> str:
     states = [_group_text(group) for group in groups(plan)]
     states += [f"rows of {_join_text(join)}" for join in joins(plan)]
     states += [f"which rows have been seen by DISTINCT{_kept(node)}" for node in _deduplications(plan)]
-    states += [f"which rows have passed WHERE {f.text}" for f in remembering(plan)]
+    states += [f"which rows have passed WHERE {f.text}" for f in stateful_filters(plan)]
     return "; ".join(states)
 
 
@@ -160,7 +160,7 @@ def _of_plans(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
     yield _Comparison("sources", _sources(before), _sources(after), "its positions are those of the old topics")
     yield from _of_joins(tuple(joins(before)), tuple(joins(after)))
     yield from _of_groups(tuple(groups(before)), tuple(groups(after)))
-    if len(remembering(before)) != len(remembering(after)):
+    if len(stateful_filters(before)) != len(stateful_filters(after)):
         reason = "a WHERE over a table stores for each row whether it has passed"
         rule = "a WHERE over a table can become another one, but be neither added nor removed"
         yield _Comparison("WHERE", _filters(before, False), _filters(after, False), reason, rule)

@@ -52,7 +52,7 @@ from millstream.spark.time_to_live import TimeToLive
 
 HEADERS = "array<struct<key: string, value: binary>>"
 # The columns of a row besides its key and value.
-_REST = {"rowtime": "bigint", "headers": HEADERS, "partition": "int", "offset": "bigint"}
+_METADATA = {"rowtime": "bigint", "headers": HEADERS, "partition": "int", "offset": "bigint"}
 _WINDOW = {"wstart": "bigint", "wend": "bigint"}
 # The variables of an operator's expressions (fold.py).
 _ROW, _STATE, _NEW, _CLOCK = map(column, ("row", "state", "new", "clock"))
@@ -136,7 +136,7 @@ class _GroupFolds:
         }
         self.arguments = StructLayout(types or {"none": "boolean"})
         old = {"old": self.value.type} if run.old else {}
-        self.output = {"key": self.key.type, "value": self.value.type, **old, **_REST}
+        self.output = {"key": self.key.type, "value": self.value.type, **old, **_METADATA}
 
     # ------------------------------------------------------------ the input rows
 
@@ -146,7 +146,7 @@ class _GroupFolds:
         keys = [guarded(k.expression, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys]
         key = spark_sql(struct_of({f"K{i}": SqlText(text) for i, text in enumerate(keys)}))
         arguments = spark_sql(self._arguments())
-        columns = [f"{key} as group_key", f"{arguments} as arguments", "value is not null as is_row", *_REST]
+        columns = [f"{key} as group_key", f"{arguments} as arguments", "value is not null as is_row", *_METADATA]
         if self.node.source.kind is RelationKind.TABLE:
             columns.append("key")
         prepared = rows.select(*columns)
@@ -228,8 +228,8 @@ class _GroupFolds:
     ) -> OperatorExpression:
         """An output; headers, partition and offset are those of the current row."""
         before = {"old": old} if self.run.old else {}
-        rest = {name: _ROW.field(name) for name in _REST}
-        return struct_of({"key": key, "value": value, **before, **rest, "rowtime": rowtime, **(window or {})})
+        metadata = {name: _ROW.field(name) for name in _METADATA}
+        return struct_of({"key": key, "value": value, **before, **metadata, "rowtime": rowtime, **(window or {})})
 
     def _update(self) -> OperatorExpression:
         """The output for a group with its current state."""
@@ -337,19 +337,19 @@ class _TableFolds(_GroupFolds):
         one.
         """
         stored = StructLayout({"group_key": self.key.type, "arguments": self.arguments.type})
-        change = StructLayout({**stored.types, "undone": self.arguments.type, **_REST})
+        change = StructLayout({**stored.types, "undone": self.arguments.type, **_METADATA})
 
         def sent(
             group: OperatorExpression, undone: OperatorExpression, added: OperatorExpression
         ) -> OperatorExpression:
-            rest = {name: _ROW.field(name) for name in _REST}
-            return array(change.new({"group_key": group, "undone": undone, "arguments": added, **rest}))
+            metadata = {name: _ROW.field(name) for name in _METADATA}
+            return array(change.new({"group_key": group, "undone": undone, "arguments": added, **metadata}))
 
-        nothing = self.arguments.null()
+        no_value = self.arguments.null()
         before, after = _STATE.field("group_key"), _NEW.field("group_key")
         undone, added = _STATE.field("arguments"), _NEW.field("arguments")
-        leave = if_(_STATE.is_null(), array(), sent(before, undone, nothing))
-        enter = if_(_NEW.is_null(), array(), sent(after, nothing, added))
+        leave = if_(_STATE.is_null(), array(), sent(before, undone, no_value))
+        enter = if_(_NEW.is_null(), array(), sent(after, no_value, added))
         in_place = if_(_NEW.is_null(), array(), sent(after, undone, added))
         return Fold(
             by=("key",),
@@ -508,14 +508,14 @@ class _SessionFolds(_WindowFolds):
         closed = sessions.filter("session", lambda session: session.field("end") + closing < _CLOCK)
         outputs = closed.map_each("session", lambda session: self._session_output(_STATE.field("key"), session))
 
-        def kept(left: OperatorExpression) -> OperatorExpression:
+        def remaining(left: OperatorExpression) -> OperatorExpression:
             fields = {name: _STATE.field(name) for name in layout.types}
             return if_(call("size", left).equals(0), layout.null(), layout.new({**fields, "sessions": left}))
 
         return Expiry(
             due=spark_sql(sessions.item(0).field("end") + closing + 1),
             partition=spark_sql(_STATE.field("partition")),
-            update=spark_sql(let("left", left, kept)),
+            update=spark_sql(let("left", left, remaining)),
             emit=spark_sql(outputs if final else self._no_rows()),
             order=spark_sql(self._order() if final else null("binary")),
         )
@@ -555,8 +555,8 @@ class _SessionFolds(_WindowFolds):
     def _session_output(
         self, key: OperatorExpression, session: OperatorExpression, tombstone: bool = False
     ) -> OperatorExpression:
-        nothing = self.value.null()
-        old, value = (self._results(session), nothing) if tombstone else (nothing, self._results(session))
+        no_value = self.value.null()
+        old, value = (self._results(session), no_value) if tombstone else (no_value, self._results(session))
         window = {"wstart": session.field("start"), "wend": session.field("end")}
         return self._output(key, value, old, session.field("end"), window)
 

@@ -17,7 +17,7 @@ from millstream.model.types import BIGINT, BOOLEAN, BYTES, HEADERS_TYPE, INTEGER
 from millstream.plan.nodes import ClientOutput
 from millstream.plan.steps import InsertRow, StartQuery
 from millstream.spark import pipeline
-from millstream.spark.codec import one_record
+from millstream.spark.codec import record_codec
 from millstream.spark.evaluate import Evaluator, evaluate, failures, leaf
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import to_sql
@@ -116,23 +116,23 @@ class Bounded:
         """
         with failures():
             records = lambda read: record_frame(self._session)  # noqa: E731
-            answered = pipeline.answered(plan, records, query, remembers=True, only_changes=only_changes)
+            answered = pipeline.answered(plan, records, query, emits_changes=True, only_changes=only_changes)
             return Answering(pipeline.in_columns(answered, plan), plan, compiled=False)
 
-    def values(self, meanings: Sequence[TypedExpression]) -> tuple[Any, ...]:
+    def values(self, expressions: Sequence[TypedExpression]) -> tuple[Any, ...]:
         """The values of expressions without columns. Raises EvaluationFailed."""
-        computed = [meaning for meaning in meanings if not _is_plain(meaning)]
-        types = [meaning.type or STRING for meaning in computed]
-        rest = iter(evaluate(self._session, [to_sql(m) for m in computed], types) if computed else ())
-        return tuple(m.value if isinstance(m, Constant) and _is_plain(m) else next(rest) for m in meanings)
+        computed = [expression for expression in expressions if not _is_plain(expression)]
+        types = [expression.type or STRING for expression in computed]
+        results = iter(evaluate(self._session, [to_sql(m) for m in computed], types) if computed else ())
+        return tuple(m.value if isinstance(m, Constant) and _is_plain(m) else next(results) for m in expressions)
 
     def constant(self, row: InsertRow, now: int) -> Record:
         """The record of an INSERT VALUES, with the time `now` (epoch ms) if it has none. Raises ValueError."""
         keys, values, sink = row.sink.schema.key, row.sink.schema.value, row.sink
         columns = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
         computed = self.values([column.expression for column in columns])
-        key = one_record(pipeline.side_spec(sink.key, keys, "K"), keys).encode(_row(keys, computed))
-        value = one_record(pipeline.side_spec(sink.value, values, "V"), values).encode(
+        key = record_codec(pipeline.side_spec(sink.key, keys, "K"), keys).encode(_row(keys, computed))
+        value = record_codec(pipeline.side_spec(sink.value, values, "V"), values).encode(
             _row(values, computed[len(keys) :])
         )
         return Record(key, value, computed[-1] if row.rowtime else now)
@@ -140,8 +140,8 @@ class Bounded:
     def decoded(self, source: Source, record: Record) -> tuple[Row, Row]:
         """Key and value of a record without a window, by columns, None for null. Raises UnreadableRecord."""
         keys, values = source.schema.key, source.schema.value
-        key = one_record(pipeline.side_spec(source.key, keys, "K"), keys).decode(record.key)
-        return key, one_record(pipeline.side_spec(source.value, values, "V"), values).decode(record.value)
+        key = record_codec(pipeline.side_spec(source.key, keys, "K"), keys).decode(record.key)
+        return key, record_codec(pipeline.side_spec(source.value, values, "V"), values).decode(record.value)
 
 
 class Answering:
@@ -186,12 +186,12 @@ def _record_leaf(session: SparkSession) -> LazyFrame:
     return LazyFrame.of(leaf(session, list(zip(pipeline.RECORD, _TYPES, strict=True))))
 
 
-def _is_plain(meaning: TypedExpression) -> bool:
-    """Whether an expression is a constant whose Python value is what Spark would compute; that takes milliseconds."""
-    if not isinstance(meaning, Constant):
+def _is_plain(expression: TypedExpression) -> bool:
+    """True for a constant whose Python value needs no evaluation by Spark, which would take milliseconds."""
+    if not isinstance(expression, Constant):
         return False
-    kind = _PLAIN.get(meaning.type) if meaning.type is not None else None
-    return meaning.value is None or (kind is not None and type(meaning.value) is kind)
+    kind = _PLAIN.get(expression.type) if expression.type is not None else None
+    return expression.value is None or (kind is not None and type(expression.value) is kind)
 
 
 def _row(columns: Sequence[Column], values: Sequence[Any]) -> dict[str, Any]:

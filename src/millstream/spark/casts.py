@@ -38,7 +38,7 @@ _TO_TEXT: dict[SqlType, str] = {
     TIMESTAMP: "date_format({}, \"yyyy-MM-dd'T'HH:mm:ss.SSS\")",
     BYTES: "ms_from_bytes({}, 'base64')",
 }
-_WHOLE_DIGITS: dict[SqlType, int] = {INTEGER: 10, BIGINT: 19}
+_INTEGER_DIGITS: dict[SqlType, int] = {INTEGER: 10, BIGINT: 19}
 
 
 def cast(text: str, source: SqlType, target: SqlType, depth: int = 0) -> str:
@@ -69,7 +69,7 @@ def fails(source: SqlType, target: SqlType) -> bool:
             types = {f.name: f.type for f in source.fields}
             return any(fails(types[f.name], f.type) for f in target.fields if f.name in types)
     if isinstance(target, Decimal):
-        return source != target and not _fits(source, target)
+        return source != target and not _always_fits(source, target)
     return source == STRING and target != STRING
 
 
@@ -79,7 +79,7 @@ def fails(source: SqlType, target: SqlType) -> bool:
 def _to_decimal(text: str, source: SqlType, target: Decimal) -> str:
     stored = computed(target)
     size = f"{stored.precision}, {stored.scale}"
-    if _fits(source, target):
+    if _always_fits(source, target):
         return f"CAST({text} AS {spark_type(target)})"
     if source == STRING:
         return f"ms_decimal_of_text({text}, {size})"
@@ -90,14 +90,14 @@ def _to_decimal(text: str, source: SqlType, target: Decimal) -> str:
     return f"ms_decimal_of_bigint(CAST({text} AS BIGINT), {size})"
 
 
-def _fits(source: SqlType, target: Decimal) -> bool:
+def _always_fits(source: SqlType, target: Decimal) -> bool:
     """True if every value of `source` fits `target`."""
     stored = computed(target)
-    room = stored.precision - stored.scale
+    integer_digits = stored.precision - stored.scale
     if isinstance(source, Decimal):
         source_size = computed(source)
-        return source_size.scale <= stored.scale and source_size.precision - source_size.scale <= room
-    return _WHOLE_DIGITS.get(source, 100) <= room
+        return source_size.scale <= stored.scale and source_size.precision - source_size.scale <= integer_digits
+    return _INTEGER_DIGITS.get(source, 100) <= integer_digits
 
 
 # ---------------------------------------------------------------- text

@@ -1,7 +1,7 @@
 """Repairs checkpoints that a killed server left half written, before their query starts.
 
 `finish` is for queries that write in Kafka transactions: for a batch that is committed in Kafka but not in the commit
-log. `mend` is for all queries.
+log. `repair` is for all queries.
 
 Real-time mode writes a batch's commit and its offsets at the same time: a kill may leave the commit without the
 offsets, or a temporary file of either. Spark refuses to start from that; without these files it starts from the end of
@@ -59,11 +59,11 @@ def finish(session: SparkSession, url: str, marker: str) -> None:
         delete(session, f"{url}/{name}")
 
 
-def mend(session: SparkSession, url: str) -> None:
-    """Remove the half-written files of a checkpoint that no query is using, and give it another id if that is empty.
+def repair(session: SparkSession, url: str) -> None:
+    """Remove the half-written files of a checkpoint that no query is using, and replace an empty file of its id.
 
-    The id says nothing of the batches. Its file is not synced to the disk of this machine, so that a loss of power may
-    leave it empty, and Spark refuses to start from that.
+    The file of the id is not synced to this machine's disk: a power failure may leave it empty, and Spark refuses to
+    start from that. A new id is harmless, since offsets and states do not depend on it.
 
     A server that was frozen may do this while the query runs elsewhere. That is safe: the commits are listed before the
     offsets, and a query with exactly once writes a batch's offsets before its commit.

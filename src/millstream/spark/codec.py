@@ -19,20 +19,20 @@ from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.types import from_wire, is_wire_form, spark_struct, spark_type, wire_json, wire_writer
 
 __all__ = [
-    "OneRecord",
+    "RecordCodec",
     "UnreadableRecord",
     "decode",
     "encode",
+    "encoded_rows",
     "error_if",
-    "keep_keyed",
-    "keep_read",
-    "keep_timed",
-    "keep_windowed",
-    "keep_written",
-    "one_record",
+    "keyed_rows",
+    "readable_rows",
+    "record_codec",
     "spark_struct",
     "spark_type",
     "spec",
+    "timed_rows",
+    "windowed_rows",
 ]
 
 READ, EXPRESSION, WRITE, LATE = 0, 1, 3, 5
@@ -58,7 +58,7 @@ def encode(column: str, spec: str) -> SparkSql:
     return SparkSql(f"ms_write_record({column}, {quoted(spec)})")
 
 
-def keep_read(frame: LazyFrame, query: str, topic: str, fatal: bool = False) -> LazyFrame:
+def readable_rows(frame: LazyFrame, query: str, topic: str, fatal: bool = False) -> LazyFrame:
     """The rows whose `k.error` and `v.error` are null; the others go to the query's processing log (type 0).
 
     Requires the columns raw_key, raw_value, partition and offset. If bad records are `fatal`, they end the query.
@@ -68,8 +68,8 @@ def keep_read(frame: LazyFrame, query: str, topic: str, fatal: bool = False) -> 
     return frame.where(f"{key} and {value}")
 
 
-def keep_windowed(frame: LazyFrame, error: str, query: str, topic: str, fatal: bool) -> LazyFrame:
-    """The records for whose key `error` (Spark SQL) is null; the others as in `keep_read`."""
+def windowed_rows(frame: LazyFrame, error: str, query: str, topic: str, fatal: bool) -> LazyFrame:
+    """The records for whose key `error` (Spark SQL) is null; the others as in `readable_rows`."""
     return frame.where(_readable(error, query, "key", topic, "key", fatal))
 
 
@@ -80,7 +80,7 @@ def _readable(error: str, query: str, target: str, topic: str, record: str, fata
     return SparkSql(f"if({readable}, true, cast(raise_error({words}) as boolean))") if fatal else readable
 
 
-def keep_written(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
+def encoded_rows(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     """The rows whose `k.error` and `v.error` are null; the others go to the query's processing log (type 3)."""
     label = f"{query}.sink.serializer"
     key = report(WRITE, "k.error", label, "key", topic, None)
@@ -88,13 +88,13 @@ def keep_written(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     return frame.where(f"{key} and {value}")
 
 
-def keep_keyed(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
+def keyed_rows(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     """The rows that have a key; the others, which a table cannot store, go to the processing log (type 1)."""
     reason = f"a record of the table's topic {topic} has no key: it is skipped"
     return frame.where(report(EXPRESSION, error_if("key is null", reason), f"{query}.source", "key", topic, None))
 
 
-def keep_timed(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
+def timed_rows(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     """The rows whose rowtime is not null or negative; the others go to the processing log (type 1)."""
     error = error_if("rowtime is null or rowtime < 0", f"a record of topic {topic} has no valid time: it is skipped")
     return frame.where(report(EXPRESSION, error, f"{query}.source", "value", topic, None))
@@ -115,13 +115,13 @@ def report(kind: int, error: str, label: str, target: str, topic: str, record: s
     return SparkSql(f"ms_report({kind}, {error}, {words}, partition, offset, {record or 'cast(null as binary)'})")
 
 
-class OneRecord:
+class RecordCodec:
     """The codec for one record at a time, on the driver, without a Spark job; thread-safe."""
 
     def __init__(self, session: SparkSession, spec: str, columns: Sequence[Column]) -> None:
         self._columns, self._names = columns, [column.name for column in columns]
         self._converted = [(c.name, wire_writer(c.type)) for c in columns if not is_wire_form(c.type)]
-        self._codec = jvm.module(session, "OneRecord")(spec)
+        self._codec = jvm.module(session, "RecordCodec")(spec)
 
     def decode(self, data: bytes | None) -> dict[str, Any] | None:
         """The decoded row, by column names (values as types.wire_writer has them); None for a null payload.
@@ -169,6 +169,6 @@ def _sized(answer: io.BytesIO) -> bytes | UnreadableRecord | None:
 
 
 @cache
-def one_record(spec: str, columns: tuple[Column, ...]) -> OneRecord:
+def record_codec(spec: str, columns: tuple[Column, ...]) -> RecordCodec:
     """The driver's codec for `spec`, cached; `columns` are the columns that the spec was derived from."""
-    return OneRecord(jvm.active(), spec, columns)
+    return RecordCodec(jvm.active(), spec, columns)

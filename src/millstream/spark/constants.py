@@ -20,7 +20,7 @@ def _constant(value: object, sql_type: SqlType | None) -> str:
         case bool():
             return str(value).lower()
         case int():
-            return _whole(value, sql_type)
+            return _integer(value, sql_type)
         case float():
             return _double(value)
         case Number():
@@ -31,7 +31,7 @@ def _constant(value: object, sql_type: SqlType | None) -> str:
     return quoted(str(value))
 
 
-def _whole(value: int, sql_type: SqlType | None) -> str:
+def _integer(value: int, sql_type: SqlType | None) -> str:
     if sql_type == INTEGER:
         return str(value) if value >= 0 else f"({value})"
     if sql_type == DATE:

@@ -84,12 +84,12 @@ class Fold:
     punctuation: Punctuation | None = None
 
 
-def fold(rows: LazyFrame, what: Fold, live: bool) -> LazyFrame:
+def fold(rows: LazyFrame, spec: Fold, live: bool) -> LazyFrame:
     """The outputs of a fold over the rows: of a stream in real time if `live`, else of a frame for the Evaluator.
 
     Raises pyspark's AnalysisException if an expression is not valid.
     """
-    return stateful(rows, _texts(what), live, what.punctuation)
+    return stateful(rows, _texts(spec), live, spec.punctuation)
 
 
 def stateful(
@@ -124,26 +124,26 @@ def _punctuated(rows: LazyFrame, by: Sequence[str], at: Punctuation) -> LazyFram
     side = "side" if "side" in columns else "cast(null as int)"
     row = f"partition, clock, {side}, offset, {at.last}, {', '.join(by)}"
     call = f"ms_punctuate('{uuid4().hex}', {at.first}L, {at.step}L, {row})"
-    rest = [c for c in columns if c not in carried]
-    frame = rows.select(*rest, f"{call} as (t_partition, t_clock, t_side, t_offset, punctuation)")
-    grouped = [f"if(punctuation is null, {c}, null) as {c}" if c in by else c for c in rest]
+    other_columns = [c for c in columns if c not in carried]
+    frame = rows.select(*other_columns, f"{call} as (t_partition, t_clock, t_side, t_offset, punctuation)")
+    grouped = [f"if(punctuation is null, {c}, null) as {c}" if c in by else c for c in other_columns]
     return frame.select(*grouped, *(f"t_{c} as {c}" for c in carried), "punctuation")
 
 
-def _texts(what: Fold) -> dict[str, str]:
+def _texts(spec: Fold) -> dict[str, str]:
     """The texts by the names under which jvm/FoldOperator.scala reads them."""
     texts = {
-        "by": ",".join(what.by),
-        "state": what.state,
-        "update": what.update,
-        "emit": what.emit,
-        "out": what.out,
-        "subkey": what.subkey,
-        "label": what.label,
-        "shared_clock": str(what.shared_clock).lower(),
-        "table_input": what.table_input,
+        "by": ",".join(spec.by),
+        "state": spec.state,
+        "update": spec.update,
+        "emit": spec.emit,
+        "out": spec.out,
+        "subkey": spec.subkey,
+        "label": spec.label,
+        "shared_clock": str(spec.shared_clock).lower(),
+        "table_input": spec.table_input,
     }
-    expiry = what.expiry
+    expiry = spec.expiry
     if expiry is None:
         return texts
     when = f"'due', cast({expiry.due} as bigint), 'order', cast({expiry.order} as binary)"

@@ -53,7 +53,7 @@ class _Subscription(IntEnum):
 
 _FORWARDED = -1
 _ROWTIME, _VALUE, _RIGHT = ROW.field("rowtime"), ROW.field("value"), ROW.field("right")
-_REST_TYPES = {"rowtime": "bigint", **PLACE_TYPES}
+_METADATA_TYPES = {"rowtime": "bigint", **PLACE_TYPES}
 
 
 class ForeignKeyJoin(JoinStep):
@@ -86,10 +86,10 @@ class ForeignKeyJoin(JoinStep):
     def _message_layout(self) -> StructLayout:
         rights = {name: layout.type for name, layout in self._rights().items()}
         own = {"foreign_key": self.key.type, "key": self.own_key.type, "value": self.left.type}
-        return StructLayout({"input": "int", "subscription": "int", **own, **rights, **_REST_TYPES})
+        return StructLayout({"input": "int", "subscription": "int", **own, **rights, **_METADATA_TYPES})
 
     def _message(self, subscription: _Subscription, foreign_key: OperatorExpression) -> OperatorExpression:
-        values: dict[str, SqlOperand] = {name: ROW.field(name) for name in ("key", "value", *_REST_TYPES)}
+        values: dict[str, SqlOperand] = {name: ROW.field(name) for name in ("key", "value", *_METADATA_TYPES)}
         values |= {name: layout.null() for name, layout in self._rights().items()}
         values |= {"input": integer(0), "subscription": integer(subscription), "foreign_key": foreign_key}
         return array(self._message_layout().new(values))
@@ -139,8 +139,8 @@ class ForeignKeyJoin(JoinStep):
         left_key = enumerate(self.join.left.schema.key)
         order = call("concat", *(sorted_bytes(c.type, column("key").field(f"K{i}")) for i, c in left_key))
         columns = ("input", "subscription", key, "key", "value", f"{right}.value as right", side)
-        rest = ("rowtime", *PLACE, *self.forwarded)
-        rows = messages.select(*columns, f"{spark_sql(order)} as key_order", *rest)
+        metadata = ("rowtime", *PLACE, *self.forwarded)
+        rows = messages.select(*columns, f"{spark_sql(order)} as key_order", *metadata)
         spread = f"if(input = 0, xxhash64(key), {self.spread()})"
         return rows.select("*", f"if(join_key is null, {spread}, 0L) as spread")
 

@@ -95,9 +95,9 @@ class JoinStep:
         side = f"case input when 0 then 0 when {self.place} then 1 end as side"
         own = "clock" if self.place == 1 else "rowtime"
         clock = f"case input when 0 then {own} when {self.place} then {right}.clock end as clock"
-        rest = ("rowtime", *PLACE, *self.bounds, *self.forwarded)
+        metadata = ("rowtime", *PLACE, *self.bounds, *self.forwarded)
         values = (f"{key} as join_key", side, "value", f"{right}.value as right", "key as own_key")
-        rows = frame.select("input", *values, *rest, clock)
+        rows = frame.select("input", *values, *metadata, clock)
         rows = with_key(rows, "side is not null and join_key.K0 is null", self.join.left, self.query)
         spread = f"if(join_key is null, {self.spread()}, 0L) as spread"
         return rows.select("*", spread) if self.forwarded else rows
@@ -132,17 +132,17 @@ class JoinStep:
     ) -> OperatorExpression:
         """A row of the join's result; `window` has the bounds, and `more` are additional columns."""
         values: dict[str, SqlOperand] = {"input": integer(0), "key": key, "value": value, "rowtime": rowtime}
-        nothing = {name: layout.null() for name, layout in self.forwarded.items()}
-        return self._output({**values, **nothing, **more}, window)
+        nulls = {name: layout.null() for name, layout in self.forwarded.items()}
+        return self._output({**values, **nulls, **more}, window)
 
     def forward(self, **more: OperatorExpression) -> OperatorExpression:
         """The current row, unchanged, as a row of a later join's input; `more` are additional columns."""
-        as_it_came = {name: ROW.field(name) for name in ("input", "rowtime", *self.forwarded)}
-        return self._output({**as_it_came, "key": self.own_key.null(), "value": self.joined.null(), **more}, ROW)
+        unchanged = {name: ROW.field(name) for name in ("input", "rowtime", *self.forwarded)}
+        return self._output({**unchanged, "key": self.own_key.null(), "value": self.joined.null(), **more}, ROW)
 
     def _output(self, values: Mapping[str, SqlOperand], window: OperatorExpression) -> OperatorExpression:
-        rest = {name: ROW.field(name) for name in PLACE} | {name: window.field(name) for name in self.bounds}
-        all_values = {**values, **rest}
+        metadata = {name: ROW.field(name) for name in PLACE} | {name: window.field(name) for name in self.bounds}
+        all_values = {**values, **metadata}
         more = [name for name in all_values if name not in self.out.types]
         return struct_of({name: all_values[name] for name in (*self.out.types, *more)})
 

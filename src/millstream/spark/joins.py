@@ -45,7 +45,7 @@ _IS_LEFT = ROW.field("side").equals(integer(0))
 def joined(node: Join, rows: Callable[[PlanNode], LazyFrame], query: str, live: bool) -> LazyFrame:
     """The rows of a chain of joins, of which `node` is the last; `rows` returns those of an input.
 
-    The rows of a join that `knows_old` also have `old`: the value that the row replaces.
+    The rows of a join that `has_old_value` also have `old`: the value that the row replaces.
     """
     chain = _chain(node)
     frame = _union(chain, rows, query, live)
@@ -54,8 +54,8 @@ def joined(node: Join, rows: Callable[[PlanNode], LazyFrame], query: str, live: 
     return frame.drop("input")
 
 
-def knows_old(node: PlanNode) -> bool:
-    """True if a node is a join that knows which value its row replaces: a join of two tables by their keys."""
+def has_old_value(node: PlanNode) -> bool:
+    """True if a node's rows carry the value that they replace, in the column `old`: a join of two tables by keys."""
     return isinstance(node, Join) and _kind(node) is TableTableJoin
 
 
@@ -79,22 +79,26 @@ def _clock(join: Join, live: bool) -> str:
 
 def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: str, live: bool) -> LazyFrame:
     first, bounds = chain[0].left, bounds_of(chain[0])
-    rest = ("rowtime", *PLACE, *bounds)
+    metadata = ("rowtime", *PLACE, *bounds)
     key, value = (
         spark_sql(columns_layout(p, c).null()) for p, c in (("K", first.schema.key), ("V", first.schema.value))
     )
     present = "value is not null" if first.kind is RelationKind.STREAM else "true"
     no_rights = [f"{spark_sql(right_layout(j).null())} as right{i}" for i, j in enumerate(chain, 1)]
-    own = f"{_key_of(first)} as key"
-    frame = rows(first).where(present).select("0 as input", own, "value", *rest, _clock(chain[0], live), *no_rights)
+    first_key = f"{_key_of(first)} as key"
+    frame = (
+        rows(first)
+        .where(present)
+        .select("0 as input", first_key, "value", *metadata, _clock(chain[0], live), *no_rights)
+    )
     for place, join in enumerate(chain, 1):
         rights = list(no_rights)
         right_key = guarded(join.right_key, f"{query}.join|{join.text}")
         fields = f"'join_key', named_struct('K0', {right_key}), 'value', value, 'clock', clock"
         rights[place - 1] = f"named_struct({fields}) as right{place}"
-        nothing = (f"{place} as input", f"{key} as key", f"{value} as value")
+        common_columns = (f"{place} as input", f"{key} as key", f"{value} as value")
         right = rows(join.right).where("value is not null" if join.right.kind is RelationKind.STREAM else "true")
-        timed = right.select("*", _clock(join, live)).select(*nothing, *rest, "clock", *rights)
+        timed = right.select("*", _clock(join, live)).select(*common_columns, *metadata, "clock", *rights)
         keyed = with_key(timed, f"right{place}.join_key.K0 is null", join.right, query)
         awaited = live and _kind(join) is StreamTableJoin
         frame = frame.union(table_bootstrap.sent(keyed, query, place) if awaited else keyed)

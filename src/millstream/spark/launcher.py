@@ -6,7 +6,8 @@
     3. create(options)     pyspark connects to the port that the JVM has written into a file (session.py)
 
 pyspark would start spark-submit, a shell that starts another JVM to compute the options, and would look for the port
-ten times a second. That is left to do where Spark is configured in its own ways (`CONFIGURED`, `OWN_WAYS`).
+ten times a second. That is left to do where Spark is configured in its own ways (`LAUNCHER_VARIABLES`,
+`LAUNCHER_SETTINGS`).
 """
 
 import atexit
@@ -31,7 +32,7 @@ from millstream.spark.scala_module import spark_jars
 from millstream.spark.session_settings import SessionOptions, settings
 
 # The environment variables, and the Spark settings, that only Spark's launcher follows.
-CONFIGURED = (
+LAUNCHER_VARIABLES = (
     "HADOOP_CONF_DIR",
     "PYSPARK_GATEWAY_PORT",
     "PYSPARK_SUBMIT_ARGS",
@@ -43,10 +44,10 @@ CONFIGURED = (
     "SPARK_TESTING",
     "YARN_CONF_DIR",
 )
-OWN_WAYS = ("spark.driver.defaultJavaOptions", "spark.driver.extraLibraryPath")
-# What Spark's launcher adds (tests/spark/test_launch.py asks it): Spark uses internals of Java. But for the module
-# jdk.incubator.vector, which only machine learning uses, and about which Java warns.
-OPENED = (
+LAUNCHER_SETTINGS = ("spark.driver.defaultJavaOptions", "spark.driver.extraLibraryPath")
+# Packages that Spark's launcher opens, because Spark uses internals of Java (tests/spark/test_launch.py compares). The
+# module jdk.incubator.vector is left out: only machine learning uses it, and Java prints a warning about it.
+OPENED_PACKAGES = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
     "java.base/java.lang.reflect",
@@ -65,7 +66,7 @@ OPENED = (
 )
 JAVA_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
-    *(f"--add-opens={package}=ALL-UNNAMED" for package in OPENED),
+    *(f"--add-opens={package}=ALL-UNNAMED" for package in OPENED_PACKAGES),
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dio.netty.allocator.type=pooled",
     "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
@@ -80,7 +81,7 @@ PAUSE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class GatewayAddress:
-    """The port at which the JVM answers pyspark, and the word that it asks for."""
+    """The port at which the JVM answers pyspark, and the secret that pyspark has to send."""
 
     port: int
     secret: str
@@ -94,13 +95,13 @@ class LaunchedJvm:
         self._folder = TemporaryDirectory(prefix="millstream-jvm-", ignore_cleanup_errors=True)
         self._file = Path(self._folder.name) / "address"
         environment = {**os.environ, **_environment(conf), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._file)}
-        # Ctrl-C in a terminal is for this process, which ends the JVM in its turn.
+        # Ctrl-C in a terminal also reaches the JVM, which ignores it: this process ends it.
         ignore = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)  # noqa: E731
         self.process = subprocess.Popen(command(conf), stdin=subprocess.PIPE, env=environment, preexec_fn=ignore)
-        # Before the folder is removed: a JVM that finds it gone fails, and does not end.
-        atexit.register(self._leave)
+        # Registered after the folder, so called before it is removed: a JVM without its folder would fail, but not end.
+        atexit.register(self._kill_unused)
 
-    def _leave(self) -> None:
+    def _kill_unused(self) -> None:
         """End a JVM to which nobody has connected when this process ends."""
         if Path(self._folder.name).exists():
             self.process.kill()
@@ -170,4 +171,8 @@ def _environment(conf: Mapping[str, str]) -> dict[str, str]:
 def _is_configured(conf: Mapping[str, str]) -> bool:
     """True if Spark is configured in ways that only its own launcher follows."""
     has_files = (spark_home() / "conf").exists()
-    return has_files or any(name in os.environ for name in CONFIGURED) or any(name in conf for name in OWN_WAYS)
+    return (
+        has_files
+        or any(name in os.environ for name in LAUNCHER_VARIABLES)
+        or any(name in conf for name in LAUNCHER_SETTINGS)
+    )

@@ -146,8 +146,8 @@ def _sql(expression: typed.TypedExpression, label: str | None) -> str:
     raise TypeError(f"no Spark SQL for {type(expression).__name__}")
 
 
-def _sure(expression: typed.TypedExpression, label: str | None) -> str:
-    """A value that fails if it is null."""
+def _not_null(expression: typed.TypedExpression, label: str | None) -> str:
+    """SQL of a value that must not be null: evaluating it throws if it is."""
     text = _sql(expression, label)
     return f"ms_need({text})" if may_be_null(expression) else text
 
@@ -287,14 +287,14 @@ def _(expression: typed.TypedComparison, label: str | None) -> str:
     if expression.operator == "IS DISTINCT FROM":
         return f"(NOT ({left} <=> {right}))"
     text = f"({left} {expression.operator} {right})"
-    if expression.left.type == STRING and expression.operator in _ORDER and not _has_low(expression):
+    if expression.left.type == STRING and expression.operator in _ORDER and not _sorts_alike(expression):
         text = f"(ms_text_order({left}, {right}) {expression.operator} 0)"
     if expression.left.type == DOUBLE:
         text = _without_nan(text, expression, left, right)
     return _or_false(text, (expression.left, expression.right))
 
 
-def _has_low(expression: typed.TypedComparison) -> bool:
+def _sorts_alike(expression: typed.TypedComparison) -> bool:
     """True if one side is a constant that sorts the same in Spark's order, by UTF-8 bytes."""
     values = [side.value for side in (expression.left, expression.right) if isinstance(side, typed.Constant)]
     return any(isinstance(value, str) and max(value, default="") < _SURROGATE for value in values)
@@ -329,14 +329,14 @@ def _compared_maps(operator: str, left: str, right: str) -> str:
 
 @_sql.register
 def _(expression: typed.TypedLogical, label: str | None) -> str:
-    return f"({_sure(expression.left, label)} {expression.operator} {_sure(expression.right, label)})"
+    return f"({_not_null(expression.left, label)} {expression.operator} {_not_null(expression.right, label)})"
 
 
 @_sql.register
 def _(expression: typed.TypedNot, label: str | None) -> str:
     if isinstance(expression.operand, typed.TypedIsNull):
         return f"({_null_operand(expression.operand.operand, label)} IS NOT NULL)"
-    return f"(NOT {_sure(expression.operand, label)})"
+    return f"(NOT {_not_null(expression.operand, label)})"
 
 
 @_sql.register
@@ -369,7 +369,7 @@ def _(expression: typed.TypedLike, label: str | None) -> str:
 
 @_sql.register
 def _(expression: typed.TypedCase, label: str | None) -> str:
-    whens = (f"WHEN {_sure(c, label)} THEN {_sql(result, label)}" for c, result in expression.whens)
+    whens = (f"WHEN {_not_null(c, label)} THEN {_sql(result, label)}" for c, result in expression.whens)
     return f"(CASE {' '.join(whens)} ELSE {_sql(expression.otherwise, label)} END)"
 
 
@@ -388,19 +388,19 @@ def _(expression: typed.TypedCast, label: str | None) -> str:
 @_sql.register
 def _(expression: typed.TypedArray, label: str | None) -> str:
     inner = None if expression.strict else label
-    return f"array({', '.join(_part(i, inner) for i in expression.items)})"
+    return f"array({', '.join(_element(i, inner) for i in expression.items)})"
 
 
 @_sql.register
 def _(expression: typed.TypedMap, label: str | None) -> str:
     inner = None if expression.strict else label
-    pairs = (f"{_key(k, inner)}, {_part(v, inner)}" for k, v in expression.entries)
+    pairs = (f"{_key(k, inner)}, {_element(v, inner)}" for k, v in expression.entries)
     return f"map({', '.join(pairs)})"
 
 
 def _key(key: typed.TypedExpression, label: str | None) -> str:
     """A map's key: Spark's maps have no null keys; ksqlDB writes the word null for one."""
-    text = _part(key, label)
+    text = _element(key, label)
     return _text(text, may_be_null(key) or may_fail(key)) if key.type == STRING else f"ms_need({text})"
 
 
@@ -409,11 +409,11 @@ def _(expression: typed.TypedStruct, label: str | None) -> str:
     if not expression.values:
         return "ms_empty()"
     inner = None if expression.strict else label
-    fields = (f"'F{i}', {_part(v, inner)}" for i, v in enumerate(expression.values))
+    fields = (f"'F{i}', {_element(v, inner)}" for i, v in enumerate(expression.values))
     return f"named_struct({', '.join(fields)})"
 
 
-def _part(expression: typed.TypedExpression, label: str | None) -> str:
+def _element(expression: typed.TypedExpression, label: str | None) -> str:
     """An element of a constructor, guarded by itself."""
     return _sql(expression, None) if label is None else guarded(expression, label)
 
@@ -434,7 +434,7 @@ def _argument(argument: typed.TypedExpression, label: str | None) -> str:
     """A call, cast or field as an argument is guarded, so that IFNULL and COALESCE can replace the null of a
     failure."""
     alone = isinstance(argument, typed.TypedCall | typed.TypedCast | typed.TypedField)
-    return _part(argument, label) if alone else _sql(argument, label)
+    return _element(argument, label) if alone else _sql(argument, label)
 
 
 def _argument_type(argument: typed.TypedExpression) -> SqlType | None:

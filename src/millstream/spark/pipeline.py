@@ -37,13 +37,13 @@ from millstream.plan.nodes import (
     windowed,
 )
 from millstream.spark import aggregates, deduplicate, joins, table_filter
-from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_windowed, keep_written
+from millstream.spark.codec import decode, encode, encoded_rows, keyed_rows, readable_rows, timed_rows, windowed_rows
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
 
 RECORD = ("key", "value", "rowtime", "headers", "partition", "offset")
-_REST = ("headers", "partition", "offset")
+_METADATA = ("headers", "partition", "offset")
 # The headers of a record, and one more with its time, for the latency. It travels as the others do.
 _WITH_APPEND_TIME = (
     f"concat(coalesce(headers, cast(array() as {aggregates.HEADERS})), "
@@ -67,13 +67,13 @@ def written(
     sink = plan.sink
     window = windowed(plan.source)
     run = _QueryRun(records, query, live, carries_append_time=carries_append_time)
-    rows = _timed(_rows(plan.source, run), sink, _RowTimes(sink.schema, _rest(plan.source)), run)
+    rows = _timed(_rows(plan.source, run), sink, _RowTimes(sink.schema, _metadata(plan.source)), run)
     encoded = rows.select(
         f"{encode('key', side_spec(sink.key, sink.schema.key, 'K'))} as k",
         f"{encode('value', side_spec(sink.value, sink.schema.value, 'V'))} as v",
-        *("rowtime", *_rest(plan.source)),
+        *("rowtime", *_metadata(plan.source)),
     )
-    fine = keep_written(encoded, query, sink.topic)
+    fine = encoded_rows(encoded, query, sink.topic)
     return fine.select(f"{_windowed_key(window)} as key", "v.bytes as value", *RECORD[2:])
 
 
@@ -89,15 +89,16 @@ def answered(
     records: Records,
     query: str,
     live: bool = False,
-    remembers: bool = False,
+    emits_changes: bool = False,
     only_changes: bool = False,
 ) -> LazyFrame:
     """The rows of an answer: struct `row` (V0…), `tombstone`, rowtime, partition, offset.
 
-    `remembers`: the rows are changes, and a change that does not pass a filter over a table is a tombstone if the row
-    that it replaces did; else each row that does not pass is one. `only_changes`: such a change is dropped in any case.
+    `emits_changes`: the rows are changes, and a change that does not pass a filter over a table is a tombstone if the
+    row that it replaces did; else each row that does not pass is one. `only_changes`: such a change is dropped in any
+    case.
     """
-    rows = _rows(plan.source, _QueryRun(records, query, live, remembers, only_changes))
+    rows = _rows(plan.source, _QueryRun(records, query, live, emits_changes, only_changes))
     row = _struct("V", [guarded(c.expression, f"{query}.answer|{c.name}") for c in plan.columns])
     return rows.select(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
 
@@ -139,25 +140,25 @@ def table_rows(source: Source, records: Records, query: str) -> LazyFrame:
 
 
 class _QueryRun:
-    """What the nodes of one query share. `remembers`: its rows are changes, not a table's current rows.
+    """The common parameters of one query's nodes. `emits_changes`: its rows are changes, not a table's current rows.
 
     `only_changes`: see `answered`; `carries_append_time`: see `written`.
     """
 
-    __slots__ = ("carries_append_time", "live", "only_changes", "query", "records", "remembers")
+    __slots__ = ("carries_append_time", "emits_changes", "live", "only_changes", "query", "records")
 
     def __init__(
         self,
         records: Records,
         query: str,
         live: bool,
-        remembers: bool = True,
+        emits_changes: bool = True,
         only_changes: bool = False,
         carries_append_time: bool = False,
     ) -> None:
         self.records, self.query, self.live = records, query, live
         self.carries_append_time = carries_append_time
-        self.remembers, self.only_changes = remembers, only_changes
+        self.emits_changes, self.only_changes = emits_changes, only_changes
 
     def label(self, operator: str, computed: str) -> str:
         """The label of an expression of this query in the processing log."""
@@ -187,27 +188,27 @@ def _struct(prefix: str, texts: Sequence[str]) -> str:
 # ---------------------------------------------------------------- Read
 
 
-def _rest(node: PlanNode) -> tuple[str, ...]:
+def _metadata(node: PlanNode) -> tuple[str, ...]:
     """The columns of a node's rows besides key, value and rowtime."""
-    return (*_REST, "wstart", "wend") if windowed(node) else _REST
+    return (*_METADATA, "wstart", "wend") if windowed(node) else _METADATA
 
 
 @_rows.register
 def _(node: Read, run: _QueryRun) -> LazyFrame:
-    origin, rest = node.origin, _rest(node)
+    origin, metadata = node.origin, _metadata(node)
     decoded = _unwindowed(run.records(node), node, run.query).select(
         f"{decode('key', side_spec(origin.key, origin.schema.key, 'K'))} as k",
         f"{decode('value', side_spec(origin.value, origin.schema.value, 'V'))} as v",
         *(f"{side} as raw_{side}" for side in ("key", "value")),
-        *("rowtime", *rest),
+        *("rowtime", *metadata),
     )
-    rows = keep_read(decoded, run.query, origin.topic, node.fatal)
+    rows = readable_rows(decoded, run.query, origin.topic, node.fatal)
     value = f"{_with_headers(origin)} as value"
-    carried = [_WITH_APPEND_TIME if c == "headers" and run.carries_append_time else c for c in rest]
+    carried = [_WITH_APPEND_TIME if c == "headers" and run.carries_append_time else c for c in metadata]
     rows = rows.select("k.value as key", value, "rowtime", *carried)
     if origin.kind is RelationKind.TABLE:
-        rows = keep_keyed(rows, run.query, origin.topic)
-    return _timed(rows, origin, _RowTimes(node.schema, rest, node.strict), run)
+        rows = keyed_rows(rows, run.query, origin.topic)
+    return _timed(rows, origin, _RowTimes(node.schema, metadata, node.strict), run)
 
 
 def _unwindowed(records: LazyFrame, node: Read, query: str) -> LazyFrame:
@@ -217,7 +218,7 @@ def _unwindowed(records: LazyFrame, node: Read, query: str) -> LazyFrame:
         return records
     size = BOUND_BYTES * len(bounds(window))
     places = {bound: size - 1 - BOUND_BYTES * i for i, bound in enumerate(bounds(window))}
-    # A negative bound is NULL: without its sign it is no BIGINT.
+    # conv() returns an unsigned number, so a negative bound overflows BIGINT and becomes NULL.
     texts = {
         bound: f"cast(conv(hex(substring(key, length(key) - {place}, {BOUND_BYTES})), 16, 10) as bigint)"
         for bound, place in places.items()
@@ -230,10 +231,10 @@ def _unwindowed(records: LazyFrame, node: Read, query: str) -> LazyFrame:
         f"case when length(key) < {size} then {quoted(TOO_SHORT)} "
         f"when key is null or coalesce({start} <= {end}, false) then null else {quoted(NO_WINDOW)} end"
     )
-    whole = keep_windowed(records, error, query, node.origin.topic, node.fatal)
-    rest = [c for c in RECORD if c != "key"]
+    rows = windowed_rows(records, error, query, node.origin.topic, node.fatal)
+    other_columns = [c for c in RECORD if c != "key"]
     key = f"substring(key, 1, length(key) - {size}) as key"
-    return whole.select(key, *rest, f"{start} as wstart", f"{end} as wend")
+    return rows.select(key, *other_columns, f"{start} as wstart", f"{end} as wend")
 
 
 def _with_headers(origin: Source) -> str:
@@ -261,7 +262,7 @@ class _RowTimes:
     """Where a row's time is: the schema, the other columns, and if an invalid time ends the query (`strict`)."""
 
     schema: Schema
-    rest: Sequence[str]
+    metadata: Sequence[str]
     strict: bool = False
 
 
@@ -270,14 +271,14 @@ def _timed(rows: LazyFrame, source: Source, of: _RowTimes, run: _QueryRun) -> La
     if source.timestamp is None:
         return rows
     ref = next(r for r in refs(of.schema) if r.name == source.timestamp.column)
-    meaning = _milliseconds(ref, source.timestamp.pattern)
-    time = to_sql(meaning) if of.strict else guarded(meaning, run.label("source", f"timestamp column {ref.name}"))
+    expression = _time_expression(ref, source.timestamp.pattern)
+    time = to_sql(expression) if of.strict else guarded(expression, run.label("source", f"timestamp column {ref.name}"))
     record_time = time if ref.where is ColumnPlace.KEY else f"if(value is null, rowtime, {time})"
-    timed = rows.select("key", "value", f"{record_time} as rowtime", *of.rest)
-    return keep_timed(timed, run.query, source.topic)
+    timed = rows.select("key", "value", f"{record_time} as rowtime", *of.metadata)
+    return timed_rows(timed, run.query, source.topic)
 
 
-def _milliseconds(ref: ColumnReference, pattern: str | None) -> TypedExpression:
+def _time_expression(ref: ColumnReference, pattern: str | None) -> TypedExpression:
     name = tree.ColumnRef(ref.name)
     scope = NameScope((ScopeColumn(ref.name, None, ref),))
     if ref.type == STRING:
@@ -291,16 +292,16 @@ def _milliseconds(ref: ColumnReference, pattern: str | None) -> TypedExpression:
 @_rows.register
 def _(node: Filter, run: _QueryRun) -> LazyFrame:
     condition = f"coalesce({guarded(node.condition, run.label('filter', node.text))}, false)"
-    rest = ("rowtime", *_rest(node))
+    metadata = ("rowtime", *_metadata(node))
     if isinstance(node.source, Aggregate):
-        return _having(_grouped(node.source, run, old=True), condition, rest)
-    if node.remembers and run.only_changes:
+        return _having(_grouped(node.source, run, old=True), condition, metadata)
+    if node.is_stateful and run.only_changes:
         return _rows(node.source, run).where(f"value is null or {condition}")
-    if node.remembers and not run.remembers:
+    if node.is_stateful and not run.emits_changes:
         return _present(node, run)
     rows = _rows(node.source, run)
-    if joins.knows_old(node.source):
-        return _having(rows, condition, rest)
+    if joins.has_old_value(node.source):
+        return _having(rows, condition, metadata)
     if node.kind is RelationKind.STREAM:
         # No conjunction: Spark may check for null after the condition, which fails on a null row, and logs that.
         return rows.where(f"if(value is null, false, {condition})")
@@ -312,16 +313,16 @@ def _present(node: Filter, run: _QueryRun) -> LazyFrame:
     tombstones."""
     condition = guarded(node.condition, run.label("filter", node.text))
     return _rows(node.source, run).select(
-        "key", f"if(value is not null and {condition}, value, null) as value", "rowtime", *_rest(node)
+        "key", f"if(value is not null and {condition}, value, null) as value", "rowtime", *_metadata(node)
     )
 
 
-def _having(rows: LazyFrame, condition: str, rest: Sequence[str]) -> LazyFrame:
-    """The rows for which the condition holds, and a tombstone if it held for the replaced row, `old`, only."""
+def _having(rows: LazyFrame, condition: str, metadata: Sequence[str]) -> LazyFrame:
+    """The rows for which the condition holds; a tombstone if it only held for the replaced row, `old`."""
     now = rows.select("*", f"value is not null and {condition} as holds")
-    then = now.select("key", "old as value", "value as now", "holds", *rest)
+    then = now.select("key", "old as value", "value as now", "holds", *metadata)
     both = then.select("*", f"value is not null and {condition} as held").where("holds or held")
-    return both.select("key", "if(holds, now, null) as value", *rest)
+    return both.select("key", "if(holds, now, null) as value", *metadata)
 
 
 @_rows.register
@@ -331,7 +332,7 @@ def _(node: Aggregate, run: _QueryRun) -> LazyFrame:
 
 def _grouped(node: Aggregate, run: _QueryRun, old: bool) -> LazyFrame:
     source = node.source
-    rows = _present(source, run) if isinstance(source, Filter) and source.remembers else _rows(source, run)
+    rows = _present(source, run) if isinstance(source, Filter) and source.is_stateful else _rows(source, run)
     return aggregates.grouped(rows, node, run.groups(old))
 
 
@@ -346,11 +347,11 @@ def _(node: Flatten, run: _QueryRun) -> LazyFrame:
     names = [f"x{i}" for i in range(len(node.functions))]
     texts = [guarded(f.expression, run.label("flatten", f.name)) for f in node.functions]
     arrays = [f"coalesce({text}, array()) as {name}" for text, name in zip(texts, names, strict=True)]
-    all_ = ("key", "value", "rowtime", *_rest(node))
+    all_ = ("key", "value", "rowtime", *_metadata(node))
     zipped = rows.select(*all_, *arrays).select(*all_, f"explode(arrays_zip({', '.join(names)})) as z")
     before = [f"value.V{i}" for i in range(len(node.source.schema.value))]
     value = _struct("V", [*before, *(f"z.{n}" for n in names)])
-    return zipped.select("key", f"{value} as value", "rowtime", *_rest(node))
+    return zipped.select("key", f"{value} as value", "rowtime", *_metadata(node))
 
 
 @_rows.register
@@ -380,7 +381,7 @@ def _(node: Select, run: _QueryRun) -> LazyFrame:
     rows = _rows(node.source, run)
     key = f"if(key is null, null, {_struct('K', [to_sql(k.expression) for k in node.keys])})"
     values = _struct("V", [guarded(c.expression, run.label("project", c.name)) for c in node.columns])
-    return rows.select(f"{key} as key", f"if(value is null, null, {values}) as value", "rowtime", *_rest(node))
+    return rows.select(f"{key} as key", f"if(value is null, null, {values}) as value", "rowtime", *_metadata(node))
 
 
 @_rows.register
@@ -390,6 +391,6 @@ def _(node: Deduplicate, run: _QueryRun) -> LazyFrame:
 
 @_rows.register
 def _(node: UnionAll, run: _QueryRun) -> LazyFrame:
-    columns = ("key", "value", "rowtime", *_rest(node))
+    columns = ("key", "value", "rowtime", *_metadata(node))
     first, *others = (_rows(branch, run).select(*columns) for branch in node.branches)
     return reduce(LazyFrame.union, others, first)

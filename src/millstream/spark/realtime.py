@@ -106,7 +106,7 @@ class StartedQuery:
         counts = json.loads(jvm.module(self._query_session(), "Counts").json(self.id))
         return {**(last if isinstance(last, dict) else {}), "counts": counts}
 
-    def look(self) -> None:
+    def check_end(self) -> None:
         """Check if it has ended, and record why."""
         if self._failure is not None or self._query.isActive:
             return
@@ -139,8 +139,8 @@ class StartedQuery:
         if self._query.isActive:
             self.finish()
             if not self._run.await_batch_end(self._patience) and self._query.isActive:
-                late = "query %s did not finish its batch in %.0f s, and will repeat it"
-                LOG.warning(late, self.id, self._patience, extra={"query": self.id})
+                message = "query %s did not finish its batch in %.0f s, and will repeat it"
+                LOG.warning(message, self.id, self._patience, extra={"query": self.id})
         self.abort()
 
     def abort(self) -> None:
@@ -193,7 +193,7 @@ class RealTimeQueries:
         """Start a query that writes its rows, as engine.rows.RowReader reads them, to a topic. Raises QueryRefused."""
 
         def rows(run: source.Run) -> LazyFrame:
-            changes = pipeline.answered(plan, self._stream(plan, job, run), job.id, live=True, remembers=True)
+            changes = pipeline.answered(plan, self._stream(plan, job, run), job.id, live=True, emits_changes=True)
             return pipeline.as_records(changes, plan)
 
         return self._start(plan, rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
@@ -236,8 +236,8 @@ class RealTimeQueries:
             checkpoints.restore(self._session, job.savepoint, job.checkpoint)
             if job.group:
                 transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
-            checkpoints.mend(self._session, job.checkpoint)
-            table_bootstrap.hold(self._session, job.id, plan, job.ends)
+            checkpoints.repair(self._session, job.checkpoint)
+            table_bootstrap.create(self._session, job.id, plan, job.ends)
             # Concurrently with other queries: planning is most of the work of a start.
             frame = rows(run).frame()
             checkpoints.repartition(self._session, frame, job.checkpoint, job.tasks)
@@ -255,7 +255,7 @@ class RealTimeQueries:
         started = StartedQuery(query, job, run, self._patience, self._forget_running)
         with self._lock:
             self._running.add(started)
-        started.look()
+        started.check_end()
         return started
 
     def _forget_running(self, started: StartedQuery) -> None:
@@ -300,7 +300,7 @@ class RealTimeQueries:
         with self._lock:
             running = list(self._running)
         for started in running:
-            started.look()
+            started.check_end()
 
 
 def _log_end(session: SparkSession, id: str, why: str, unwritten: bool) -> None:

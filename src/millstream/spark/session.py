@@ -31,7 +31,7 @@ def create(options: SessionOptions) -> SparkSession:
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
     builder = SparkSession.builder.appName("millstream").master(options.master or f"local[{options.slots}]")
     conf = settings(options)
-    _connect(conf, lasting=not options.brief)
+    _connect(conf, long_running=not options.brief)
     for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
@@ -39,11 +39,11 @@ def create(options: SessionOptions) -> SparkSession:
     return session
 
 
-def _connect(conf: Mapping[str, str], lasting: bool) -> None:
+def _connect(conf: Mapping[str, str], long_running: bool) -> None:
     """Connect pyspark to the JVM, which is started if it was not. Raises SetupError.
 
-    `lasting`: the JVM compiles what it runs often a second time. Settings that are secret are not among its arguments;
-    they are sent through its socket later.
+    `long_running`: the JVM compiles hot code with C2 too. Secret settings are not among the JVM's arguments; they are
+    sent through its socket later.
     """
     with _CONNECTING:
         if SparkContext._gateway is not None:
@@ -53,7 +53,7 @@ def _connect(conf: Mapping[str, str], lasting: bool) -> None:
             _submit(conf)
         else:
             _connect_to(jvm_of_process)
-        if lasting:
+        if long_running:
             jvm.direct_compiler(shipped("jvm") / "compiler-directives.json")
 
 

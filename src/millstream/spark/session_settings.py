@@ -26,21 +26,21 @@ REGISTRY = "spark.millstream.schema.registry."
 PYTHON = "spark.millstream.python."
 
 # Java collects all garbage whenever classes take twice as much room as before, from 21 MB on; Spark's take 130 MB.
-ROOM_FOR_CLASSES = "-XX:MetaspaceSize=256m"
-ROOM_FOR_STATES = ("-XX:NewSize=128m", "-XX:OldSize=1360m")
+METASPACE = "-XX:MetaspaceSize=256m"
+HEAP_SPACES = ("-XX:NewSize=128m", "-XX:OldSize=1360m")
 # An object that has survived two collections of young ones, such as a new state, is not copied a third time.
 TWO_COPIES = "-XX:MaxTenuringThreshold=1"
 
 # C2 compiles a method only after ten times Java's default numbers of calls and loops. Code that runs for each record
 # reaches them in a fraction of a second; start-up code does not, whose compilation took a fifth of a start's CPU time.
-LATE_COMPILER = (
+C2_THRESHOLDS = (
     "-XX:Tier4InvocationThreshold=50000",
     "-XX:Tier4MinInvocationThreshold=6000",
     "-XX:Tier4CompileThreshold=150000",
     "-XX:Tier4BackEdgeThreshold=400000",
 )
 # Two threads of C2 instead of one: a new query reaches its speed sooner. Java has as many from four cores on.
-MORE_COMPILERS = "-XX:CICompilerCount=3"
+COMPILER_THREADS = "-XX:CICompilerCount=3"
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 MEASURED = {
@@ -116,11 +116,11 @@ def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
     # With a million states in a heap of 1 GiB this is 1.2 times as fast as Java's default, which suits larger heaps.
     # The space for old objects has its full size from the beginning, and takes memory as it is used: with half of it
     # joins whose states come and go collected all objects twice as often.
-    collector = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC", *ROOM_FOR_STATES, TWO_COPIES]
-    compilers = [MORE_COMPILERS] if (os.cpu_count() or 1) < 4 else []
-    lasting = [*collector, *LATE_COMPILER, *compilers]
+    collector = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC", *HEAP_SPACES, TWO_COPIES]
+    compilers = [COMPILER_THREADS] if (os.cpu_count() or 1) < 4 else []
+    long_running = [*collector, *C2_THRESHOLDS, *compilers]
     archive = class_archive.options(class_path) if options.archive is None else class_data.writing(options.archive)
-    return [UTC, ROOM_FOR_CLASSES, *(brief if options.brief else lasting), *archive]
+    return [UTC, METASPACE, *(brief if options.brief else long_running), *archive]
 
 
 def settings(options: SessionOptions) -> dict[str, str]:

@@ -17,7 +17,7 @@ from millstream.spark import jvm
 from millstream.spark.lazy_frame import LazyFrame
 
 
-def hold(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, Mapping[int, int]]) -> None:
+def create(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, Mapping[int, int]]) -> None:
     """Call before a query starts: create its barrier, if its streams look up rows in tables.
 
     `ends` has the end offsets of the tables' topics, topic → partition → offset.
@@ -26,7 +26,7 @@ def hold(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, M
         return
     tables = sum(leaf.kind is RelationKind.TABLE for leaf in leaves(plan))
     offsets = {f"{topic}/{partition}": str(end) for topic, each in ends.items() for partition, end in each.items()}
-    jvm.module(session, "TableBootstrapBarriers").hold(query, tables, jvm.java_map(session, offsets))
+    jvm.module(session, "TableBootstrapBarriers").create(query, tables, jvm.java_map(session, offsets))
 
 
 def remove(session: SparkSession, query: str) -> None:

@@ -30,14 +30,14 @@ def filtered(rows: LazyFrame, node: Filter, condition: str, query: str, live: bo
     """
     bounds = bounds_of(node)
     key, value = columns_layout("K", node.schema.key), columns_layout("V", node.schema.value)
-    rest = {"rowtime": "bigint", **PLACE_TYPES, **dict.fromkeys(bounds, "bigint")}
-    passing = rows.select("key", "value", *rest, f"value is not null and {condition} as {_PASSES}")
-    return fold(passing, _fold(("key", *bounds), key, value, rest, query), live)
+    metadata = {"rowtime": "bigint", **PLACE_TYPES, **dict.fromkeys(bounds, "bigint")}
+    passing = rows.select("key", "value", *metadata, f"value is not null and {condition} as {_PASSES}")
+    return fold(passing, _fold(("key", *bounds), key, value, metadata, query), live)
 
 
-def _fold(by: Sequence[str], key: StructLayout, value: StructLayout, rest: dict[str, str], query: str) -> Fold:
+def _fold(by: Sequence[str], key: StructLayout, value: StructLayout, metadata: dict[str, str], query: str) -> Fold:
     layout = StructLayout({"passed": "boolean"})
-    out = StructLayout({"key": key.type, "value": value.type, **rest})
+    out = StructLayout({"key": key.type, "value": value.type, **metadata})
     passes = _ROW.field(_PASSES)
     row = {name: _ROW.field(name) for name in out.types}
     tombstone = {**row, "value": value.null()}

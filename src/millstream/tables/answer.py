@@ -14,7 +14,7 @@ from millstream.plan.index_lookups import IndexAccess
 from millstream.plan.nodes import ClientOutput
 from millstream.plan.pull_queries import Access, FullScan, IndexLookup, KeyBound, KeyLookup, KeyRange
 from millstream.spark.bounded import Bounded, Record
-from millstream.spark.codec import one_record
+from millstream.spark.codec import record_codec
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.spark.pipeline import side_spec
 from millstream.tables.indexes import encoded, index_types
@@ -163,7 +163,7 @@ class TableKeys:
 
     def _encoded(self, values: Sequence[Any]) -> bytes | None:
         """The key as the JVM encodes it. Raises UnreadableRecord."""
-        codec = one_record(side_spec(self._serde, self.columns, "K"), self.columns)
+        codec = record_codec(side_spec(self._serde, self.columns, "K"), self.columns)
         return codec.encode({c.name: value for c, value in zip(self.columns, values, strict=True)})
 
 
