@@ -147,7 +147,7 @@ def check_columns(side: str, serde: Serde, columns: Sequence[Column], at: Span) 
     """Raises StatementError if the format cannot hold the columns of that side."""
     if side == "KEY":
         for column in columns:
-            if column.type.holds_map:
+            if column.type.contains_map:
                 raise map_key_error(f"Key column name: `{column.name}`.", at)
     format = format_of(serde.format, at)
     refusal = format.refusal(side, columns, serde.wrap)

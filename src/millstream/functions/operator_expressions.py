@@ -353,7 +353,7 @@ def bound(values: Mapping[SqlVariable, OperatorExpression], body: OperatorExpres
 
 def same_values(type: SqlType, left: OperatorExpression, right: OperatorExpression) -> OperatorExpression:
     """True if two values of a type are equal or both null; by ms_same for maps, which Spark does not compare."""
-    if type.holds_map:
+    if type.contains_map:
         return call("coalesce", call("ms_same", left, right), left.is_null() & right.is_null())
     return left.same_as(right)
 

@@ -12,7 +12,7 @@ class SqlType(TreeNode["SqlType"]):
     __slots__ = ()
 
     @property
-    def holds_map(self) -> bool:
+    def contains_map(self) -> bool:
         """True if it is or contains a MAP: keys cannot contain one, and Spark cannot compare them."""
         return any(isinstance(t, Map) for t in self.walk())
 

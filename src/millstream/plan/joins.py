@@ -531,7 +531,7 @@ def _check_types(join: tree.JoinClause, left: typed.TypedExpression, right: type
             join.condition.span,
             cast_one(left.type, right.type),
         )
-    if left.type is not None and left.type.holds_map:
+    if left.type is not None and left.type.contains_map:
         raise map_key_error(f"Key column: {to_sql(join.condition)}. Column type: {left.type}.", join.condition.span)
 
 

@@ -280,7 +280,7 @@ def _(expression: typed.TypedNegation, label: str | None) -> str:
 @_sql.register
 def _(expression: typed.TypedComparison, label: str | None) -> str:
     left, right = _sql(expression.left, label), _sql(expression.right, label)
-    if expression.left.type is not None and expression.left.type.holds_map:
+    if expression.left.type is not None and expression.left.type.contains_map:
         return _compared_maps(expression.operator, left, right)
     if expression.operator == "IS NOT DISTINCT FROM":
         return f"({left} <=> {right})"
@@ -353,7 +353,7 @@ def _null_operand(expression: typed.TypedExpression, label: str | None) -> str:
 @_sql.register
 def _(expression: typed.TypedInList, label: str | None) -> str:
     operand, items = expression.operand, expression.items
-    if operand.type is not None and operand.type.holds_map:
+    if operand.type is not None and operand.type.contains_map:
         equal = (_sql(typed.TypedComparison(expression.type, "=", operand, i), label) for i in items)
         return f"({' OR '.join(equal)})"
     texts = ", ".join(_sql(i, label) for i in items)

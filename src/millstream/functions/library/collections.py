@@ -18,7 +18,7 @@ def _row(name: str, description: str, signatures: Sequence[Signature], example: 
 
 def same(left: str, right: str, t: SqlType | None) -> str:
     """Spark SQL text of null-safe equality of two values of type `t`; Spark's own = does not compare maps."""
-    return f"ms_equal({left}, {right})" if t is not None and t.holds_map else f"{left} <=> {right}"
+    return f"ms_equal({left}, {right})" if t is not None and t.contains_map else f"{left} <=> {right}"
 
 
 def _element(t: SqlType | None) -> SqlType | None:
@@ -38,7 +38,7 @@ def _set(native: str, general: str) -> Lowering:
     """Spark's own function if it can compare the elements, else `general`, for elements that contain maps."""
 
     def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
-        return fill(general if result.holds_map else native, texts)
+        return fill(general if result.contains_map else native, texts)
 
     return lower
 
@@ -79,7 +79,7 @@ def _searched(types: Types) -> SqlType:
 def _ordered(types: Types) -> Array:
     """The array's type; its elements must have an order."""
     array = _array(types)
-    if array.holds_map:
+    if array.contains_map:
         raise StatementError(f"values of {array.element} have no order", hint="maps cannot be compared by <")
     return array
 

@@ -7,7 +7,7 @@ from millstream.model.types import SqlType
 
 
 def _null_if(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
-    if result.holds_map:
+    if result.contains_map:
         return f"if(ms_equal({texts[0]}, {texts[1]}), null, {texts[0]})"
     return f"nullif({texts[0]}, {texts[1]})"
 
