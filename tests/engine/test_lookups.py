@@ -187,15 +187,15 @@ def test_which_lookups_are_known() -> None:
     reader = SimpleNamespace(is_plain=True)
     planning.engine.spark.table_reader = lambda source, plan: reader  # type: ignore[method-assign,assignment,misc,return-value]
     request = Request("SELECT V FROM TI WHERE K = 5;")
-    assert engine.known_lookup(request) is None
+    assert engine.prepared_lookup(request) is None
     planning.learn(request.text)
-    lookup = engine.known_lookup(Request("SELECT V FROM TI WHERE K = 6;"))
+    lookup = engine.prepared_lookup(Request("SELECT V FROM TI WHERE K = 6;"))
     assert lookup is not None
     assert lookup.table == "TI"
-    assert engine.known_lookup(replace(request, sequence=3)) is None
-    assert engine.known_lookup(replace(request, missing_right=lambda statement, catalog: "no")) is None
+    assert engine.prepared_lookup(replace(request, sequence=3)) is None
+    assert engine.prepared_lookup(replace(request, missing_right=lambda statement, catalog: "no")) is None
     reader.is_plain = False
-    assert engine.known_lookup(request) is None
+    assert engine.prepared_lookup(request) is None
 
 
 def test_generated_lookups() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from millstream.engine.api import KnownLookup, Request, RequestFailed, Rows
+from millstream.engine.api import PreparedLookup, Request, RequestFailed, Rows
 from millstream.security.audit import AuditFile, AuditLog
 from millstream.security.login import Login, basic
 from millstream.security.roles import read_roles
@@ -50,11 +50,11 @@ class LookupEngine(FakeEngine):
         match = LOOKUP.fullmatch(request.text)
         return super().query(request) if match is None else _rows(int(match[2]))
 
-    def known_lookup(self, request: Request) -> KnownLookup | None:
+    def prepared_lookup(self, request: Request) -> PreparedLookup | None:
         match = LOOKUP.fullmatch(request.text) if self.knows else None
         return None if match is None else FakeLookup(match[1], int(match[2]))
 
-    def look_up(self, lookups: Sequence[KnownLookup]) -> list[Rows]:
+    def look_up(self, lookups: Sequence[PreparedLookup]) -> list[Rows]:
         known = [lookup for lookup in lookups if isinstance(lookup, FakeLookup)]
         assert {lookup.table for lookup in known} == {known[0].table}
         if known[0].table == "SLOW":

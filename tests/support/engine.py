@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from millstream.catalog.catalog import Catalog
-from millstream.engine.api import Entity, KnownLookup, MissingRight, Request, RequestFailed, Rows, Tombstone
+from millstream.engine.api import Entity, MissingRight, PreparedLookup, Request, RequestFailed, Rows, Tombstone
 from millstream.model.types import INTEGER, STRING
 from millstream.services.loop import Loop
 from millstream.syntax import tree
@@ -191,10 +191,10 @@ class FakeEngine:
             self.started.notify_all()
         return rows
 
-    def known_lookup(self, request: Request) -> KnownLookup | None:
+    def prepared_lookup(self, request: Request) -> PreparedLookup | None:
         return None
 
-    def look_up(self, lookups: Sequence[KnownLookup]) -> list[Rows]:
+    def look_up(self, lookups: Sequence[PreparedLookup]) -> list[Rows]:
         raise AssertionError("this engine knows no look-ups")
 
     def print_topic(self, request: Request) -> Iterator[str | None]:

@@ -83,7 +83,7 @@ class Rows(Protocol):
         ...
 
 
-class KnownLookup(Protocol):
+class PreparedLookup(Protocol):
     """A look-up by key that needs no planning any more."""
 
     @property
@@ -141,14 +141,14 @@ class Engine(Protocol):
         """Start the only SELECT in the text. Raises RequestFailed."""
         ...
 
-    def known_lookup(self, request: Request) -> KnownLookup | None:
+    def prepared_lookup(self, request: Request) -> PreparedLookup | None:
         """The look-up by key in the text, if its shape is known, the user may run it, and Python evaluates its rows.
 
         None for every other text: `query` runs or refuses it. It does not block.
         """
         ...
 
-    def look_up(self, lookups: Sequence[KnownLookup]) -> list[Rows]:
+    def look_up(self, lookups: Sequence[PreparedLookup]) -> list[Rows]:
         """Start look-ups in one table, all of them as of one moment after the call. Raises RequestFailed."""
         ...
 

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaException
 from millstream.analysis.reserved_topics import deletable
 from millstream.catalog.catalog import Catalog
 from millstream.engine import bootstrap, execute, log_stream, printing, pull_queries, recent, transient
-from millstream.engine.api import Entity, Inserter, KnownLookup, MissingRight, Request, RequestFailed, Rows
+from millstream.engine.api import Entity, Inserter, MissingRight, PreparedLookup, Request, RequestFailed, Rows
 from millstream.engine.cluster_status import KnownServers, own_status
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
@@ -98,7 +98,7 @@ class MillstreamEngine:
             store = pull_queries.store_of(lookup.query.table, self._context)
             return pull_queries.TablePullQuery(lookup.query, lookup.accesses, store)
 
-    def known_lookup(self, request: Request) -> KnownLookup | None:
+    def prepared_lookup(self, request: Request) -> PreparedLookup | None:
         """The look-up in the request's text, if its shape is known and its rows are plain; else None."""
         if request.sequence is not None or (lookup := self._lookups.find(request)) is None:
             return None
@@ -106,7 +106,7 @@ class MillstreamEngine:
             return None
         return lookup
 
-    def look_up(self, lookups: Sequence[KnownLookup]) -> list[Rows]:
+    def look_up(self, lookups: Sequence[PreparedLookup]) -> list[Rows]:
         """The rows of look-ups in one table, all of them from its store as of now. Raises RequestFailed."""
         planned = [lookup for lookup in lookups if isinstance(lookup, PlannedLookup)]
         with execute.refusals(lambda: ""):

@@ -38,7 +38,7 @@ class ConnectionTable:
 
     def admit(self, connection: "BoundedConnection") -> bool:
         """Give a connection a place; False if there is none."""
-        if len(self._open) >= self._most and not self._make_room():
+        if len(self._open) >= self._most and not self._evict():
             return False
         self._open.add(connection)
         self._idle[connection] = None
@@ -55,7 +55,7 @@ class ConnectionTable:
         self._open.discard(connection)
         self._idle.pop(connection, None)
 
-    def _make_room(self) -> bool:
+    def _evict(self) -> bool:
         longest = next(iter(self._idle), None)
         if longest is None:
             return False
@@ -194,13 +194,13 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
 
     async def _watch_header(self) -> None:
         """Start the deadline at the first byte of a request on a connection that has served others."""
-        begun = self._has_part_of_a_header()
+        begun = self._has_partial_header()
         if begun and not self._header_begun:
             self._header_begun = True
             await self.idle_task.restart(self._task_group, self._idle_timeout)
         self._header_begun = begun
 
-    def _has_part_of_a_header(self) -> bool:
+    def _has_partial_header(self) -> bool:
         http1 = self._http1()
         return http1 is not None and http1.their_state is h11.IDLE and bool(http1.trailing_data[0])
 
@@ -219,7 +219,7 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
     async def _idle_timeout(self) -> None:
         """Close the connection; a request that has begun is answered."""
         protocol = self.protocol.protocol
-        if isinstance(protocol, H11Protocol) and self._has_part_of_a_header() and not self.context.terminated.is_set():
+        if isinstance(protocol, H11Protocol) and self._has_partial_header() and not self.context.terminated.is_set():
             await protocol._send_error_response(408)
         await asyncio.shield(self._initiate_server_close())
 

@@ -26,7 +26,7 @@ class Feed(Generic[T]):
     def __init__(self, source: Iterable[T | None], close: Callable[[], None], ahead: int = AHEAD) -> None:
         self._source, self._close, self._ahead = source, close, ahead
         self._loop, self._arrived = asyncio.get_running_loop(), asyncio.Event()
-        self._room, self._waiting = threading.Condition(), deque[T]()
+        self._not_full, self._waiting = threading.Condition(), deque[T]()
         self._stopped = self._ended = False
         self._error: Exception | None = None
         threading.Thread(target=self._read, name="rows", daemon=True).start()
@@ -43,9 +43,9 @@ class Feed(Generic[T]):
 
     def stop(self) -> None:
         """End the thread, and close the source: blocks, may be called from any thread and more than once."""
-        with self._room:
+        with self._not_full:
             self._stopped = True
-            self._room.notify_all()
+            self._not_full.notify_all()
         self._close()
 
     def fail(self, error: Exception) -> None:
@@ -54,10 +54,10 @@ class Feed(Generic[T]):
         self._wake()
 
     def _take(self) -> list[T]:
-        with self._room:
+        with self._not_full:
             batch = list(self._waiting)
             self._waiting.clear()
-            self._room.notify_all()
+            self._not_full.notify_all()
         return batch
 
     def _read(self) -> None:
@@ -73,8 +73,8 @@ class Feed(Generic[T]):
 
     def _put(self, item: T | None) -> bool:
         """Pass an item on once there is room; True if more items are needed."""
-        with self._room:
-            self._room.wait_for(lambda: self._stopped or len(self._waiting) < self._ahead)
+        with self._not_full:
+            self._not_full.wait_for(lambda: self._stopped or len(self._waiting) < self._ahead)
             # The event loop takes all items at once: it is woken for the first of them.
             is_first = item is not None and not self._waiting
             if item is not None and not self._stopped:

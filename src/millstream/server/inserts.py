@@ -73,9 +73,9 @@ class InputLines:
             yield waiting
         while not self._too_long and (piece := await self._piece()) is not None:
             *complete_lines, self._rest = (self._rest + piece).split(b"\n")
-            fitting = list(takewhile(lambda line: len(line) <= self._limits.row_bytes, complete_lines))
-            self._too_long = len(fitting) < len(complete_lines) or len(self._rest) > self._limits.row_bytes
-            if lines := [line for line in fitting if line.strip()]:
+            short_enough = list(takewhile(lambda line: len(line) <= self._limits.row_bytes, complete_lines))
+            self._too_long = len(short_enough) < len(complete_lines) or len(self._rest) > self._limits.row_bytes
+            if lines := [line for line in short_enough if line.strip()]:
                 yield lines
         if self._too_long:
             raise too_large("a line", self._limits.row_bytes, "millstream.row.max.bytes")

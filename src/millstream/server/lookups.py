@@ -17,13 +17,13 @@ from wsgiref.handlers import format_date_time
 
 from starlette.responses import Response
 
-from millstream.engine.api import KnownLookup, Request, RequestFailed, Rows
+from millstream.engine.api import PreparedLookup, Request, RequestFailed, Rows
 from millstream.server.audit import entry_of
 from millstream.server.bodies import parse_object, to_request
 from millstream.server.context import ServerContext
 from millstream.server.metrics import RequestDurations
-from millstream.server.queries import FORMS, Frame, WholeAnswer, read_short
-from millstream.server.request_heads import LONGEST, KnownHead, RequestHeads
+from millstream.server.queries import FORMS, CompleteAnswer, Frame, read_short
+from millstream.server.request_heads import LONGEST, AcceptedHead, RequestHeads
 from millstream.server.streamed_response import HEADERS
 
 BEGINNINGS = tuple(f"POST {path} HTTP/1.1\r\n".encode() for path in FORMS)
@@ -54,7 +54,7 @@ class LookupResponses:
         if head is None or len(data) - end != head.length:
             return None
         request = self._request(data[end:], head)
-        lookup = None if request is None else self._work.engine.known_lookup(request)
+        lookup = None if request is None else self._work.engine.prepared_lookup(request)
         if request is None or lookup is None:
             return None
         audited = _Audited(head, request.text, client, time.time()) if self._work.audit else None
@@ -68,7 +68,7 @@ class LookupResponses:
         self._durations.observe("POST", request.head.path, 200, request.begin)
         return _response(answer.text.encode(), request.head.media)
 
-    def _request(self, body: bytes, head: KnownHead) -> Request | None:
+    def _request(self, body: bytes, head: AcceptedHead) -> Request | None:
         """The engine's request in a body; None if the application would refuse it."""
         try:
             request = to_request(parse_object(body), self._work.limits.statement_bytes)
@@ -81,7 +81,7 @@ class LookupResponses:
 class _Audited:
     """What the audit log records of a look-up that came at `begin`, in epoch seconds."""
 
-    head: KnownHead
+    head: AcceptedHead
     statement: str
     client: Address | None
     begin: float
@@ -96,8 +96,8 @@ class _Audited:
 class LookupRequest:
     """A known look-up that came at `begin`, in seconds of time.perf_counter."""
 
-    lookup: KnownLookup
-    head: KnownHead
+    lookup: PreparedLookup
+    head: AcceptedHead
     begin: float
     audited: _Audited | None = None
 
@@ -111,16 +111,16 @@ class LookupBatches:
 
     def __init__(self, work: ServerContext) -> None:
         self._work = work
-        self._waiting: dict[str, list[tuple[LookupRequest, asyncio.Future[WholeAnswer | None]]]] = {}
+        self._waiting: dict[str, list[tuple[LookupRequest, asyncio.Future[CompleteAnswer | None]]]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
 
-    async def answer(self, request: LookupRequest) -> WholeAnswer | None:
+    async def answer(self, request: LookupRequest) -> CompleteAnswer | None:
         """A look-up's whole answer; None if it failed, or is too long to be sent as a whole."""
         table, future = request.lookup.table, asyncio.get_running_loop().create_future()
         self._waiting.setdefault(table, []).append((request, future))
         if table not in self._running:
             self._running[table] = asyncio.ensure_future(self._run(table))
-        answer: WholeAnswer | None = await future
+        answer: CompleteAnswer | None = await future
         return answer
 
     async def _run(self, table: str) -> None:
@@ -130,8 +130,8 @@ class LookupBatches:
         finally:
             del self._running[table]
 
-    async def _run_batch(self, batch: Sequence[tuple[LookupRequest, "asyncio.Future[WholeAnswer | None]"]]) -> None:
-        answers: Sequence[WholeAnswer | None] = []
+    async def _run_batch(self, batch: Sequence[tuple[LookupRequest, "asyncio.Future[CompleteAnswer | None]"]]) -> None:
+        answers: Sequence[CompleteAnswer | None] = []
         requests = [request for request, _ in batch]
         try:
             answers = await self._work.run(lambda: self._answers(requests))
@@ -143,25 +143,25 @@ class LookupBatches:
                 if not future.done():
                     future.set_result(answers[i] if answers else None)
 
-    def _answers(self, batch: Sequence[LookupRequest]) -> list[WholeAnswer | None]:
+    def _answers(self, batch: Sequence[LookupRequest]) -> list[CompleteAnswer | None]:
         """The answers of a batch; blocks. Raises RequestFailed if none of them can be answered."""
         started = self._work.engine.look_up([request.lookup for request in batch])
-        answers: list[WholeAnswer | None] = []
+        answers: list[CompleteAnswer | None] = []
         for request, rows in zip(batch, started, strict=True):
-            answer = _whole(rows, request.head.frame)
+            answer = _complete_answer(rows, request.head.frame)
             if answer is not None and request.audited is not None and self._work.audit is not None:
                 self._work.audit.write(request.audited.entry())
             answers.append(answer)
         return answers
 
 
-def _whole(rows: Rows, frame: Frame) -> WholeAnswer | None:
+def _complete_answer(rows: Rows, frame: Frame) -> CompleteAnswer | None:
     """The whole answer of a short query; None if it fails, or is too long."""
     try:
         answer = read_short(rows, frame(rows))
     except RequestFailed:
         return None
-    return answer if isinstance(answer, WholeAnswer) and not answer.error else None
+    return answer if isinstance(answer, CompleteAnswer) and not answer.error else None
 
 
 def _response(body: bytes, media: str) -> bytes:

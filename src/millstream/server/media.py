@@ -61,8 +61,8 @@ def _number(text: str) -> float:
 def _quality(offer: str, ranges: Sequence[tuple[str, float]]) -> float:
     """The quality that the most specific of the ranges gives the offer; 0 if none matches."""
     exactness = {offer: 3, offer.partition("/")[0] + "/*": 2, "*/*": 1}
-    fitting = [(exactness[media], quality) for media, quality in ranges if media in exactness]
-    return max(fitting)[1] if fitting else 0
+    acceptable = [(exactness[media], quality) for media, quality in ranges if media in exactness]
+    return max(acceptable)[1] if acceptable else 0
 
 
 def _list(offers: Sequence[str]) -> str:

@@ -47,7 +47,7 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 # Fields that change only with the catalog; they are left out if the page already has them.
-LASTING = {"sources": ("columns", "statement"), "queries": ("statement",)}
+CATALOG_FIELDS = {"sources": ("columns", "statement"), "queries": ("statement",)}
 MOST_RECORDS = 200
 
 
@@ -77,8 +77,8 @@ def _tag(content: bytes) -> str:
 
 def root(request: HttpRequest) -> Response:
     """GET /: the page for clients that prefer HTML; a redirect to /info for others, as in ksqlDB."""
-    wishes = request.headers.get("accept", "")
-    if HTML in wishes and accepted(request, (KSQL, JSON, HTML)) == HTML:
+    accept_header = request.headers.get("accept", "")
+    if HTML in accept_header and accepted(request, (KSQL, JSON, HTML)) == HTML:
         return _answer(request, files()[INDEX])
     return RedirectResponse("/info", 307)
 
@@ -102,18 +102,18 @@ async def live(request: HttpRequest) -> Response:
 
     def body() -> bytes:
         observed = work.engine.observe(missing)
-        known = have == str(observed["server"]["position"])
+        is_current = have == str(observed["server"]["position"])
         facts = work.engine.info()["KsqlServerInfo"]
-        shown = _without_lasting(observed) if known else observed
+        shown = _without_catalog_fields(observed) if is_current else observed
         return dumps({**shown, "user": principal_of(request).name, "version": facts["version"]}).encode()
 
     content = await work.run_quick(body)
     return _answer(request, PageFile(content, JSON, _tag(content)))
 
 
-def _without_lasting(observed: Mapping[str, Any]) -> dict[str, Any]:
-    """An observation without the fields in LASTING."""
-    fewer = {kind: [_without(entity, names) for entity in observed[kind]] for kind, names in LASTING.items()}
+def _without_catalog_fields(observed: Mapping[str, Any]) -> dict[str, Any]:
+    """An observation without CATALOG_FIELDS."""
+    fewer = {kind: [_without(entity, names) for entity in observed[kind]] for kind, names in CATALOG_FIELDS.items()}
     return {**observed, **fewer}
 
 

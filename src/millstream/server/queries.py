@@ -78,7 +78,7 @@ async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest
     work = work_of(request)
     started = await work.run(lambda: opened(query, frame, lines, work))
     match started:
-        case WholeAnswer():
+        case CompleteAnswer():
             if started.error:
                 note(request.scope, error=started.error)
             return Response(started.text, headers=HEADERS, media_type=media)
@@ -93,7 +93,7 @@ async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest
 
 
 @dataclass(frozen=True, slots=True)
-class WholeAnswer:
+class CompleteAnswer:
     """The complete body of an answer, and its error if it ends with one."""
 
     text: str
@@ -119,7 +119,7 @@ class Printing:
         """No effect: the thread that reads the lines stops at the next line or at the next None."""
 
 
-def opened(query: Request, frame: Frame, lines: bool, work: ServerContext) -> WholeAnswer | RunningAnswer | Printing:
+def opened(query: Request, frame: Frame, lines: bool, work: ServerContext) -> CompleteAnswer | RunningAnswer | Printing:
     """Start the SELECT or PRINT of a request, and read the rows of a short answer; blocks.
 
     `lines`: the client accepts lines of text, which is how a PRINT is answered. Raises RequestFailed.
@@ -135,7 +135,7 @@ def opened(query: Request, frame: Frame, lines: bool, work: ServerContext) -> Wh
     return read_short(started, framing) if started.short else RunningAnswer(started, started, framing)
 
 
-def read_short(rows: Rows, framing: Framing) -> WholeAnswer | RunningAnswer:
+def read_short(rows: Rows, framing: Framing) -> CompleteAnswer | RunningAnswer:
     """The answer of a short query: a thread and a feed for each would cost more than the rows."""
     items = iter(rows)
     batch: list[Any] = []
@@ -143,10 +143,10 @@ def read_short(rows: Rows, framing: Framing) -> WholeAnswer | RunningAnswer:
         for item in islice(items, SHORT):
             batch.append(item)
     if (refusal := boundary.error) is not None:
-        return WholeAnswer(framing.start() + framing.items(batch) + framing.error(refusal), refusal.message)
+        return CompleteAnswer(framing.start() + framing.items(batch) + framing.error(refusal), refusal.message)
     if len(batch) == SHORT:
         return RunningAnswer(rows, chain(batch, items), framing)
-    return WholeAnswer(framing.start() + framing.items(batch) + framing.end())
+    return CompleteAnswer(framing.start() + framing.items(batch) + framing.end())
 
 
 def start(query: Request, work: ServerContext, lines: bool = True) -> Rows | Printing:

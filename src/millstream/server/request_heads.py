@@ -32,8 +32,8 @@ UNUSUAL = ("origin", "transfer-encoding", "content-encoding", "expect", "upgrade
 
 
 @dataclass(frozen=True, slots=True)
-class KnownHead:
-    """What the application would find in a head: path, body length in bytes, form of the answer and sender.
+class AcceptedHead:
+    """A head that the application would accept: its path, body length in bytes, form of the answer and sender.
 
     It is valid until `expires`, in seconds of time.monotonic.
     """
@@ -51,26 +51,26 @@ class RequestHeads:
 
     def __init__(self, origins: OriginCheck, logins: RequestLogins) -> None:
         self._origins, self._logins = origins, logins
-        self._known: dict[tuple[bytes, str], KnownHead] = {}
+        self._accepted: dict[tuple[bytes, str], AcceptedHead] = {}
 
-    async def find(self, head: bytes, scheme: str) -> KnownHead | None:
+    async def find(self, head: bytes, scheme: str) -> AcceptedHead | None:
         """What is known about a head, whose bytes end with an empty line; None if the application has to read it.
 
         `scheme` is http or https.
         """
-        known = self._known.get((head, scheme))
-        if known is not None and time.monotonic() < known.expires:
-            return known
-        known = await self._check(head, scheme)
-        if known is None:
-            self._known.pop((head, scheme), None)
+        accepted_head = self._accepted.get((head, scheme))
+        if accepted_head is not None and time.monotonic() < accepted_head.expires:
+            return accepted_head
+        accepted_head = await self._check(head, scheme)
+        if accepted_head is None:
+            self._accepted.pop((head, scheme), None)
             return None
-        while len(self._known) >= HEADS:
-            del self._known[next(iter(self._known))]
-        self._known[head, scheme] = known
-        return known
+        while len(self._accepted) >= HEADS:
+            del self._accepted[next(iter(self._accepted))]
+        self._accepted[head, scheme] = accepted_head
+        return accepted_head
 
-    async def _check(self, head: bytes, scheme: str) -> KnownHead | None:
+    async def _check(self, head: bytes, scheme: str) -> AcceptedHead | None:
         scope = _scope(head, scheme)
         if scope is None or self._origins.refusal(scope) or not self._logins.is_quick(scope):
             return None
@@ -84,7 +84,7 @@ class RequestHeads:
         except (RequestFailed, LoginRefused, SetupError):
             return None
         length = int(request.headers.get("content-length", "0"))
-        return KnownHead(scope["path"], length, media, forms[media], principal, expires)
+        return AcceptedHead(scope["path"], length, media, forms[media], principal, expires)
 
 
 def _scope(head: bytes, scheme: str) -> Scope | None:
@@ -98,7 +98,7 @@ def _scope(head: bytes, scheme: str) -> Scope | None:
     if not isinstance(request, h11.Request) or request.method != b"POST" or request.http_version != b"1.1":
         return None
     path, headers = request.target.decode("latin-1"), {name.decode("latin-1") for name, _ in request.headers}
-    lasting = all(value.lower() == b"keep-alive" for name, value in request.headers if name == b"connection")
-    if path not in FORMS or not lasting or not headers.isdisjoint(UNUSUAL):
+    keeps_alive = all(value.lower() == b"keep-alive" for name, value in request.headers if name == b"connection")
+    if path not in FORMS or not keeps_alive or not headers.isdisjoint(UNUSUAL):
         return None
     return {"type": "http", "method": "POST", "path": path, "scheme": scheme, "headers": list(request.headers)}

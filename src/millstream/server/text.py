@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 MANY_DIGITS = 40
-WHOLE = range(-(2**63), 2**64)
+WHOLE_NUMBERS = range(-(2**63), 2**64)
 
 
 def dumps(value: Any) -> str:
@@ -48,7 +48,7 @@ def _encodable(value: Any) -> Any:
         return [_encodable(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, int) and value not in WHOLE:
+    if isinstance(value, int) and value not in WHOLE_NUMBERS:
         return Decimal(value)
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
