@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from millstream.services.jars import cache_folder, one_process, work_folder
+from millstream.services.jars import cache_folder, locked, work_folder
 from millstream.services.java import java, version
 from millstream.services.progress import announced
 
@@ -41,8 +41,8 @@ def options(
     """
     file = cache_folder() / "module" / f"{program}-{_fingerprint(files, recipe)}.jsa"
     if not file.exists():
-        # Not the lock of the cache: the program that is run may have to fetch and compile, which takes that one.
-        with one_process(file.parent):
+        # A lock of its own: the program that is run may download and compile, and then takes the lock of the cache.
+        with locked(file.parent):
             if not file.exists():
                 with announced(title) if title else nullcontext():
                     _make(file, program, command)

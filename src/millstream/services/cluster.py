@@ -27,9 +27,9 @@ class SparkCluster(StartedInBlock):
     ) -> None:
         self._host, self._port, self._slots, self._memory = host, free_port(), slots, memory
         self._home, self._logs = data.resolve() / "cluster", data.resolve() / "logs"
-        self._master = self._child("the Spark master", "spark-master", "master.Master", self._master_words())
+        self._master = self._child("the Spark master", "spark-master", "master.Master", self._master_arguments())
         self.workers = [
-            self._child(f"Spark worker {n}", f"spark-worker-{n}", "worker.Worker", self._worker_words(n))
+            self._child(f"Spark worker {n}", f"spark-worker-{n}", "worker.Worker", self._worker_arguments(n))
             for n in range(1, workers + 1)
         ]
         self._started = ExitStack()
@@ -70,10 +70,10 @@ class SparkCluster(StartedInBlock):
         with socket.socket() as probe:
             return probe.connect_ex((self._host, self._port)) == 0
 
-    def _master_words(self) -> list[str]:
+    def _master_arguments(self) -> list[str]:
         return ["--host", self._host, "--port", str(self._port), "--webui-port", "0"]
 
-    def _worker_words(self, number: int) -> list[str]:
+    def _worker_arguments(self, number: int) -> list[str]:
         size = ["--cores", str(self._slots), "--memory", self._memory]
         place = ["--host", self._host, "--webui-port", "0", "--work-dir", str(self._home / f"worker-{number}")]
         return [*place, *size, self.master]

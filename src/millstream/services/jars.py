@@ -71,21 +71,21 @@ def fetch_all(title: str, artifacts: Sequence[Artifact], progress: Progress | No
     """The cached paths of `artifacts`, downloaded if missing, with progress under `title`; errors as in `fetch`."""
     folder = cache_folder() / "jars"
     if _missing(folder, artifacts):
-        with one_process(folder):
+        with locked(folder):
             _download(_missing(folder, artifacts), folder, progress or default_progress(title))
     return [folder / artifact.name for artifact in artifacts]
 
 
 def _missing(folder: Path, artifacts: Sequence[Artifact]) -> list[Artifact]:
-    return [artifact for artifact in artifacts if not _is_whole(folder / artifact.name, artifact)]
+    return [artifact for artifact in artifacts if not _is_complete(folder / artifact.name, artifact)]
 
 
-def _is_whole(path: Path, artifact: Artifact) -> bool:
+def _is_complete(path: Path, artifact: Artifact) -> bool:
     return path.is_file() and path.stat().st_size == artifact.size
 
 
 @contextmanager
-def one_process(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder of the cache: of two processes that need the same files, one waits for the other."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "w") as handle:
@@ -99,8 +99,8 @@ def work_folder(folder: Path, purpose: str) -> Iterator[Path]:
 
     The caller holds a lock, so that no other process has a folder for the same purpose.
     """
-    for left in folder.glob(f"{purpose}-*"):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in folder.glob(f"{purpose}-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"{purpose}-", dir=folder) as name:
         yield Path(name)
 
@@ -119,7 +119,7 @@ def _all_or_first_error(source: _Source, queue: Sequence[Artifact]) -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool, ExitStack() as on_failure:
         # Otherwise leaving the pool after an error, or Ctrl-C, would wait for the whole queue.
         on_failure.callback(source.stop.set)
-        for finished in as_completed([pool.submit(_one, source, artifact) for artifact in queue]):
+        for finished in as_completed([pool.submit(_fetch_artifact, source, artifact) for artifact in queue]):
             finished.result()
         on_failure.pop_all()
 
@@ -129,22 +129,22 @@ def _client() -> httpx.Client:
     return httpx.Client(verify=ssl.create_default_context(), follow_redirects=True, timeout=30)
 
 
-def _one(source: _Source, artifact: Artifact) -> None:
+def _fetch_artifact(source: _Source, artifact: Artifact) -> None:
     """Download one file into the folder; if all downloads were stopped, its partial content is kept."""
     part = source.folder / (artifact.name + ".part")
-    _bring(source, artifact, part)
+    _resume_download(source, artifact, part)
     if not source.stop.is_set():
         _verify(source, artifact, part)
         part.replace(source.folder / artifact.name)
 
 
-def _bring(source: _Source, artifact: Artifact, part: Path) -> None:
+def _resume_download(source: _Source, artifact: Artifact, part: Path) -> None:
     """Download into `part`, continuing where an earlier attempt, or run, was interrupted."""
     url = source.repository + artifact.path
-    _count_what_is_there(source, artifact, part)
+    _count_present(source, artifact, part)
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            if source.stop.is_set() or _is_whole(part, artifact):
+            if source.stop.is_set() or _is_complete(part, artifact):
                 return
             _transfer(source, url, part)
         except httpx.HTTPStatusError as error:
@@ -154,7 +154,7 @@ def _bring(source: _Source, artifact: Artifact, part: Path) -> None:
                 raise _unreachable(artifact, source.repository, error) from error
 
 
-def _count_what_is_there(source: _Source, artifact: Artifact, part: Path) -> None:
+def _count_present(source: _Source, artifact: Artifact, part: Path) -> None:
     have = part.stat().st_size if part.exists() else 0
     if have > artifact.size:
         part.unlink()
@@ -166,10 +166,10 @@ def _transfer(source: _Source, url: str, part: Path) -> None:
     have = part.stat().st_size if part.exists() else 0
     with source.client.stream("GET", url, headers={"Range": f"bytes={have}-"} if have else {}) as answer:
         answer.raise_for_status()
-        goes_on = answer.status_code == httpx.codes.PARTIAL_CONTENT
-        if have and not goes_on:
+        is_resumed = answer.status_code == httpx.codes.PARTIAL_CONTENT
+        if have and not is_resumed:
             source.arrived(-have)
-        with open(part, "ab" if goes_on else "wb") as file:
+        with open(part, "ab" if is_resumed else "wb") as file:
             for block in answer.iter_raw():
                 file.write(block)
                 source.arrived(len(block))

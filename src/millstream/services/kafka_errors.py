@@ -11,14 +11,14 @@ AUTHORIZATION = (
 
 
 def reason(failure: Exception) -> str:
-    """What an error says; a KafkaException in Kafka's words, without code and class. "" if it says nothing."""
+    """The message of an error, "" if it has none; of a KafkaException Kafka's message, without code and class."""
     error = failure.args[0] if failure.args else None
     if not isinstance(error, KafkaError):
         return str(failure)
-    # librdkafka may give an error without words, as of a group whose coordinator has just begun.
+    # librdkafka may give an error without a message, such as that of a group whose coordinator is starting.
     return str(error.str() or KafkaError(error.code()).str())
 
 
 def is_denial(failure: KafkaException) -> bool:
-    """True if Kafka has refused something for the want of a right."""
+    """True if Kafka has refused something because a right is missing."""
     return failure.args[0].code() in AUTHORIZATION

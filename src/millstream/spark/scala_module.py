@@ -10,7 +10,7 @@ from pathlib import Path
 from millstream.services import shipped
 from millstream.services.cluster import spark_home
 from millstream.services.errors import SetupError
-from millstream.services.jars import cache_folder, fetch, one_process, work_folder
+from millstream.services.jars import cache_folder, fetch, locked, work_folder
 from millstream.services.java import java
 from millstream.services.progress import announced
 
@@ -44,7 +44,7 @@ def compiled(libraries: Iterable[Path]) -> Path:
     jar = cache_folder() / "module" / f"millstream-{_fingerprint(sources, libraries)}.jar"
     if not jar.exists():
         jar.parent.mkdir(parents=True, exist_ok=True)
-        with one_process(cache_folder()):
+        with locked(cache_folder()):
             if not jar.exists():
                 with announced("compiling the Scala module"):
                     _compile(sources, libraries, jar)
