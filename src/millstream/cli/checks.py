@@ -29,7 +29,7 @@ from millstream.formats.client import Access, access
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import SettingRefused
 from millstream.security.login import Login, login_of
-from millstream.security.tls import KEYSTORE, own_certificate, server_context
+from millstream.security.tls import KEYSTORE, server_certificate, server_context
 from millstream.security.users import read_users
 from millstream.services import java
 from millstream.services.errors import SetupError
@@ -300,7 +300,7 @@ def certificate(around: Surroundings) -> CheckResult:
         return _well("none: the server listens without TLS (http://)")
     try:
         server_context(settings)
-        certificate = own_certificate(settings)
+        certificate = server_certificate(settings)
     except (SetupError, ValueError, OSError) as refused:
         return _not_well(getattr(refused, "fact", str(refused)), getattr(refused, "hint", f"see {KEYSTORE}"))
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc

@@ -113,11 +113,11 @@ class Registry:
         """Delete all schemas of a subject, if there are any, frozen or not. Raises RegistryFailed."""
         path = f"/subjects/{quote(subject, safe='')}"
         try:
-            self._request("DELETE", path, _nothing)
+            self._request("DELETE", path, _no_result)
         except RegistryFailed as failure:
             if failure.status != httpx.codes.UNPROCESSABLE_ENTITY or not self._mode(subject, "READWRITE"):
                 raise
-            self._request("DELETE", path, _nothing)
+            self._request("DELETE", path, _no_result)
 
     def _mode(self, subject: str, mode: str) -> bool:
         try:
@@ -155,7 +155,7 @@ class Registry:
         except httpx.RequestError as error:
             reason = str(error) or type(error).__name__
             raise RegistryFailed(f"the schema registry {place} does not answer: {reason}") from error
-        if answer.status_code == httpx.codes.NO_CONTENT or _has_nothing(answer):
+        if answer.status_code == httpx.codes.NO_CONTENT or _is_not_found(answer):
             return None
         if not answer.is_success:
             raise RegistryFailed(
@@ -172,14 +172,14 @@ def _id(answer: Any) -> int:
     return int(answer["id"])
 
 
-def _nothing(answer: Any) -> None:
-    """The result of a request whose response says no more than its status."""
+def _no_result(answer: Any) -> None:
+    """The result of a request whose response has nothing but a status."""
 
 
-def _has_nothing(answer: httpx.Response) -> bool:
-    """True if the registry does not have what was asked for, which it says with an error code, or (Apicurio) nothing.
+def _is_not_found(answer: httpx.Response) -> bool:
+    """True for a registry's 404, whose body has an error code or (Apicurio's) is empty.
 
-    Another 404 is a proxy's, which finds no registry.
+    A 404 with another body comes from a proxy that finds no registry.
     """
     if answer.status_code != httpx.codes.NOT_FOUND:
         return False

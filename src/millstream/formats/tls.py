@@ -55,7 +55,7 @@ def _context(settings: Mapping[str, str]) -> ssl.SSLContext:
     context = ssl.create_default_context(cadata=trusted_certificates(trusted, settings) if trusted else None)
     keystore = settings.get("ssl.keystore.location")
     if keystore:
-        load_own(context, Path(keystore), settings)
+        load_key_pair(context, Path(keystore), settings)
     return context
 
 
@@ -69,13 +69,13 @@ def trusted_certificates(location: str, settings: Mapping[str, str]) -> str:
     return "".join(c.public_bytes(Encoding.PEM).decode() for c in certificates)
 
 
-def load_own(context: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> None:
+def load_key_pair(context: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> None:
     """Load the key and the certificates of a keystore into a context. Raises ValueError, OSError."""
     password = settings.get("ssl.keystore.password", "")
     if is_pem(path):
         context.load_cert_chain(path, password=settings.get("ssl.key.password") or password)
         return
-    key, certificates = _own_key(path, password, settings.get("ssl.key.password", ""))
+    key, certificates = _key_of(path, password, settings.get("ssl.key.password", ""))
     once = secrets.token_hex(16)
     text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(once.encode())) + certificates
     # Python's TLS reads keys from files only: write a temporary one that only its owner can read.
@@ -104,7 +104,7 @@ def client_key(settings: Mapping[str, str]) -> ClientKey | None:
     if is_pem(path):
         data = path.read_bytes()
         return _client_key(data, data, password or store_password)
-    loaded, certificates = _own_key(path, store_password, password or "")
+    loaded, certificates = _key_of(path, store_password, password or "")
     return ClientKey(certificates.decode(), _plain(loaded))
 
 
@@ -124,7 +124,7 @@ def is_pem(path: Path) -> bool:
     return b"-----BEGIN " in path.read_bytes()
 
 
-def _own_key(path: Path, password: str, key_password: str) -> tuple[PrivateKeyTypes, bytes]:
+def _key_of(path: Path, password: str, key_password: str) -> tuple[PrivateKeyTypes, bytes]:
     """The key of a store of PKCS12 or JKS, and its certificates as PEM, the key's own first.
 
     Only in a JKS a key may have another password than its store; "" means that it has not. Raises ValueError, OSError.
@@ -140,8 +140,8 @@ def _pkcs12(path: Path, password: str, key_password: str = "") -> pkcs12.PKCS12K
     data = path.read_bytes()
     if not data.startswith(_JKS):
         return pkcs12.load_pkcs12(data, password.encode() or None)
-    has_own = key_password not in ("", password)
-    return _converted(path, password, ("-srcalias", _alias(path, password)) if has_own else (), key_password)
+    has_key_password = key_password not in ("", password)
+    return _converted(path, password, ("-srcalias", _alias(path, password)) if has_key_password else (), key_password)
 
 
 def _converted(path: Path, password: str, of_key: Sequence[str], key_password: str) -> pkcs12.PKCS12KeyAndCertificates:

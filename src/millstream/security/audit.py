@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 LONGEST = 10_000
 # The most entries that wait for Kafka, and the longest time; after that new entries are lost.
 WAITING, WAITING_KB, KEPT_MS = 10_000, 20 * 1024, 24 * 3600 * 1000
-LEAVE_SECONDS = 5.0
+FLUSH_SECONDS = 5.0
 
 
 class AuditSink(Protocol):
@@ -204,7 +204,7 @@ class AuditTopic:
     def close(self) -> None:
         """Wait briefly for entries to be sent."""
         self._loop.stop()
-        lost = self._producer.flush(LEAVE_SECONDS)
+        lost = self._producer.flush(FLUSH_SECONDS)
         if lost:
             log.error("%d entries of the audit are lost: Kafka did not take them in time", lost)
 

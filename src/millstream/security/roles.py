@@ -33,10 +33,10 @@ class Role:
 
     def allows(self, need: Need) -> bool:
         """True if this role alone grants what is needed."""
-        return need.right in self.rights and _fits(need.source, self.sources) and _fits(need.topic, self.topics)
+        return need.right in self.rights and _matches(need.source, self.sources) and _matches(need.topic, self.topics)
 
 
-def _fits(name: str | None, patterns: Sequence[re.Pattern[str]]) -> bool:
+def _matches(name: str | None, patterns: Sequence[re.Pattern[str]]) -> bool:
     return name is None or any(pattern.fullmatch(name) for pattern in patterns)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cryptography import x509
 
-from millstream.formats.tls import client_key, load_own, trusted_certificates
+from millstream.formats.tls import client_key, load_key_pair, trusted_certificates
 from millstream.services.errors import SetupError
 from millstream.services.named_files import FileVersion, file_version
 
@@ -39,10 +39,10 @@ def server_context(settings: Mapping[str, str], protocols: Sequence[str] = HTTP)
         context = ssl.create_default_context(
             ssl.Purpose.CLIENT_AUTH, cadata=trusted_certificates(truststore, settings) if truststore else None
         )
-        load_own(context, Path(keystore), settings)
+        load_key_pair(context, Path(keystore), settings)
     except (ValueError, OSError) as error:
         hint = f"see {KEYSTORE}, ssl.keystore.password, ssl.key.password"
-        raise SetupError(f"no TLS: {_words(error, keystore)}", hint) from error
+        raise SetupError(f"no TLS: {_reason(error, keystore)}", hint) from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_COMPRESSION
     context.set_alpn_protocols(list(protocols))
@@ -50,7 +50,7 @@ def server_context(settings: Mapping[str, str], protocols: Sequence[str] = HTTP)
     return context
 
 
-def _words(error: Exception, keystore: str) -> str:
+def _reason(error: Exception, keystore: str) -> str:
     """What is wrong with a keystore; OpenSSL's own words are not about files."""
     if not isinstance(error, ssl.SSLError):
         return str(error)
@@ -59,12 +59,12 @@ def _words(error: Exception, keystore: str) -> str:
     return f"{keystore} has no certificate with a key that the password opens"
 
 
-def own_certificate(settings: Mapping[str, str]) -> x509.Certificate:
+def server_certificate(settings: Mapping[str, str]) -> x509.Certificate:
     """The certificate that the server shows. Raises ValueError, OSError, SetupError if it cannot be read."""
-    own = client_key(settings)
-    if own is None:
+    key = client_key(settings)
+    if key is None:
         raise ValueError(f"no {KEYSTORE}")
-    return x509.load_pem_x509_certificates(own.certificates.encode())[0]
+    return x509.load_pem_x509_certificates(key.certificates.encode())[0]
 
 
 class ListenerTls:
@@ -83,8 +83,8 @@ class ListenerTls:
         key, context = tuple(protocols), server_context(self._settings, protocols)
         self._newest[key] = context
 
-        def choose(connection: ssl.SSLObject, _: str | None, own: ssl.SSLContext) -> None:
-            if self._newest[key] is not own:
+        def choose(connection: ssl.SSLObject, _: str | None, current: ssl.SSLContext) -> None:
+            if self._newest[key] is not current:
                 connection.context = self._newest[key]
 
         context.sni_callback = choose
@@ -99,7 +99,7 @@ class ListenerTls:
         self._read = versions
         try:
             self._newest |= {key: server_context(self._settings, key) for key in self._newest}
-            end = own_certificate(self._settings).not_valid_after_utc
+            end = server_certificate(self._settings).not_valid_after_utc
         except (SetupError, ValueError, OSError) as refused:
             LOG.error("the renewed files of TLS are not used, those from before are: %s", refused)
         else:

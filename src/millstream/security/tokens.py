@@ -16,7 +16,7 @@ from millstream.services.errors import SetupError
 # No algorithms with a shared secret: the server, which checks a token, could forge it.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 UNREADABLE = (OSError, ValueError, httpx.HTTPError, jwt.PyJWTError)
-KEPT_SECONDS, AGAIN_SECONDS, PATIENCE = 300.0, 30.0, 5.0
+CACHE_SECONDS, UNKNOWN_KEY_SECONDS, PATIENCE = 300.0, 30.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class TokenReader:
     def _key(self, id: str) -> jwt.PyJWK:
         with self._lock:
             age = time.monotonic() - self._read
-            if age > KEPT_SECONDS or (id not in self._keys and age > AGAIN_SECONDS):
+            if age > CACHE_SECONDS or (id not in self._keys and age > UNKNOWN_KEY_SECONDS):
                 self._refresh()
             keys = self._keys
         if id not in keys and len(keys) != 1:

@@ -42,7 +42,7 @@ class PasswordHash:
     salt: bytes
     key: bytes
 
-    def fits(self, password: str) -> bool:
+    def matches(self, password: str) -> bool:
         """True if it is the hash of the password; takes tens of milliseconds."""
         return hmac.compare_digest(self.key, _scrypt(password, self.salt, self.n, self.r, self.p))
 
@@ -169,8 +169,8 @@ class UserFile:
         if user is not None and self._verified.get(login) == user.password:
             return user
         # An unknown name takes as long as a wrong password, so that the time does not reveal which names exist.
-        fits = (user.password if user else self._dummy_hash).fits(password)
-        if user is None or not fits:
+        matches = (user.password if user else self._dummy_hash).matches(password)
+        if user is None or not matches:
             return None
         with self._lock:
             if len(self._verified) >= REMEMBERED:
