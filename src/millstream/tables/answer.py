@@ -179,19 +179,19 @@ def named_keys(lookups: Sequence[KeyLookup], source: Source, bounded: Bounded) -
 
 def _lookup(access: KeyLookup, keys: TableKeys, bounded: Bounded) -> list[bytes]:
     """The distinct keys to look up, as they are stored; constants that cannot be keys are left out."""
-    values = [_fitting(candidates, c.type, bounded) for candidates, c in zip(access.keys, keys.columns, strict=True)]
+    values = [_key_values(candidates, c.type, bounded) for candidates, c in zip(access.keys, keys.columns, strict=True)]
     stored = map(keys.of, product(*values))
     return list(dict.fromkeys(k for k in stored if k is not None))
 
 
-def _fitting(constants: Sequence[TypedExpression], type: SqlType, bounded: Bounded) -> list[Any]:
-    fitting = []
+def _key_values(constants: Sequence[TypedExpression], type: SqlType, bounded: Bounded) -> list[Any]:
+    key_values = []
     for value in _values(constants, bounded):
         try:
-            fitting.append(_as_key(value, type))
+            key_values.append(_as_key(value, type))
         except NoSuchKey:
             continue
-    return fitting
+    return key_values
 
 
 def _as_key(value: Any, type: SqlType) -> Any:
@@ -238,7 +238,7 @@ def _range(access: IndexAccess, source: Source, bounded: Bounded) -> IndexRange:
     name, types = access.index.name, index_types(access.index, source)
     if access.values:
         combinations = (
-            product(*(_fitting(candidates, type, bounded) for candidates, type in zip(values, types, strict=True)))
+            product(*(_key_values(candidates, type, bounded) for candidates, type in zip(values, types, strict=True)))
             for values in access.values
         )
         keys = (encoded(values, types) for combination in combinations for values in combination)
@@ -295,12 +295,18 @@ def _computed(constants: Sequence[TypedExpression], bounded: Bounded) -> Sequenc
 _UNKNOWN = object()
 
 
-def _literal(meaning: TypedExpression) -> Any:
+def _literal(expression: TypedExpression) -> Any:
     """The value of a literal, or of a literal widened to another number type; _UNKNOWN for anything else."""
-    if isinstance(meaning, TypedCast) and isinstance(meaning.operand, Constant) and _number(meaning.operand.value):
-        return meaning.operand.value if meaning.type in (BIGINT, DOUBLE) or _decimal(meaning.type) else _UNKNOWN
-    plain = isinstance(meaning, Constant) and (meaning.type in _PLAIN or _decimal(meaning.type))
-    return meaning.value if plain and isinstance(meaning, Constant) else _UNKNOWN
+    if (
+        isinstance(expression, TypedCast)
+        and isinstance(expression.operand, Constant)
+        and _number(expression.operand.value)
+    ):
+        return (
+            expression.operand.value if expression.type in (BIGINT, DOUBLE) or _decimal(expression.type) else _UNKNOWN
+        )
+    plain = isinstance(expression, Constant) and (expression.type in _PLAIN or _decimal(expression.type))
+    return expression.value if plain and isinstance(expression, Constant) else _UNKNOWN
 
 
 def _decimal(type: SqlType | None) -> bool:

@@ -85,7 +85,7 @@ class TableImages:
         scanned = {r.table.source.name for r in reads if isinstance(r.accesses[0], FullScan)}
         with self._loading:
             images = {name: self._image(followed[name]) for name in sorted(scanned)}
-            self._make_room(frozenset(scanned))
+            self._evict(frozenset(scanned))
         with self._tables.moment:
             results = [self._snapshot_or_rows(read, followed[read.table.source.name], images) for read in reads]
         return [
@@ -149,7 +149,7 @@ class TableImages:
         with self._tables.moment:
             followed.listener = lambda changes, before: None
 
-    def _make_room(self, needed: frozenset[str]) -> None:
+    def _evict(self, needed: frozenset[str]) -> None:
         """Drop the least recently used images that are not `needed` until the rest fits. Raises TableTooLarge."""
         most = self._most()
         total = sum(loaded.image.bytes for loaded in self._loaded.values())

@@ -181,7 +181,7 @@ def _member(value: Any, type: SqlType) -> bytes:
     return b"\0" if value is None else b"\1" + _sized(_bytes(value, type))
 
 
-def _whole(value: int) -> bytes:
+def _integer_bytes(value: int) -> bytes:
     return (value + 2**63).to_bytes(8, "big")
 
 
@@ -207,12 +207,12 @@ def _text(value: str) -> bytes:
 
 _BYTES: Mapping[SqlType, Callable[[Any], bytes]] = {
     BOOLEAN: lambda value: b"\1" if value else b"\0",
-    INTEGER: _whole,
-    BIGINT: _whole,
+    INTEGER: _integer_bytes,
+    BIGINT: _integer_bytes,
     DOUBLE: _double,
     STRING: _text,
     BYTES: bytes,
-    DATE: _whole,
-    TIME: _whole,
-    TIMESTAMP: _whole,
+    DATE: _integer_bytes,
+    TIME: _integer_bytes,
+    TIMESTAMP: _integer_bytes,
 }

@@ -6,7 +6,7 @@ from millstream.catalog.catalog import Source, Windowed
 from millstream.formats.windowed_keys import with_window, without_window
 from millstream.model.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 
-_WHOLE = (INTEGER, BIGINT)
+_INTEGERS = (INTEGER, BIGINT)
 # The smallest stored key that is not a negative number begins with this byte.
 SIGN_BIT = b"\x80"
 
@@ -21,7 +21,7 @@ class StoreKeys:
     @property
     def signed(self) -> bool:
         """True if the keys are numbers, which are stored with an inverted sign bit."""
-        return self.ordered in (*_WHOLE, DOUBLE)
+        return self.ordered in (*_INTEGERS, DOUBLE)
 
     @property
     def inverted(self) -> bool:
@@ -45,13 +45,13 @@ class StoreKeys:
 
     def bare(self, stored: bytes) -> bytes:
         """The record's key without its window, from its stored form."""
-        return self._turned(stored, back=True)
+        return self._with_inverted_sign(stored, back=True)
 
     def stored(self, key: bytes) -> bytes:
         """The stored form of a key without window."""
-        return self._turned(key)
+        return self._with_inverted_sign(key)
 
-    def _turned(self, key: bytes, back: bool = False) -> bytes:
+    def _with_inverted_sign(self, key: bytes, back: bool = False) -> bytes:
         """Whole numbers with an inverted sign bit; for negative doubles the other bits are inverted too."""
         if not key or not self.signed:
             return key
@@ -64,5 +64,5 @@ class StoreKeys:
 def keys_of(source: Source) -> StoreKeys:
     """The stored form of a table's keys. Only keys of the format KAFKA sort by their bytes."""
     only = source.schema.key[0].type if len(source.schema.key) == 1 else None
-    sorts = source.key.format == "KAFKA" and only in (*_WHOLE, DOUBLE, STRING, BYTES)
+    sorts = source.key.format == "KAFKA" and only in (*_INTEGERS, DOUBLE, STRING, BYTES)
     return StoreKeys(source.windowed, only if sorts else None)

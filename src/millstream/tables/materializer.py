@@ -105,7 +105,8 @@ class Materializer:
         self._folder, self._topics, self._skipped, self._prepare = folder, topics, skipped, prepare
         self._desired: dict[str, MaterializedTable] | None = None
         self._requested: dict[str, MaterializedTable] = {}
-        # Dropped since the thread's last step, even if a table of that name was created again since; or its topic was.
+        # Tables that were dropped, or whose topics were replaced, since the thread's last step. A table of the same
+        # name may exist again.
         self._dropped: set[str] = set()
         self._partitions: dict[str, int] = {}
         self._followed: dict[str, FollowedTopic] = {}
@@ -158,7 +159,7 @@ class Materializer:
         raise TableNotReady(self._why(table, ends))
 
     def _of_replaced_topic(self, table: MaterializedTable, topic_id: str) -> FollowedTopic | None:
-        """What is read of another topic than the table's present one, which was deleted; the thread will read anew."""
+        """The followed table if its topic has been replaced by one with this id, which the thread will then read."""
         followed = self._followed.get(table.source.name)
         if followed is None or followed.topic_id == topic_id:
             return None
@@ -209,7 +210,7 @@ class Materializer:
             return
         first = consumer.poll(0 if self._build() else PULSE)
         if first is not None:
-            self._take([first, *consumer.consume(BATCH, 0)])
+            self._apply_messages([first, *consumer.consume(BATCH, 0)])
 
     def _build(self) -> bool:
         """Index some rows of each table that has a new index; True if there was one."""
@@ -308,7 +309,7 @@ class Materializer:
             if at.partition in assigned:
                 consumer.seek(at)
 
-    def _take(self, messages: Sequence[Message]) -> None:
+    def _apply_messages(self, messages: Sequence[Message]) -> None:
         by_topic: dict[str, list[Message]] = {}
         for message in messages:
             by_topic.setdefault(str(message.topic()), []).append(message)

@@ -208,7 +208,7 @@ def _exactly(kind: type) -> Convert:
     return convert
 
 
-def _whole(low: int, high: int) -> Convert:
+def _integer(low: int, high: int) -> Convert:
     """Whole numbers from `low` to `high`."""
 
     def convert(value: Any) -> int:
@@ -248,13 +248,13 @@ def _decimal(type_: Decimal) -> Convert:
 
 _PLAIN: Mapping[SqlType, Convert] = {
     BOOLEAN: _exactly(bool),
-    INTEGER: _whole(-(2**31), 2**31 - 1),
-    BIGINT: _whole(-(2**63), 2**63 - 1),
+    INTEGER: _integer(-(2**31), 2**31 - 1),
+    BIGINT: _integer(-(2**63), 2**63 - 1),
     DOUBLE: _double,
     STRING: _exactly(str),
-    DATE: _whole(-(2**31), 2**31 - 1),
-    TIME: _whole(0, DAY_MS - 1),
-    TIMESTAMP: _whole(-LATEST_MS, LATEST_MS),
+    DATE: _integer(-(2**31), 2**31 - 1),
+    TIME: _integer(0, DAY_MS - 1),
+    TIMESTAMP: _integer(-LATEST_MS, LATEST_MS),
 }
 
 
