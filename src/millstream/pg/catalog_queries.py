@@ -52,7 +52,7 @@ def catalog_query(statement: ClientStatement, sources: Collection[str]) -> Catal
     `sources` are the engine's, which come first where a name is both. Raises PgError 0A000 for a query of both kinds,
     42P01 for a table of the catalog that is not there.
     """
-    if statement.opening(1)[0] not in OPENINGS or not _may_be_one(statement, sources):
+    if statement.first_words(1)[0] not in OPENINGS or not _may_name_catalog(statement, sources):
         return None
     try:
         tree = sqlglot.parse_one(_OID_CAST.sub(r"\1bigint\3", statement.text), read="postgres")
@@ -68,7 +68,7 @@ def catalog_query(statement: ClientStatement, sources: Collection[str]) -> Catal
     if len(of_catalog) < len(tables):
         raise PgError(NOT_SUPPORTED, "a query names tables of the catalog or of the engine, not both")
     for table in of_catalog:
-        _check_known(table)
+        _check_exists(table)
     return CatalogQuery(tree)
 
 
@@ -76,7 +76,7 @@ def _first_line(error: Exception) -> str:
     return re.sub(r"\x1b\[\d*m", "", str(error)).split("\n")[0]
 
 
-def _may_be_one(statement: ClientStatement, sources: Collection[str]) -> bool:
+def _may_name_catalog(statement: ClientStatement, sources: Collection[str]) -> bool:
     """False if the statement certainly names no catalog table; this spares most engine queries a second parse."""
     names = {lexeme.text.strip('"').lower() for lexeme in statement.words if lexeme.kind in ("word", "quoted")}
     if "from" not in names:
@@ -96,7 +96,7 @@ def _schema_of(table: exp.Table) -> str | None:
     return SCHEMAS[CATALOG] if table.name.lower().startswith("pg_") else None
 
 
-def _check_known(table: exp.Table) -> None:
+def _check_exists(table: exp.Table) -> None:
     schema = _schema_of(table)
     if not isinstance(table.this, exp.Identifier):
         return

@@ -10,7 +10,7 @@ from millstream.pg.cursors import Cursors
 from millstream.pg.failures import PgError
 from millstream.pg.results import ListedRows, ResultColumn, StatementAnswer
 from millstream.pg.script import ClientStatement, Lexeme
-from millstream.pg.settings import PgSettings, SessionIdentity, is_kept
+from millstream.pg.settings import PgSettings, SessionIdentity, is_stored_setting
 
 NO_ROLLBACK = "nothing is rolled back: every statement takes effect at once"
 # The statements that begin or end a transaction, by their first words.
@@ -51,9 +51,9 @@ class SessionCommands:
         if self.status == "T":
             self.status = "E"
 
-    def is_own(self, statement: ClientStatement) -> bool:
+    def is_about_session(self, statement: ClientStatement) -> bool:
         """True if a statement is about the session."""
-        first, second = (*statement.opening(2), "", "")[:2]
+        first, second = (*statement.first_words(2), "", "")[:2]
         first_words = {word for word, *_ in (*BEGINNINGS, *COMMITS, *ROLLBACKS, *HARMLESS)} - {"START"}
         if first in first_words or (first, second) in BEGINNINGS or first in ("RESET", "CLOSE"):
             return True
@@ -86,12 +86,12 @@ class SessionCommands:
 
     async def answer(self, statement: ClientStatement) -> StatementAnswer | None:
         """Carry out a statement about the session; None if it is none. Raises PgError."""
-        if not self.is_own(statement):
+        if not self.is_about_session(statement):
             return None
         if (name := self._shown(statement)) is not None:
             return self._show(statement, name)
-        opening = statement.opening(2)
-        match opening[0]:
+        first_words = statement.first_words(2)
+        match first_words[0]:
             case "SET":
                 return self._set(statement)
             case "RESET":
@@ -103,22 +103,22 @@ class SessionCommands:
                 return StatementAnswer("CLOSE CURSOR")
             case "DEALLOCATE" | "DISCARD":
                 await self._forget(statement)
-        tag = HARMLESS.get(opening[:1])
+        tag = HARMLESS.get(first_words[:1])
         return StatementAnswer(tag) if tag else await self._transaction(statement)
 
     async def _forget(self, statement: ClientStatement) -> None:
         names = [lexeme for lexeme in statement.words[1:] if lexeme.word != "PREPARE"]
         name = _unquoted(names[0]) if names else "ALL"
-        everything = name.upper() in ("ALL", "PLANS")
-        self.forget_statements(None if everything else name)
-        if statement.opening(2) == ("DISCARD", "ALL"):
+        all_statements = name.upper() in ("ALL", "PLANS")
+        self.forget_statements(None if all_statements else name)
+        if statement.first_words(2) == ("DISCARD", "ALL"):
             await self.cursors.close_all()
             self.settings.reset()
             self.properties.clear()
             self.variables.clear()
 
     async def _transaction(self, statement: ClientStatement) -> StatementAnswer:
-        first = statement.opening(1)
+        first = statement.first_words(1)
         if first in ROLLBACKS and any(lexeme.word == "TO" for lexeme in statement.words):
             self.status = "T"
             return StatementAnswer("ROLLBACK", notices=(NO_ROLLBACK,))
@@ -139,7 +139,7 @@ class SessionCommands:
         at = next((i for i, lexeme in enumerate(words) if lexeme.word in ("=", "TO")), 1)
         name = "".join(_unquoted(lexeme) for lexeme in words[:at]).replace("NAMES", "client_encoding")
         value = "".join(_unquoted(lexeme) for lexeme in words[at + 1 if at < len(words) and words[at].word else at :])
-        if not is_kept(name, value):
+        if not is_stored_setting(name, value):
             raise PgError("22023", f"{name} cannot be {value} here", "texts are UTF-8, and bytes hexadecimal")
         if not self.settings.is_known(name) and "." not in name:
             raise PgError("42704", f"there is no setting {name}", "the engine's are set as SET 'name'='value'")

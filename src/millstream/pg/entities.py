@@ -43,10 +43,10 @@ DONE = {
 }
 
 
-def answered(entities: Sequence[Entity], opening: tuple[str, ...]) -> StatementAnswer:
-    """The answer to a statement that begins with the words `opening`, from the engine's entities."""
+def answered(entities: Sequence[Entity], first_words: tuple[str, ...]) -> StatementAnswer:
+    """The answer to a statement that begins with the words `first_words`, from the engine's entities."""
     if not entities:
-        return StatementAnswer("INSERT 0 1" if opening[0] == "INSERT" else " ".join(opening[:1]))
+        return StatementAnswer("INSERT 0 1" if first_words[0] == "INSERT" else " ".join(first_words[:1]))
     entity = entities[-1]
     warnings = tuple(warning.get("message", "") for warning in entity.get("warnings", ()))
     kind = entity["@type"]
@@ -55,12 +55,12 @@ def answered(entities: Sequence[Entity], opening: tuple[str, ...]) -> StatementA
         return listed([ResultColumn(_snake(name)) for name in columns], _rows(entity[member], columns), "SHOW")
     if kind in _DESCRIBED:
         names, rows = _DESCRIBED[kind](entity)
-        return listed(list(map(ResultColumn, names)), rows, opening[0])
-    if opening[0] in DONE:
+        return listed(list(map(ResultColumn, names)), rows, first_words[0])
+    if first_words[0] in DONE:
         return StatementAnswer(
-            " ".join(filter(str.isalpha, opening)), notices=(*filter(None, [_message(entity)]), *warnings)
+            " ".join(filter(str.isalpha, first_words)), notices=(*filter(None, [_message(entity)]), *warnings)
         )
-    return listed([ResultColumn("entity")], [(dumps(entity),)], opening[0])
+    return listed([ResultColumn("entity")], [(dumps(entity),)], first_words[0])
 
 
 def _message(entity: Entity) -> str:

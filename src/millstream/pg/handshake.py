@@ -20,7 +20,7 @@ from millstream.security.users import User
 from millstream.server.addresses import is_loopback
 from millstream.services.errors import SetupError
 
-WRONG, NOT_HERE = "28P01", "28000"
+INVALID_PASSWORD, INVALID_AUTHORIZATION = "28P01", "28000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ async def _login(name: str, stream: PgStream, context: PgContext) -> Principal:
             return await _scram(name, user, stream, context)
         return await _by_password(name, user, stream, context)
     except (LoginRefused, SetupError, ScramRefused) as refused:
-        raise PgError(WRONG, f'password authentication failed for user "{name}"', fatal=True) from refused
+        raise PgError(INVALID_PASSWORD, f'password authentication failed for user "{name}"', fatal=True) from refused
 
 
 def _may_be_token(user: User | None, context: PgContext) -> bool:
@@ -97,7 +97,7 @@ async def _by_password(name: str, user: User | None, stream: PgStream, context: 
     assert login is not None
     if not stream.is_tls and not is_loopback(stream.address[0]):
         raise PgError(
-            NOT_HERE,
+            INVALID_AUTHORIZATION,
             "a password is not accepted in clear text from a network",
             "connect with sslmode=require, or have the user added with `millstream users add --scram`",
             fatal=True,

@@ -17,10 +17,10 @@ def numeric_bytes(text: str) -> bytes:
         sign = NAN if number.is_nan() else INFINITY if number > 0 else NEGATIVE_INFINITY
         return struct.pack("!HhHH", 0, 0, sign, 0)
     sign = NEGATIVE if number.is_signed() else POSITIVE
-    whole, _, fraction = f"{abs(number):f}".partition(".")
-    whole = whole.lstrip("0")
-    width = -(-len(whole) // BASE_DIGITS) * BASE_DIGITS
-    digits = whole.rjust(width, "0") + fraction.ljust(-(-len(fraction) // BASE_DIGITS) * BASE_DIGITS, "0")
+    integer_part, _, fraction = f"{abs(number):f}".partition(".")
+    integer_part = integer_part.lstrip("0")
+    width = -(-len(integer_part) // BASE_DIGITS) * BASE_DIGITS
+    digits = integer_part.rjust(width, "0") + fraction.ljust(-(-len(fraction) // BASE_DIGITS) * BASE_DIGITS, "0")
     groups = [int(digits[at : at + BASE_DIGITS]) for at in range(0, len(digits), BASE_DIGITS)]
     weight = width // BASE_DIGITS - 1
     while groups and groups[0] == 0:

@@ -86,7 +86,7 @@ def _bool(text: str) -> bool:
     return text.strip().lower() in TRUE
 
 
-def _whole(text: str) -> int:
+def _integer(text: str) -> int:
     if len(text) > 20:
         raise ValueError("too many digits")
     return int(text)
@@ -100,7 +100,7 @@ def _bytea(text: str) -> bytes:
 
 _TEXT: Mapping[int, Callable[[str], Any]] = {
     BOOL.oid: _bool,
-    **dict.fromkeys((INT2, INT4.oid, INT8.oid, OID), _whole),
+    **dict.fromkeys((INT2, INT4.oid, INT8.oid, OID), _integer),
     **dict.fromkeys((FLOAT4, FLOAT8.oid), float),
     NUMERIC.oid: Decimal,
     BYTEA.oid: _bytea,

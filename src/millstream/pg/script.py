@@ -77,7 +77,7 @@ class ClientStatement:
             raise PgError("42P02", "there is no such parameter", f"they are $1 to ${MOST_PARAMETERS}")
         return max(numbers, default=0)
 
-    def opening(self, count: int = 2) -> tuple[str, ...]:
+    def first_words(self, count: int = 2) -> tuple[str, ...]:
         """Its first words in upper case."""
         return tuple(lexeme.word for lexeme in self.words[:count])
 
@@ -144,14 +144,14 @@ def _written(lexemes: Sequence[Lexeme], literal: Callable[[int], str]) -> Iterat
             index += 2
             continue
         if _is_cast(lexemes, index):
-            yield lexeme, f"CAST({_one(lexeme, literal)} AS {_type_name(lexemes[index + 2].text)})"
+            yield lexeme, f"CAST({_replacement(lexeme, literal)} AS {_type_name(lexemes[index + 2].text)})"
             index += 3
             continue
-        yield lexeme, _one(lexeme, literal)
+        yield lexeme, _replacement(lexeme, literal)
         index += 1
 
 
-def _one(lexeme: Lexeme, literal: Callable[[int], str]) -> str:
+def _replacement(lexeme: Lexeme, literal: Callable[[int], str]) -> str:
     match lexeme.kind:
         case "parameter":
             return literal(lexeme.number)

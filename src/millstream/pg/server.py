@@ -23,7 +23,7 @@ PORT = 5432
 TITLE, FLAG = "the server for Postgres's clients", "--pg-listen HOST:PORT"
 # The duration of one step of the loop, and how long connections may take to close at a stop, in seconds.
 STEP, CLOSING = 0.25, 3.0
-GREETING_LATE = PgError("08006", "the session was not opened in time", "see millstream.header.timeout.ms", fatal=True)
+LOGIN_TIMEOUT = PgError("08006", "the session was not opened in time", "see millstream.header.timeout.ms", fatal=True)
 
 
 class PgServer(StartedInBlock):
@@ -124,7 +124,7 @@ class PgServer(StartedInBlock):
             async with asyncio.timeout(self._context.limits.header_seconds):
                 greeting = await greet(stream, self._context)
         except TimeoutError:
-            raise GREETING_LATE from None
+            raise LOGIN_TIMEOUT from None
         if greeting.principal is None:
             self._cancel(greeting)
             return

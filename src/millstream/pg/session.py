@@ -21,7 +21,7 @@ from millstream.pg.copying import CopyQuery, copy_query
 from millstream.pg.cursors import cursor_query, fetch_of
 from millstream.pg.entities import answered
 from millstream.pg.failures import IN_FAILED, SYNTAX, PgError, pg_error
-from millstream.pg.handshake import NOT_HERE
+from millstream.pg.handshake import INVALID_AUTHORIZATION
 from millstream.pg.inference import catalog_types, described_columns, inferred_types, sample
 from millstream.pg.queries import queried
 from millstream.pg.results import ListedRows, Portal, ResultColumn, StatementAnswer
@@ -65,13 +65,13 @@ class PgSession:
         try:
             return self.principal if login is None else login.current(self.principal)
         except (LoginRefused, SetupError) as refused:
-            raise PgError(NOT_HERE, str(refused), fatal=True) from refused
+            raise PgError(INVALID_AUTHORIZATION, str(refused), fatal=True) from refused
 
     def _check(self, statement: ClientStatement) -> None:
         most = self.context.limits.statement_bytes
         if len(statement.text) > most or len(statement.text.encode()) > most:
             raise PgError("54000", f"the statement has more than {most} bytes", "see millstream.statement.max.bytes")
-        if self.commands.status == "E" and statement.opening(1)[0] not in ENDINGS:
+        if self.commands.status == "E" and statement.first_words(1)[0] not in ENDINGS:
             fact = "an earlier statement of the transaction has failed: statements are refused until its end"
             raise PgError(IN_FAILED, fact, "send ROLLBACK")
 
@@ -83,8 +83,8 @@ class PgSession:
             return StatementAnswer("DECLARE CURSOR")
         if (fetch := fetch_of(statement)) is not None:
             return await self.commands.cursors.fetch(fetch)
-        if (own_answer := await self.commands.answer(statement)) is not None:
-            return own_answer
+        if (session_answer := await self.commands.answer(statement)) is not None:
+            return session_answer
         if (copied := copy_query(statement)) is not None:
             return await self._copy(copied, values)
         if (catalog := self._catalog_query(statement)) is not None:
@@ -101,14 +101,14 @@ class PgSession:
     async def _from_engine(self, statement: ClientStatement, values: Sequence[Any]) -> StatementAnswer:
         text = self.engine_text(statement, values).text
         request = self.request(text)
-        opening = statement.opening(1)[0]
-        if opening in ROWS_OPENINGS:
+        first_words = statement.first_words(1)[0]
+        if first_words in ROWS_OPENINGS:
             return await queried(request, self.context, self.principal)
-        if opening == "PRINT":
+        if first_words == "PRINT":
             raise PgError("0A000", "PRINT is not answered here", "select from a stream over the topic")
         entities = await self.context.statements.run(lambda: self.context.engine.execute(request))
         self._remember(text)
-        return answered(entities, statement.opening(2))
+        return answered(entities, statement.first_words(2))
 
     def _remember(self, text: str) -> None:
         """Keep the effect of an accepted SET 'name'='value' or DEFINE: the engine's own sessions end with a request."""
@@ -167,12 +167,12 @@ class PgSession:
             return None
         if (fetch := fetch_of(statement)) is not None:
             return self.commands.cursors.columns(fetch)
-        if self.commands.is_own(statement):
+        if self.commands.is_about_session(statement):
             return self.commands.columns(statement)
         if (catalog := self._catalog_query(statement)) is not None:
             columns, _ = await self._catalog_rows(catalog.limited(), [None] * statement.parameters)
             return columns
-        if statement.opening(1)[0] in ROWS_OPENINGS:
+        if statement.first_words(1)[0] in ROWS_OPENINGS:
             text = "EXPLAIN " + for_engine(statement, lambda number: sample(types, number)).text
             request = self.request(text)
             entities = await self.context.statements.run(lambda: self.context.engine.execute(request))
@@ -181,7 +181,7 @@ class PgSession:
 
     async def _entity_columns(self, statement: ClientStatement) -> tuple[ResultColumn, ...] | None:
         """The columns of SHOW, DESCRIBE and the like, which change nothing: they are executed for their columns."""
-        if statement.opening(1)[0] not in ("SHOW", "LIST", "DESCRIBE", "EXPLAIN"):
+        if statement.first_words(1)[0] not in ("SHOW", "LIST", "DESCRIBE", "EXPLAIN"):
             return None
         return (await self._from_engine(statement, ())).columns
 
@@ -246,7 +246,7 @@ class PgSession:
 
 def is_query(statement: ClientStatement) -> bool:
     """True for a SELECT, of the engine or of the catalog."""
-    return statement.opening(1)[0] in ROWS_OPENINGS
+    return statement.first_words(1)[0] in ROWS_OPENINGS
 
 
 def inner_query(statement: ClientStatement) -> ClientStatement:

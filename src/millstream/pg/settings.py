@@ -108,7 +108,7 @@ class PgSettings:
         return sorted((self._names.get(name, name), value) for name, value in self._values.items())
 
 
-def is_kept(name: str, value: str) -> bool:
+def is_stored_setting(name: str, value: str) -> bool:
     """True if a value can be set: most settings have no effect here, but some values would ask for another encoding."""
     allowed = FIXED.get(name.lower())
     return allowed is None or value.lower() in allowed
