@@ -288,7 +288,7 @@ def _confinement(settings: Mapping[str, str]) -> str:
     if not is_on(settings, PYTHON):
         return ""
     restrictions = in_force(python_executable(settings), confinement(settings))
-    level = logging.INFO if restrictions.is_whole else logging.WARNING
+    level = logging.INFO if restrictions.is_complete else logging.WARNING
     log.log(level, "functions in Python are confined by %s", restrictions.sentence)
     return restrictions.sentence
 

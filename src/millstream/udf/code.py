@@ -111,17 +111,17 @@ def _body(code: Code, tree: ast.Module) -> list[ast.stmt]:
     body = list(tree.body)
     if body and isinstance(body[-1], ast.Expr):
         body[-1] = ast.copy_location(ast.Return(body[-1].value), body[-1])
-    if not any(isinstance(part, ast.Return) for statement in body for part in _own(statement)):
+    if not any(isinstance(part, ast.Return) for statement in body for part in _in_scope(statement)):
         hint = f"end it with an expression, or return one, or define {code.name.lower()}(…)"
         raise BadCode("this gives no result", 1, hint)
     return body
 
 
-def _own(node: ast.AST) -> list[ast.AST]:
+def _in_scope(node: ast.AST) -> list[ast.AST]:
     """A node and its descendants, except those of functions and classes defined in it."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
         return []
-    return [node, *(part for child in ast.iter_child_nodes(node) for part in _own(child))]
+    return [node, *(part for child in ast.iter_child_nodes(node) for part in _in_scope(child))]
 
 
 def _class(code: Code, tree: ast.Module) -> str:

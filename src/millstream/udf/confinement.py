@@ -52,7 +52,7 @@ class Confinement:
     refused: Sequence[str] = ()
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """True if all desired restrictions are in force."""
         return self.seccomp and self.landlock > 0
 
@@ -85,10 +85,10 @@ def confine(options: ConfinementOptions) -> Confinement:
     if options.mode == OFF:
         return Confinement(refused=("it is switched off",))
     refused: list[str] = []
-    landlock = _tried(lambda: _restrict_reading([*_own_paths(), *options.readable]), "Landlock", refused)
+    landlock = _tried(lambda: _restrict_reading([*_python_paths(), *options.readable]), "Landlock", refused)
     seccomp = _tried(_filter_system_calls, "seccomp", refused)
     confinement = Confinement(bool(seccomp), landlock, tuple(refused))
-    if options.mode == REQUIRED and not confinement.is_whole:
+    if options.mode == REQUIRED and not confinement.is_complete:
         raise ConfinementMissing(f"this machine does not confine functions: {'; '.join(refused)}")
     return confinement
 
@@ -140,7 +140,7 @@ _SYSTEM_PATHS = (
 )
 
 
-def _own_paths() -> list[str]:
+def _python_paths() -> list[str]:
     """The paths that Python reads to import installed packages, without the rest of its installation."""
     libraries = [os.path.join(base, name) for base in (sys.prefix, sys.base_prefix) for name in ("lib", "lib64")]
     installed = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]

@@ -134,7 +134,7 @@ def _composed(type: Any) -> Convert:
     return _fields({f["name"]: _composed(f["type"]) for f in type["struct"]})
 
 
-def _whole(type_name: str) -> Convert:
+def _integer(type_name: str) -> Convert:
     most = _RANGES[type_name]
 
     def convert(value: Any) -> int:
@@ -203,8 +203,8 @@ def _base64(value: Any) -> str:
 
 _RESULTS: dict[str, Convert] = {
     "BOOLEAN": _exactly("BOOLEAN", bool),
-    "INTEGER": _whole("INTEGER"),
-    "BIGINT": _whole("BIGINT"),
+    "INTEGER": _integer("INTEGER"),
+    "BIGINT": _integer("BIGINT"),
     "DOUBLE": _number,
     "STRING": _exactly("STRING", str),
     "BYTES": _exactly("BYTES", (bytes, bytearray), _base64),

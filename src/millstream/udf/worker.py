@@ -1,7 +1,7 @@
 """A worker process: it loads one function and computes it for row after row, over its standard streams.
 
 Input frames have a length (four bytes, big-endian) and as many bytes: first the function's document, then for each call
-a letter for the operation and a JSON array of arguments. The first byte of an output frame is OK, ERROR or GONE (an
+a letter for the operation and a JSON array of arguments. The first byte of an output frame is OK, ERROR or FATAL (an
 error after which the process ends, since it is over its limits); then follows the result as JSON, or the error's text.
 """
 
@@ -21,7 +21,7 @@ from millstream.udf.code import FILE, BadCode, Code, loaded
 from millstream.udf.confinement import TO_WRITE, Confinement, ConfinementMissing, ConfinementOptions, confine
 from millstream.udf.wire import reader, writer
 
-OK, ERROR, GONE = b"\0", b"\1", b"\2"
+OK, ERROR, FATAL = b"\0", b"\1", b"\2"
 CALL, ADD, UNDO, MERGE, RESULT = b"caumr"
 _HEAD = struct.Struct(">I")
 _MOST = 400
@@ -73,7 +73,7 @@ def main(**options: Any) -> None:
     document = json.loads(_frame(source) or b"{}")
     call = _attempted(lambda: _confined(document, megabytes, confinement))
     if isinstance(call, BaseException):
-        _answer(answers, GONE + explained(call, document["text"]))
+        _answer(answers, FATAL + explained(call, document["text"]))
         return
     _answer(answers, OK)
     _serve(source, answers, call, document["text"], limits)
@@ -181,7 +181,7 @@ def _serve(source: BinaryIO, answers: BinaryIO, call: Call, text: str, limits: W
             return
         answer = _timed(call, frame, text, limits)
         _answer(answers, answer)
-        if answer[:1] == GONE:
+        if answer[:1] == FATAL:
             return
 
 
@@ -189,7 +189,7 @@ def _timed(call: Call, frame: bytes, text: str, limits: WorkerLimits) -> bytes:
     """The answer to a call, which is interrupted when its time is over."""
     result = _attempted(lambda: _within_limits(call, frame, limits))
     if isinstance(result, Expired | MemoryError):
-        return GONE + explained(result, text, limits)
+        return FATAL + explained(result, text, limits)
     return ERROR + explained(result, text) if isinstance(result, BaseException) else OK + result
 
 
