@@ -13,7 +13,7 @@ from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 from millstream.cli.client import RestClient
-from millstream.cli.completion import KnownNames, SqlCompleter
+from millstream.cli.completion import ServerNames, SqlCompleter
 from millstream.cli.display import Grid
 from millstream.cli.output import Output, OutputFormat
 from millstream.cli.prompt import Prompt, is_finished
@@ -129,7 +129,7 @@ def test_is_finished(text: str, finished: bool) -> None:
     assert is_finished(text) == finished
 
 
-KNOWN = KnownNames(
+KNOWN = ServerNames(
     {"ORDERS": ("ID", "NAME"), "my stream": ("ADDRESS",)}, ("UCASE",), ("orders",), ("auto.offset.reset",)
 )
 
@@ -152,7 +152,7 @@ KNOWN = KnownNames(
 )
 def test_completion(typed: str, first: list[str]) -> None:
     words = SqlCompleter(lambda: RestClient(""))
-    words.known = KNOWN
+    words.server_names = KNOWN
     completions = words.get_completions(Document(typed), CompleteEvent())
     assert [completion.text for completion in completions][: len(first)] == first
 

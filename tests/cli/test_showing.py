@@ -12,7 +12,7 @@ from millstream.cli.entities import parts
 from millstream.cli.error_report import trouble
 from millstream.cli.highlighting import SqlLexer
 from millstream.cli.plain import grid_text
-from millstream.cli.statements import is_whole, split
+from millstream.cli.statements import is_complete, split
 from millstream.cli.widths import comfortable, fitted
 from support import golden
 
@@ -112,5 +112,5 @@ def test_words_have_colours() -> None:
 
 
 def test_a_block_of_python_is_not_over_at_its_semicolon() -> None:
-    assert not is_whole("CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ a;")
-    assert is_whole("CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ a; $$;")
+    assert not is_complete("CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ a;")
+    assert is_complete("CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ a; $$;")

@@ -74,7 +74,7 @@ class ClientTls:
     """
 
     authority: Path | None = None
-    own: Path | None = None
+    client_certificate: Path | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def context(self) -> ssl.SSLContext:
@@ -83,10 +83,12 @@ class ClientTls:
             context = tls_context(self.settings, "the server")
             if self.authority is not None:
                 context = ssl.create_default_context(cafile=self.authority)
-            if self.own is not None:
-                context.load_cert_chain(self.own)
+            if self.client_certificate is not None:
+                context.load_cert_chain(self.client_certificate)
         except OSError as error:
-            raise ClientError(f"no TLS with {self.authority or self.own}: {error.strerror or error}") from error
+            raise ClientError(
+                f"no TLS with {self.authority or self.client_certificate}: {error.strerror or error}"
+            ) from error
         except SetupError as error:
             raise ClientError(error.fact, error.hint) from error
         return context

@@ -32,10 +32,10 @@ class ShellCommand:
 
 def run_command(line: str, session: "ShellSession") -> bool:
     """Run a line if it is a command; False if it is not. Raises ClientError if its words are wrong."""
-    command, rest = find(line)
+    command, arguments = find(line)
     if command is None:
         return False
-    command.run(session, rest)
+    command.run(session, arguments)
     return True
 
 
@@ -73,25 +73,25 @@ def _version(session: "ShellSession", _: Sequence[str]) -> None:
     session.output.line(f"millstream {facts.get('version')} at {session.client.url}")
 
 
-def _output(session: "ShellSession", rest: Sequence[str]) -> None:
+def _output(session: "ShellSession", arguments: Sequence[str]) -> None:
     other = "TABULAR" if session.output.format.json else "JSON"
-    format = (_one(rest, "output JSON, or output TABULAR") if rest else other).upper()
+    format = (_single(arguments, "output JSON, or output TABULAR") if arguments else other).upper()
     if format not in ("JSON", "TABULAR"):
-        raise ClientError(f"there is no output format {rest[0]}", "output JSON or output TABULAR")
+        raise ClientError(f"there is no output format {arguments[0]}", "output JSON or output TABULAR")
     session.output.change(json=format == "JSON")
     session.output.note(f"output is {format} now")
 
 
-def _server(session: "ShellSession", rest: Sequence[str]) -> None:
-    if rest:
-        session.client = session.client.elsewhere(_one(rest, "server URL"))
+def _server(session: "ShellSession", arguments: Sequence[str]) -> None:
+    if arguments:
+        session.client = session.client.elsewhere(_single(arguments, "server URL"))
         session.on_change()
     session.output.line(session.client.url)
     session.client.info()
 
 
-def _run_script(session: "ShellSession", rest: Sequence[str]) -> None:
-    path = Path(_one(rest, "run script 'FILE'")).expanduser()
+def _run_script(session: "ShellSession", arguments: Sequence[str]) -> None:
+    path = Path(_single(arguments, "run script 'FILE'")).expanduser()
     if path.resolve() in session.files:
         raise ClientError(f"{path} runs itself", "a script cannot run one that is running it")
     if not session.run(text_of(path), str(path)):
@@ -107,8 +107,8 @@ def text_of(path: Path) -> str:
         raise ClientError(f"cannot read {path}: {why_unreadable(error)}") from error
 
 
-def _spool(session: "ShellSession", rest: Sequence[str]) -> None:
-    name = _one(rest, "spool FILE, or spool off")
+def _spool(session: "ShellSession", arguments: Sequence[str]) -> None:
+    name = _single(arguments, "spool FILE, or spool off")
     if name.lower() == "off":
         session.output.spool_to(None)
         return session.output.note("answers are no longer written to a file")
@@ -120,15 +120,15 @@ def _spool(session: "ShellSession", rest: Sequence[str]) -> None:
     return session.output.note(f"answers are written to {path} as well")
 
 
-def _wrap(session: "ShellSession", rest: Sequence[str]) -> None:
-    switch = _one(rest, "set cli wrap ON or OFF").upper()
+def _wrap(session: "ShellSession", arguments: Sequence[str]) -> None:
+    switch = _single(arguments, "set cli wrap ON or OFF").upper()
     if switch not in ("ON", "OFF"):
-        raise ClientError(f"wrap cannot be {rest[0]}", "set cli wrap ON or set cli wrap OFF")
+        raise ClientError(f"wrap cannot be {arguments[0]}", "set cli wrap ON or set cli wrap OFF")
     session.output.change(wrap=switch == "ON")
 
 
-def _column_width(session: "ShellSession", rest: Sequence[str]) -> None:
-    width = _one(rest, "set cli column-width NUMBER")
+def _column_width(session: "ShellSession", arguments: Sequence[str]) -> None:
+    width = _single(arguments, "set cli column-width NUMBER")
     if not width.isdigit():
         raise ClientError(f"{width} is no width", "a number of characters; 0 lets columns fit their content")
     session.output.change(width=int(width))
@@ -138,10 +138,10 @@ def _pipelining(session: "ShellSession", _: Sequence[str]) -> None:
     session.output.note("each statement waits for the one before: there is no pipelining to switch on")
 
 
-def _one(rest: Sequence[str], form: str) -> str:
-    if len(rest) != 1:
+def _single(arguments: Sequence[str], form: str) -> str:
+    if len(arguments) != 1:
         raise ClientError("this command takes one word", f"it is written {form}")
-    return rest[0]
+    return arguments[0]
 
 
 COMMANDS = (
@@ -172,14 +172,14 @@ def _elsewhere(written: str, fact: str, hint: str) -> ShellCommand:
     return ShellCommand((written,), written, "", refuse)
 
 
-_LEAVE = ("leaves other shells", "exit leaves this one; Ctrl-D does too")
+_EXIT = ("leaves other shells", "exit leaves this one; Ctrl-D does too")
 _HELP = ("asks other shells for help", "help lists the commands and statements of this one")
 _LIST = (
     "lists tables in other shells",
     "SHOW TABLES; and SHOW STREAMS; list them, DESCRIBE name; shows the columns of one",
 )
 FOREIGN = (
-    *(_elsewhere(word, *_LEAVE) for word in ("\\q", ":q", ":q!", ":quit", ":exit", ".exit", ".quit", "/exit", "/quit")),
+    *(_elsewhere(word, *_EXIT) for word in ("\\q", ":q", ":q!", ":quit", ":exit", ".exit", ".quit", "/exit", "/quit")),
     *(_elsewhere(word, *_HELP) for word in ("?", "\\h", "\\?", ":h", ":help", ":?", ".help", "/help", "/?", "--help")),
     *(_elsewhere(word, *_LIST) for word in ("\\d", "\\dt", "\\l", ".tables", ".schema")),
 )

@@ -24,7 +24,7 @@ QUERIES_AFTER = {"TERMINATE", "PAUSE", "RESUME", "EXPLAIN", "QUERY", "SAVEPOINT"
 
 
 @dataclass(frozen=True, slots=True)
-class KnownNames:
+class ServerNames:
     """A server's names: the columns of each source, topics, queries, functions and properties."""
 
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class KnownNames:
     queries: tuple[str, ...] = ()
 
 
-def known_names(entities: Iterable[Entity]) -> KnownNames:
+def server_names(entities: Iterable[Entity]) -> ServerNames:
     """The names in a server's answers."""
     columns: dict[str, tuple[str, ...]] = {}
     names: dict[str, tuple[str, ...]] = {}
@@ -44,32 +44,32 @@ def known_names(entities: Iterable[Entity]) -> KnownNames:
         for member in ("functions", "topics", "properties", "queries"):
             if member in entity:
                 names[member] = tuple(item.get("name") or item.get("id") for item in entity[member])
-    return KnownNames(columns, **names)
+    return ServerNames(columns, **names)
 
 
 class SqlCompleter(Completer):
     """Completes typed text; `refresh` updates the server's names in the background."""
 
     def __init__(self, client: Callable[[], RestClient]) -> None:
-        self.known = KnownNames()
+        self.server_names = ServerNames()
         self._client = client
         self._requested = threading.Event()
 
     def start(self) -> None:
         """Start to read the server's names, the first time at once."""
         self.refresh()
-        threading.Thread(target=self._keep_asking, name="completion", daemon=True).start()
+        threading.Thread(target=self._refresh_loop, name="completion", daemon=True).start()
 
     def refresh(self) -> None:
         """The server's names may have changed: read them again."""
         self._requested.set()
 
-    def _keep_asking(self) -> None:
+    def _refresh_loop(self) -> None:
         while self._requested.wait():
             self._requested.clear()
-            self.known = self._ask()
+            self.server_names = self._fetch_names()
 
-    def _ask(self) -> KnownNames:
+    def _fetch_names(self) -> ServerNames:
         """The server's names; if it refuses a statement, only the names of that statement are missing."""
         entities: list[Entity] = []
         for statement in STATEMENTS.split("; "):
@@ -77,13 +77,13 @@ class SqlCompleter(Completer):
                 entities += self._client().execute(statement.rstrip(";") + ";", SessionSettings(), PATIENCE)
             except ClientError:
                 continue
-        return known_names(entities)
+        return server_names(entities)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """The words that complete the one at the cursor, the server's names first."""
         before = document.text_before_cursor
         if inside := LAST_TEXT.search(before):
-            yield from _matching(inside[1], _in_text(before, self.known), "")
+            yield from _matching(inside[1], _in_text(before, self.server_names), "")
             return
         matched = LAST_WORD.search(before)
         typed = matched[0] if matched else ""
@@ -95,43 +95,50 @@ class SqlCompleter(Completer):
         """The names that are possible here, in the order in which they are offered, with their kind."""
         source, dot, _ = typed.rpartition(".")
         if dot:
-            return (yield _columns_of(source, before, self.known), "column")
+            return (yield _columns_of(source, before, self.server_names), "column")
         words = re.findall(r"\w+", before.upper())
         last = words[-1] if words else ""
         if last in SOURCES_AFTER:
-            yield map(identifier, self.known.columns), "source"
+            yield map(identifier, self.server_names.columns), "source"
         elif last in QUERIES_AFTER:
-            yield map(identifier, (*self.known.queries, *self.known.columns)), ""
+            yield map(identifier, (*self.server_names.queries, *self.server_names.columns)), ""
         elif not words:
             yield (command.words[0] for command in COMMANDS), "command"
         else:
-            yield _columns_in(words, self.known), "column"
+            yield _columns_in(words, self.server_names), "column"
         yield KEYWORDS, ""
         if words and last not in SOURCES_AFTER:
-            yield self.known.functions, "function"
+            yield self.server_names.functions, "function"
             yield TYPES, "type"
-            yield map(identifier, self.known.columns), "source"
+            yield map(identifier, self.server_names.columns), "source"
         return None
 
 
-def _in_text(before: str, known: KnownNames) -> tuple[str, ...]:
+def _in_text(before: str, server_names: ServerNames) -> tuple[str, ...]:
     """The possible contents of a string: a property after SET, else a topic."""
-    return known.properties if re.search(r"\b(UN)?SET\s+'[^']*\Z", before, re.IGNORECASE) else known.topics
+    return (
+        server_names.properties if re.search(r"\b(UN)?SET\s+'[^']*\Z", before, re.IGNORECASE) else server_names.topics
+    )
 
 
-def _columns_of(alias: str, before: str, known: KnownNames) -> Iterable[str]:
+def _columns_of(alias: str, before: str, server_names: ServerNames) -> Iterable[str]:
     """The columns of a source, by its name or its alias in the statement."""
     aliased = re.search(rf"(\w+)\s+(?:AS\s+)?{re.escape(alias)}\b", before, re.IGNORECASE)
     names = {alias.strip("`").upper(), aliased[1].upper() if aliased else ""}
     return [
-        identifier(column) for name, columns in known.columns.items() if name.upper() in names for column in columns
+        identifier(column)
+        for name, columns in server_names.columns.items()
+        if name.upper() in names
+        for column in columns
     ]
 
 
-def _columns_in(words: Iterable[str], known: KnownNames) -> list[str]:
+def _columns_in(words: Iterable[str], server_names: ServerNames) -> list[str]:
     """The columns of the sources that the statement names so far; if it names none, all columns."""
-    sources = set(words) & {name.upper() for name in known.columns}
-    columns_by_source = [columns for name, columns in known.columns.items() if not sources or name.upper() in sources]
+    sources = set(words) & {name.upper() for name in server_names.columns}
+    columns_by_source = [
+        columns for name, columns in server_names.columns.items() if not sources or name.upper() in sources
+    ]
     return sorted({identifier(column) for columns in columns_by_source for column in columns})
 
 

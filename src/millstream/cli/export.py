@@ -42,7 +42,7 @@ examples:
 """
 LISTINGS = "LIST FUNCTIONS; LIST TYPES; LIST STREAMS EXTENDED; LIST TABLES EXTENDED; LIST QUERIES;"
 # The stream that each server declares over its own processing log.
-_OWN = "KSQL_PROCESSING_LOG"
+LOG_STREAM = "KSQL_PROCESSING_LOG"
 
 
 class StatementClient(Protocol):
@@ -89,7 +89,7 @@ def exported(client: StatementClient) -> Iterator[str]:
     for name, schema in types["types"].items():
         yield f"CREATE TYPE {identifier(name)} AS {type_of_schema(schema).short()};"
     yield from _functions(client, [f["name"] for f in functions["functions"] if f["category"] == CATEGORY], session)
-    sources = {s["name"]: s for e in (streams, tables) for s in e["sourceDescriptions"] if s["name"] != _OWN}
+    sources = {s["name"]: s for e in (streams, tables) for s in e["sourceDescriptions"] if s["name"] != LOG_STREAM}
     queries = [_query(client, q["id"], session) for q in listed["queries"] if q.get("queryType") == "PERSISTENT"]
     inserting = [query for query in queries if query.statement.lstrip().upper().startswith("INSERT")]
     deriving = {query.sink: query for query in queries if query not in inserting}
@@ -128,7 +128,7 @@ def _of_queries(queries: Iterable[ExportedQuery]) -> Iterator[str]:
     """The statements of queries, with SET and UNSET where settings change."""
     current: dict[str, str] = {}
     for query in queries:
-        settings, comments = _known(query.settings)
+        settings, comments = _valid_settings(query.settings)
         lines = [f"UNSET {literal(name)};" for name in current if name not in settings]
         lines += [f"SET {literal(n)} = {literal(v)};" for n, v in settings.items() if current.get(n) != v]
         current = settings
@@ -138,15 +138,15 @@ def _of_queries(queries: Iterable[ExportedQuery]) -> Iterator[str]:
         yield _ended(query.statement)
 
 
-def _known(settings: Mapping[str, str]) -> tuple[dict[str, str], Sequence[str]]:
+def _valid_settings(settings: Mapping[str, str]) -> tuple[dict[str, str], Sequence[str]]:
     """The settings that a session may have, by their own names, and texts about the others."""
-    known, comments = dict[str, str](), list[str]()
+    valid, comments = dict[str, str](), list[str]()
     for name, value in settings.items():
         try:
-            known[check_session(name, value, {}).name] = value
+            valid[check_session(name, value, {}).name] = value
         except SettingRefused as refused:
             comments.append(f"{name}={value} ({refused.fact_and_hint[0]})")
-    return known, comments
+    return valid, comments
 
 
 def _comment(text: str) -> str:

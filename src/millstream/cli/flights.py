@@ -73,7 +73,7 @@ def _flight(number: int, row: Mapping[str, str]) -> Row:
         "FLIGHT_ID": f"{day}-{row['carrier']}-{row['flight']}-{number}",
         "CARRIER": row["carrier"],
         "FLIGHT": int(row["flight"]),
-        "TAILNUM": _known(row["tailnum"]),
+        "TAILNUM": _text_or_null(row["tailnum"]),
         "ORIGIN": row["origin"],
         "DEST": row["dest"],
         "SCHEDULED": row["time_hour"].rstrip("Z"),
@@ -84,7 +84,7 @@ def _flight(number: int, row: Mapping[str, str]) -> Row:
     }
 
 
-def _known(text: str) -> str | None:
+def _text_or_null(text: str) -> str | None:
     return None if text == MISSING else text
 
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 # The timeout of a statement in seconds; it is long because a query's start waits until the tables it joins are read.
 SECONDS = 300.0
-# A width that no line has.
-WHOLE = 10_000
+# In characters; no line is longer.
+UNLIMITED_WIDTH = 10_000
 ABOUT = """\
 Keeps the statements that make a server's streams, tables and queries in numbered files, and applies those that are
 new. The server remembers which ones were applied (docs/migrations.md)."""
@@ -200,7 +200,7 @@ def _info(config: MigrationConfig, metadata: MigrationMetadata) -> None:
         error = "N/A" if record.error_reason == NO_REASON else record.error_reason
         table.add_row(str(file.version), file.name, record.state.value, record.previous, *times, error)
     # A pipe gets whole lines, however long they are.
-    width = None if sys.stdout.isatty() else WHOLE
+    width = None if sys.stdout.isatty() else UNLIMITED_WIDTH
     Console(highlight=False, markup=False, width=width).print(table)
 
 

@@ -20,7 +20,7 @@ from millstream.cli.entities import parts
 from millstream.cli.error_report import ErrorReport
 from millstream.cli.highlighting import SqlLexer
 from millstream.cli.live_rows import LiveRows, screen_rows, watch
-from millstream.cli.widths import BETWEEN, comfortable, fitted, natural, words_whole
+from millstream.cli.widths import BETWEEN, comfortable, fitted, natural, unbroken_widths
 from millstream.server.text import dumps
 
 STYLES = {"title": "bold", "good": "green", "warning": "yellow", "dim": "dim"}
@@ -113,21 +113,21 @@ class Output:
             shown.stylize("yellow", len(report.text) - len(f"hint: {report.hint}"))
         self.errors.print(shown, soft_wrap=True)
 
-    def rows(self, answer: RowStream, live: bool, all_of_them: bool) -> None:
+    def rows(self, answer: RowStream, live: bool, keeps_all: bool) -> None:
         """Show the rows of a query as they arrive, and at the end how many there were.
 
         On a terminal the rows of a `live` query are watched; at the end all rows remain there, or only the last screen.
         """
         counted, ending = CountedRows(answer.rows), ""
         try:
-            self._show_rows(answer, counted, live, all_of_them)
+            self._show_rows(answer, counted, live, keeps_all)
         except KeyboardInterrupt:
             ending = ", stopped"
             raise
         finally:
             self.note(f"{counted.count:,} row{'' if counted.count == 1 else 's'}{ending}")
 
-    def _show_rows(self, answer: RowStream, counted: "CountedRows", live: bool, all_of_them: bool) -> None:
+    def _show_rows(self, answer: RowStream, counted: "CountedRows", live: bool, keeps_all: bool) -> None:
         names, right = answer.names, numeric(answer.types)
         if self.format.json:
             for row in counted:
@@ -135,7 +135,7 @@ class Output:
         elif not self.on_terminal:
             self._plain_rows(answer, counted)
         elif live:
-            self._watched(Grid(names, (), right), counted, all_of_them)
+            self._watched(Grid(names, (), right), counted, keeps_all)
         else:
             self._pages(Grid(names, (), right), counted)
 
@@ -146,13 +146,13 @@ class Output:
         for row in rows:
             self.line(plain.row_line(columns, row))
 
-    def _watched(self, head: Grid, rows: Iterable[Sequence[Any]], all_of_them: bool) -> None:
+    def _watched(self, head: Grid, rows: Iterable[Sequence[Any]], keeps_all: bool) -> None:
         screen = screen_rows(self.console)
-        watched = LiveRows(head.columns, MOST_ROWS if all_of_them else screen, screen)
+        watched = LiveRows(head.columns, MOST_ROWS if keeps_all else screen, screen)
         try:
             watch(self.console, watched, rows, lambda shown, widths: self._cut(head, shown, widths))
         finally:
-            if all_of_them:
+            if keeps_all:
                 self._pages(head, watched.last_rows)
             else:
                 self.console.print(self._cut(head, watched.last_rows, watched.widths()))
@@ -160,7 +160,7 @@ class Output:
 
     def _cut(self, head: Grid, rows: Iterable[Sequence[str]], widths: Sequence[int]) -> Table:
         """One line for each row: long cells are cut, and columns that do not fit are left out."""
-        count = comfortable(widths, self._room - 2, words_whole(head.columns))
+        count = comfortable(widths, self._available_width - 2, unbroken_widths(head.columns))
         if count == len(widths):
             return self._table(head, rows, widths, wrap=False)
         fewer = Grid([*head.columns[:count], "…"], (), head.right)
@@ -172,7 +172,7 @@ class Output:
         while page := [[printable(cell(value)) for value in row] for row in islice(source, PAGE)]:
             first = not widths
             widths = widths or natural(head.columns, page)
-            if self.format.wrap and not self._fits(head, widths):
+            if self.format.wrap and not self._fits_terminal(head, widths):
                 self._records(head, page)
             else:
                 self.console.print(self._table(head, page, widths, show_header=first))
@@ -188,19 +188,21 @@ class Output:
             self.console.print(self._table(Grid(("", ""), ()), pairs, natural(("", ""), pairs)))
 
     @property
-    def _room(self) -> int:
+    def _available_width(self) -> int:
         return self.console.width - 1
 
-    def _fits(self, head: Grid, widths: Sequence[int]) -> bool:
+    def _fits_terminal(self, head: Grid, widths: Sequence[int]) -> bool:
         """True if the columns fit side by side with unbroken names; always true with a width chosen by the user."""
-        return bool(self.format.width) or comfortable(widths, self._room, words_whole(head.columns)) == len(widths)
+        return bool(self.format.width) or comfortable(
+            widths, self._available_width, unbroken_widths(head.columns)
+        ) == len(widths)
 
     def _draw(self, part: Part) -> None:
         match part:
             case Grid():
                 cells = [[printable(cell(value)) for value in row] for row in part.rows]
                 widths = natural(part.columns, cells)
-                if any(part.columns) and self.format.wrap and cells and not self._fits(part, widths):
+                if any(part.columns) and self.format.wrap and cells and not self._fits_terminal(part, widths):
                     self._records(part, cells)
                 else:
                     self.console.print(self._table(part, cells, widths))
@@ -218,9 +220,9 @@ class Output:
         show_header: bool = True,
         wrap: bool = True,
     ) -> Table:
-        room = self._room - BETWEEN * (len(widths) - 1)
-        least = words_whole(head.columns)
-        widths = [self.format.width] * len(widths) if self.format.width else fitted(widths, room, least)
+        available = self._available_width - BETWEEN * (len(widths) - 1)
+        least = unbroken_widths(head.columns)
+        widths = [self.format.width] * len(widths) if self.format.width else fitted(widths, available, least)
         table = Table(
             box=box.SIMPLE_HEAD,
             show_header=show_header and any(head.columns),

@@ -16,7 +16,7 @@ from prompt_toolkit.output import Output as Screen
 from millstream.cli.commands import find
 from millstream.cli.completion import SqlCompleter
 from millstream.cli.highlighting import STYLE, SqlLexer
-from millstream.cli.statements import is_whole
+from millstream.cli.statements import is_complete
 
 MARK = "millstream> "
 
@@ -61,7 +61,7 @@ def history_file() -> Path:
 def is_finished(text: str) -> bool:
     """True if Enter sends the text: a complete statement, a command of the shell, or an empty text."""
     stripped = text.strip()
-    return not stripped or is_whole(stripped) or ("\n" not in stripped and find(stripped)[0] is not None)
+    return not stripped or is_complete(stripped) or ("\n" not in stripped and find(stripped)[0] is not None)
 
 
 def _remembered(file: Path | None) -> History:

@@ -92,9 +92,9 @@ class ShellSession:
         rows = self.client.query(statement.text, self.context, self.limits.seconds)
         with self._in_time(statement.is_push), rows as answer:
             limited = replace(answer, rows=self._limited(answer.rows))
-            all_of_them = statement.has_limit or self.limits.rows is not None
+            keeps_all = statement.has_limit or self.limits.rows is not None
             with self._interruptible():
-                self.output.rows(limited, statement.is_push, all_of_them)
+                self.output.rows(limited, statement.is_push, keeps_all)
 
     @contextmanager
     def _in_time(self, push: bool) -> Iterator[None]:
@@ -198,11 +198,11 @@ def _undefine(session: ShellSession, statement: ScriptStatement) -> None:
 def _operands(statement: ScriptStatement, form: str, *expected: TokenKind | str) -> Sequence[str]:
     """The texts of the words after the first, which must be of these kinds. Raises ClientError with the syntax."""
     operands = [word for word in statement.words[1:] if word.key != ";"]
-    fits = len(operands) == len(expected) and all(
+    is_valid = len(operands) == len(expected) and all(
         word.key == kind if isinstance(kind, str) else word.kind is kind
         for word, kind in zip(operands, expected, strict=True)
     )
-    if not fits:
+    if not is_valid:
         raise ClientError(f"this is not a {statement.words[0].key} statement", f"it is written {form}")
     return [word.text if word.kind is TokenKind.WORD else word.value for word in operands if word.key != "="]
 

@@ -82,8 +82,8 @@ def _until_command(text: str) -> tuple[list[ScriptStatement], int]:
                 statements.append(_statement(text, piece, token.end))
                 piece = []
     except SqlSyntaxError as error:
-        return [*statements, _rest(text, piece, error)], len(text)
-    return statements + ([_rest(text, piece, None)] if piece else []), len(text)
+        return [*statements, _last_statement(text, piece, error)], len(text)
+    return statements + ([_last_statement(text, piece, None)] if piece else []), len(text)
 
 
 def _end_of_command(text: str, start: int) -> int | None:
@@ -92,7 +92,7 @@ def _end_of_command(text: str, start: int) -> int | None:
     return match.end() if match and find(match[0])[0] is not None else None
 
 
-def is_whole(text: str) -> bool:
+def is_complete(text: str) -> bool:
     """True if a text ends with a semicolon that is not in a string, name or comment."""
     read, error = _read(text)
     if error is not None:
@@ -115,7 +115,7 @@ def _statement(text: str, piece: Sequence[Token], end: int) -> ScriptStatement:
     return ScriptStatement(text[piece[0].start : end], piece[0].span.line, tuple(piece))
 
 
-def _rest(text: str, piece: Sequence[Token], error: SqlSyntaxError | None) -> ScriptStatement:
+def _last_statement(text: str, piece: Sequence[Token], error: SqlSyntaxError | None) -> ScriptStatement:
     """The last statement: without semicolon, or with an invalid token."""
     if error is None:
         statement = _statement(text, piece, piece[-1].end)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
-class NothingToPlay(Exception):
+class NoCases(Exception):
     """Why no case can be played, as a text for the user."""
 
 
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         cases = _cases(args)
         _check_outputs(args)
-    except (ValueError, NothingToPlay) as error:
+    except (ValueError, NoCases) as error:
         print(error, file=sys.stderr)
         return 2
     verdicts = _play(cases, args, out)
@@ -73,35 +73,33 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _cases(args: argparse.Namespace) -> list[AnyCase]:
-    """The cases that the arguments name. Raises ValueError and NothingToPlay."""
+    """The cases that the arguments name. Raises ValueError and NoCases."""
     paths = [*args.paths, *([args.test_directory] if args.test_directory else [])]
     cases: list[AnyCase] = list(load(paths))
     if args.sql_file or args.input_file or args.output_file:
         if not (args.sql_file and args.output_file):
-            raise NothingToPlay("statements (-s) and the records that must come out (-o) belong together")
+            raise NoCases("statements (-s) and the records that must come out (-o) belong together")
         cases.append(runner_case(args.sql_file, args.input_file, args.output_file))
     cases = [case for case in cases if args.filter.upper() in f"{case.title} {case.id}".upper()]
     if not cases:
-        raise NothingToPlay("no case to play: " + ("nothing matches" if args.filter else "name a file or a folder"))
+        raise NoCases("no case to play: " + ("nothing matches" if args.filter else "name a file or a folder"))
     sql = next((case for case in cases if isinstance(case, SqlTestCase)), None)
     if sql is not None and (args.live or args.rest):
-        raise NothingToPlay(
-            f"{sql.path}: a SQL test file is played without a broker\n  hint: leave --live and --rest out"
-        )
+        raise NoCases(f"{sql.path}: a SQL test file is played without a broker\n  hint: leave --live and --rest out")
     return cases
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    """Raises NothingToPlay if the verdicts or temporary files cannot be written: before anything is played."""
+    """Raises NoCases if the verdicts or temporary files cannot be written: before anything is played."""
     try:
         if args.report:
             args.report.open("a").close()
         if args.temp_folder:
             check_writable(args.temp_folder, "name another one with --temp-folder")
     except OSError as error:
-        raise NothingToPlay(f"cannot write {args.report}: {error.strerror}\n  hint: --report names a file") from error
+        raise NoCases(f"cannot write {args.report}: {error.strerror}\n  hint: --report names a file") from error
     except SetupError as refused:
-        raise NothingToPlay(str(refused)) from refused
+        raise NoCases(str(refused)) from refused
 
 
 def _play(cases: list[AnyCase], args: argparse.Namespace, out: Console) -> "list[Verdict]":

@@ -155,9 +155,9 @@ class DbCursor(ClosedByBlock):
         with translated():
             sql = bound(operation, parameters)
             if ROWS_STATEMENT.match(sql):
-                self._ask(sql)
+                self._query(sql)
             else:
-                self._take(self.connection.client.execute(_ended(sql)))
+                self._store(self.connection.client.execute(_ended(sql)))
                 if INSERTS.match(sql):
                     self.rowcount = 1
         return self
@@ -213,7 +213,7 @@ class DbCursor(ClosedByBlock):
         self._end_query()
         self.rowcount, self.description, self.results = -1, None, []
 
-    def _ask(self, sql: str) -> None:
+    def _query(self, sql: str) -> None:
         client = self.connection.client
         pushes = PUSHES.search(TEXTS.sub(" ", sql))
         answer = client.push(_ended(sql)) if pushes else client.query(_ended(sql))
@@ -221,7 +221,7 @@ class DbCursor(ClosedByBlock):
         columns = zip(answer.columns, answer.types, strict=True)
         self.description = [_column(name, type.name, type.precision, type.scale) for name, type in columns]
 
-    def _take(self, results: list[Result]) -> None:
+    def _store(self, results: list[Result]) -> None:
         """Store the answers; the items of a single listing become rows."""
         self.results = results
         match results:

@@ -145,8 +145,8 @@ class KsqlMagic:
         text, connection = blank + statement.text, self._connected()
         session: dict[str, Any] = {"properties": self._properties, "variables": self._variables}
         if statement.is_push:
-            keeps_rows = returned or options.variable is not None
-            live = DisplayedQuery(connection.push(text, **session), options.limits, keeps_rows)
+            keep_rows = returned or options.variable is not None
+            live = DisplayedQuery(connection.push(text, **session), options.limits, keep_rows)
             return live.follow(NotebookDisplay(returned) if hasattr(self._shell, "kernel") else TerminalDisplay())
         if statement.returns_rows:
             with connection.query(text, **session) as answer:

@@ -11,7 +11,7 @@ import orjson
 
 from millstream.client.errors import statement_refused
 from millstream.client.types import ColumnType, parse_type
-from millstream.client.values import holds_decimal, nullable, reader
+from millstream.client.values import contains_decimal, nullable, reader
 
 # A named tuple; its fields are the columns' names, or `_0`, `_1` … for names that are not Python identifiers.
 Row = Any
@@ -45,7 +45,7 @@ class AnswerHeader:
         self._make = row_type(self.columns)
         readers = ((position, nullable(reader(type))) for position, type in enumerate(self.types))
         self._readers = [(position, read) for position, read in readers if read is not None]
-        exact = any(map(holds_decimal, self.types))
+        exact = any(map(contains_decimal, self.types))
         self._loads: Callable[[bytes], Any] = _loads_exactly if exact else orjson.loads
         self.continuation_token = ""
 

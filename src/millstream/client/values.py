@@ -33,9 +33,9 @@ def nullable(read: Reader | None) -> Reader | None:
     return None if read is None else lambda value: None if value is None else read(value)
 
 
-def holds_decimal(type: ColumnType) -> bool:
+def contains_decimal(type: ColumnType) -> bool:
     """True if numbers of the type must keep all their digits."""
-    return type.name == "DECIMAL" or any(map(holds_decimal, (*type.members, *(inner for _, inner in type.fields))))
+    return type.name == "DECIMAL" or any(map(contains_decimal, (*type.members, *(inner for _, inner in type.fields))))
 
 
 def wire_value(value: Any) -> Any:
