@@ -95,12 +95,12 @@ class Grammar:
 
     def _bent(self, text: str) -> str:
         place = self._chance.randrange(len(text) + 1)
-        way = self._chance.randrange(4)
-        if way == 0:
+        direction = self._chance.randrange(4)
+        if direction == 0:
             return text[:place] + text[place + self._chance.randint(1, 5) :]
-        if way == 1:
+        if direction == 1:
             return text[:place] + self._one("'`\"();$\x00\\{}/*\ud7ff\ufffe☃" + string.punctuation) + text[place:]
-        if way == 2:
+        if direction == 2:
             return text[:place] * self._chance.randint(2, 40)
         return text.replace(" ", self._one(("\t", "\u00a0", "--\n", "/* */", "\r")))
 

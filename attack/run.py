@@ -104,7 +104,7 @@ def _light_load(url: str, report: Report) -> Iterator[None]:
     ended = threading.Event()
     questions = {"/info": ("GET", None), "/healthcheck": ("GET", None), "/ksql": ("POST", {"ksql": "SHOW STREAMS;"})}
 
-    def ask(path: str) -> None:
+    def send(path: str) -> None:
         method, body = questions[path]
         while not ended.wait(0.1):
             begin = time.monotonic()
@@ -117,7 +117,7 @@ def _light_load(url: str, report: Report) -> Iterator[None]:
                 report.findings.append(f"{path} was answered {status} under load")
             report.slowest[path] = max(report.slowest.get(path, 0.0), time.monotonic() - begin)
 
-    threads = [threading.Thread(target=ask, args=[path], daemon=True) for path in questions]
+    threads = [threading.Thread(target=send, args=[path], daemon=True) for path in questions]
     for thread in threads:
         thread.start()
     try:

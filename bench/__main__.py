@@ -116,7 +116,9 @@ Row = tuple[str, str, str]
 def throughput_table(options: argparse.Namespace, bootstrap: str, engines: list[Engine]) -> list[Result]:
     """The rows of the table of throughput, if it is wanted."""
     return (
-        results(bootstrap, WORKLOADS, options.long, options.rounds, engines, say) if "table" in options.measure else []
+        results(bootstrap, WORKLOADS, options.long, options.rounds, engines, report)
+        if "table" in options.measure
+        else []
     )
 
 
@@ -150,7 +152,7 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Engine], 
 def rate_rows(rates: list[Rate], names: list[str]) -> list[Row]:
     """The median of each engine, and millstream's ratio to the others."""
     for rate in rates:
-        say({**dataclasses.asdict(rate), "per_second": rate.per_second})
+        report({**dataclasses.asdict(rate), "per_second": rate.per_second})
     middles = {name: middle(rates, name) for name in names}
     rows = [
         (f"throughput, {rates[0].workload}, {rates[0].keys:,} keys", name, f"{value:,} records/s")
@@ -158,7 +160,7 @@ def rate_rows(rates: list[Rate], names: list[str]) -> list[Row]:
     ]
     for other in [name for name in names if "millstream" in names and name != "millstream"]:
         ratio = round(middles["millstream"] / middles[other], 2)
-        say({"workload": rates[0].workload, "other": other, "ratio": ratio})
+        report({"workload": rates[0].workload, "other": other, "ratio": ratio})
         rows.append(("", "ratio", f"{ratio} × {other}"))
     return rows
 
@@ -166,14 +168,14 @@ def rate_rows(rates: list[Rate], names: list[str]) -> list[Row]:
 def latency_rows(latencies: list[Latency]) -> list[Row]:
     """One row an engine."""
     for one in latencies:
-        say(dataclasses.asdict(one))
-    what = f"latency, {latencies[0].workload}, {latencies[0].rate}/s"
-    return [(what, one.engine, f"p50 {one.p50} ms, p99 {one.p99} ms, worst {one.worst} ms") for one in latencies]
+        report(dataclasses.asdict(one))
+    label = f"latency, {latencies[0].workload}, {latencies[0].rate}/s"
+    return [(label, one.engine, f"p50 {one.p50} ms, p99 {one.p99} ms, worst {one.worst} ms") for one in latencies]
 
 
 def idle_rows(one: Idle) -> list[Row]:
     """What the idle queries cost, and how they answered."""
-    say(dataclasses.asdict(one))
+    report(dataclasses.asdict(one))
     cost = f"{one.cpu_percent} % of a core, {one.resident_mb} MB"
     answer = f"median {one.answer_median_ms} ms, worst {one.answer_worst_ms} ms"
     return [(f"{one.queries} idle queries", "millstream", cost), ("their answers", "millstream", answer)]
@@ -181,7 +183,7 @@ def idle_rows(one: Idle) -> list[Row]:
 
 def restart_rows(one: Restart) -> list[Row]:
     """When the queries write again."""
-    say(dataclasses.asdict(one))
+    report(dataclasses.asdict(one))
     times = f"serves after {one.serves} s, half write after {one.half} s, all after {one.all} s"
     figures = f"{times}, {one.cpu} s of processor time"
     return [(f"restart with {one.queries} queries", "millstream", figures)]
@@ -190,45 +192,45 @@ def restart_rows(one: Restart) -> list[Row]:
 def begin_rows(beginnings: list[Begin]) -> list[Row]:
     """When the first row of each kind of statement is there."""
     for one in beginnings:
-        say(dataclasses.asdict(one))
+        report(dataclasses.asdict(one))
     figures = "first row after {0.first} s, later {0.later} s; processor {0.cpu} s, later {0.cpu_later} s"
-    return [(one.what, "millstream", figures.format(one)) for one in beginnings]
+    return [(one.description, "millstream", figures.format(one)) for one in beginnings]
 
 
 def shared_rows(scans: list[SharedScan]) -> list[Row]:
     """What the queries over one topic cost with consumers of their own, and with one for all."""
     for one in scans:
-        say(dataclasses.asdict(one))
-    what = f"{scans[0].queries} queries over one topic, {scans[0].rate:,}/s"
+        report(dataclasses.asdict(one))
+    label = f"{scans[0].queries} queries over one topic, {scans[0].rate:,}/s"
     return [
-        (what, "one consumer" if one.shared else "one each", f"{one.cpu_percent} % of a core, {one.behind_s} s behind")
+        (label, "one consumer" if one.shared else "one each", f"{one.cpu_percent} % of a core, {one.behind_s} s behind")
         for one in scans
     ]
 
 
 def push_rows(one: PushFanOut) -> list[Row]:
     """What the subscribers got and when, and what that cost."""
-    say(dataclasses.asdict(one))
-    what = f"push to {one.subscribers}, {one.rate}/s"
-    got = f"{one.per_second:,} rows/s, {one.complete} got all {one.rows:,}, {one.slow_ended} slow ones ended"
+    report(dataclasses.asdict(one))
+    label = f"push to {one.subscribers}, {one.rate}/s"
+    delivered = f"{one.per_second:,} rows/s, {one.complete} got all {one.rows:,}, {one.slow_ended} slow ones ended"
     times = f"p50 {one.p50} ms, p99 {one.p99} ms, worst {one.worst} ms; first row after {one.first_row_ms} ms"
     cost = (
         f"Python {one.python_cpu} %, JVM {one.jvm_cpu} %, clients {one.client_cpu} % of a core, {one.threads} threads"
     )
     memory = f"{one.memory_before} MB, {one.memory_after} MB after 200 queries; all open in {one.open_s} s"
-    return [(what, "millstream", got), ("", "", times), ("", "", cost), ("", "", memory)]
+    return [(label, "millstream", delivered), ("", "", times), ("", "", cost), ("", "", memory)]
 
 
 def page_rows(costs: list[PageCost]) -> list[Row]:
     """What Chromium and the server take in each view."""
     for one in costs:
-        say(dataclasses.asdict(one))
-    what = f"page, {costs[0].queries} queries, {costs[0].rate} rows/s"
+        report(dataclasses.asdict(one))
+    label = f"page, {costs[0].queries} queries, {costs[0].rate} rows/s"
     figures = "Chromium {0} %, Python {1} %, JVM {2} % of a core"
-    return [(what, one.view, figures.format(one.browser_cpu, one.python_cpu, one.jvm_cpu)) for one in costs]
+    return [(label, one.view, figures.format(one.browser_cpu, one.python_cpu, one.jvm_cpu)) for one in costs]
 
 
-def say(result: dict[str, object]) -> None:
+def report(result: dict[str, object]) -> None:
     """One JSON line."""
     print(json.dumps(result), flush=True)
 

@@ -47,7 +47,7 @@ class Begin:
     one; `serves`: the seconds from the server's start until it answers, and `cpu_serves` the processor seconds of them.
     """
 
-    what: str
+    description: str
     first: float
     later: float
     cpu: float
@@ -65,9 +65,9 @@ def begin(bootstrap: str, engine: Callable[[str], Millstream], queries: int, fol
     create(bootstrap, ["begin-in"], partitions=1)
     _write(bootstrap, "begin-in")
     measured = []
-    for number, (what, text) in enumerate({**PUSHES, **CREATES}.items()):
-        first = _created if what in CREATES else _pushed
-        measured.append(_of_new_server(bootstrap, engine(f"begin{number}_"), what, text, first, pause))
+    for number, (description, text) in enumerate({**PUSHES, **CREATES}.items()):
+        first = _created if description in CREATES else _pushed
+        measured.append(_of_new_server(bootstrap, engine(f"begin{number}_"), description, text, first, pause))
     if queries:
         measured.append(_after_restart(bootstrap, engine("begin_restart_"), queries))
     return [*measured, _tests(folder)]
@@ -76,35 +76,40 @@ def begin(bootstrap: str, engine: Callable[[str], Millstream], queries: int, fol
 First = Callable[[str, StatementClient, str], None]
 
 
-def _of_new_server(bootstrap: str, engine: Millstream, what: str, text: str, first: First, pause: float) -> Begin:
+def _of_new_server(
+    bootstrap: str, engine: Millstream, description: str, text: str, first: First, pause: float
+) -> Begin:
     began = time.monotonic()
-    with engine.server(bootstrap) as (running, ask):
+    with engine.server(bootstrap) as (running, execute):
         serves, process = time.monotonic() - began, running.process.pid
         cpu_serves = cpu_seconds(process)
-        ask(DECLARED)
+        execute(DECLARED)
         time.sleep(pause)
-        figures = [_timed(process, partial(first, bootstrap, ask, text.format(n=n))) for n in range(LATER + 1)]
+        figures = [_timed(process, partial(first, bootstrap, execute, text.format(n=n))) for n in range(LATER + 1)]
         if first is _created:
-            ask("TERMINATE ALL;" + "".join(f"DROP {what.split()[1]} O{n} DELETE TOPIC;" for n in range(LATER + 1)))
-    return _figures(what, figures, serves, cpu_serves)
+            execute(
+                "TERMINATE ALL;"
+                + "".join(f"DROP {description.split()[1]} O{n} DELETE TOPIC;" for n in range(LATER + 1))
+            )
+    return _figures(description, figures, serves, cpu_serves)
 
 
 def _after_restart(bootstrap: str, engine: Millstream, queries: int) -> Begin:
     """A push query of a server that starts again with queries, half of them stateful: asked as soon as it answers."""
-    create(bootstrap, [f"idle-{way}-{i}" for i in range(queries) for way in ("in", "out")], partitions=1)
+    create(bootstrap, [f"idle-{direction}-{i}" for i in range(queries) for direction in ("in", "out")], partitions=1)
     kinds = KINDS["mixed"]
-    with engine.server(bootstrap) as (_, ask):
-        ask(DECLARED)
+    with engine.server(bootstrap) as (_, execute):
+        execute(DECLARED)
         for i in range(queries):
-            ask((SOURCE + kinds[i % len(kinds)]).format(i=i))
+            execute((SOURCE + kinds[i % len(kinds)]).format(i=i))
         answers(bootstrap, queries, patience=600)
     began = time.monotonic()
-    with engine.server(bootstrap) as (running, ask):
+    with engine.server(bootstrap) as (running, execute):
         serves, process = time.monotonic() - began, running.process.pid
         cpu_serves = cpu_seconds(process)
         text = PUSHES["push"]
-        figures = [_timed(process, partial(_pushed, bootstrap, ask, text.format(n=n))) for n in range(LATER + 1)]
-        ask("TERMINATE ALL;")
+        figures = [_timed(process, partial(_pushed, bootstrap, execute, text.format(n=n))) for n in range(LATER + 1)]
+        execute("TERMINATE ALL;")
     return _figures(f"push, restart with {queries} queries", figures, serves, cpu_serves)
 
 
@@ -155,29 +160,29 @@ def _timed(process: int, action: Callable[[], None]) -> tuple[float, float]:
     return time.monotonic() - began, cpu_seconds(process) - before
 
 
-def _figures(what: str, figures: list[tuple[float, float]], serves: float, cpu_serves: float) -> Begin:
+def _figures(description: str, figures: list[tuple[float, float]], serves: float, cpu_serves: float) -> Begin:
     later = sorted(seconds for seconds, _ in figures[1:])[LATER // 2]
     cpu_later = sorted(cpu for _, cpu in figures[1:])[LATER // 2]
     first, cpu = figures[0]
     times = round(first, 2), round(later, 2), round(cpu, 1), round(cpu_later, 2)
-    return Begin(what, *times, round(serves, 1), round(cpu_serves, 1))
+    return Begin(description, *times, round(serves, 1), round(cpu_serves, 1))
 
 
-def _pushed(bootstrap: str, ask: StatementClient, text: str) -> None:
+def _pushed(bootstrap: str, execute: StatementClient, text: str) -> None:
     """Send a query, and return when its first row has arrived."""
     body = {"sql": text, "properties": EARLIEST}
     accept = {"Accept": "application/vnd.ksqlapi.delimited.v1"}
-    with httpx.stream("POST", f"{ask.url}/query-stream", json=body, headers=accept, timeout=PATIENCE) as answer:
+    with httpx.stream("POST", f"{execute.url}/query-stream", json=body, headers=accept, timeout=PATIENCE) as answer:
         lines = answer.iter_lines()
         header, row = next(lines), next(lines, "")
         if "queryId" not in header or not row.startswith("["):
             raise RuntimeError(f"{text} was answered with {header} {row}")
 
 
-def _created(bootstrap: str, ask: StatementClient, text: str) -> None:
+def _created(bootstrap: str, execute: StatementClient, text: str) -> None:
     """Execute a CREATE … AS, and return when its first record is in its topic."""
     topic = text.split("'")[1]
-    ask(text)
+    execute(text)
     consumer = reader(bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
     consumer.assign([TopicPartition(topic, 0, 0)])
     _await_record(consumer, topic)

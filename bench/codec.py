@@ -98,11 +98,11 @@ def cached_frame(session: SparkSession, text: str) -> DataFrame:
     return frame
 
 
-def compare(what: str, ours: Callable[[], DataFrame], theirs: Callable[[], DataFrame]) -> None:
+def compare(name: str, ours: Callable[[], DataFrame], sparks: Callable[[], DataFrame]) -> None:
     """Print both rates and their ratio."""
-    our_rate, their_rate = rate(ours()), rate(theirs())
+    our_rate, their_rate = rate(ours()), rate(sparks())
     print(
-        json.dumps({"what": what, "codec": our_rate, "other": their_rate, "ratio": round(our_rate / their_rate, 2)}),
+        json.dumps({"what": name, "codec": our_rate, "other": their_rate, "ratio": round(our_rate / their_rate, 2)}),
         flush=True,
     )
 

@@ -153,11 +153,11 @@ class Millstream:
     def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
         """Run the workload while the block runs, and leave an empty catalog."""
         names = {"source": topics.source, "sink": topics.sink, "other": topics.other}
-        with self.server(topics.bootstrap) as (running, ask):
-            ask("".join(STATEMENTS[workload]).format(**names))
+        with self.server(topics.bootstrap) as (running, execute):
+            execute("".join(STATEMENTS[workload]).format(**names))
             yield running
             for statement in CLEAR:
-                ask(statement.format(kind="TABLE" if workload in TABLES else "STREAM"))
+                execute(statement.format(kind="TABLE" if workload in TABLES else "STREAM"))
 
     @contextmanager
     def server(self, bootstrap: str) -> Iterator[tuple[EngineRun, "StatementClient"]]:

@@ -47,12 +47,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, new_broker(Path(folder)) as broker:
         topics = new_topics(broker.bootstrap)
         fill(topics, options.records)
-        with Millstream(Path(folder)).server(broker.bootstrap) as (running, ask):
-            ask(SOURCE.format(source=topics.source))
-            rates = {name: [one_pass(name, topics, options.records, running.alive, ask)] for name in WORKLOADS}
+        with Millstream(Path(folder)).server(broker.bootstrap) as (running, execute):
+            execute(SOURCE.format(source=topics.source))
+            rates = {name: [measured_pass(name, topics, options.records, running.alive, execute)] for name in WORKLOADS}
             for _ in range(options.rounds):  # the first passes above warm the engine up
                 for name in WORKLOADS:
-                    rates[name].append(one_pass(name, topics, options.records, running.alive, ask))
+                    rates[name].append(measured_pass(name, topics, options.records, running.alive, execute))
     plain, calls = (median(rates[name][1:]) for name in WORKLOADS)
     print(json.dumps({"ratio": round(calls / plain, 2)}))
 
@@ -68,12 +68,14 @@ def fill(topics: BenchTopics, records: int) -> None:
     producer.flush()
 
 
-def one_pass(name: str, topics: BenchTopics, records: int, alive: Callable[[], bool], ask: StatementClient) -> float:
+def measured_pass(
+    name: str, topics: BenchTopics, records: int, alive: Callable[[], bool], execute: StatementClient
+) -> float:
     """Records a second of one query over the whole backlog; RuntimeError where answers are missing."""
     into = topics.with_new_sink()
-    ask(SINK.format(sink=into.sink, projected=WORKLOADS[name]))
+    execute(SINK.format(sink=into.sink, projected=WORKLOADS[name]))
     written = wait_for_records(into, records, PATIENCE, alive)
-    ask(CLEAR)
+    execute(CLEAR)
     if written < records:
         raise RuntimeError(f"{written} of {records} answers of {name}")
     rate = records / appended_between(into)

@@ -118,11 +118,11 @@ def strike(session: SparkSession, target: Target, chance: random.Random, tally: 
     outcomes = again.selectExpr("i", "coalesce(error, e.error) as reason").where("reason is not null")
     start = time.monotonic()
     wrong = outcomes.collect()
-    took = time.monotonic() - start
+    elapsed = time.monotonic() - start
     tally.records += BATCH
     tally.refused += len(wrong)
-    tally.slowest = max(tally.slowest, round(took, 2))
-    if took > SLOW:
+    tally.slowest = max(tally.slowest, round(elapsed, 2))
+    if elapsed > SLOW:
         tally.findings += slow(session, target, batch)
     for outcome in wrong:
         tally.findings += fault(batch[outcome.i], outcome.reason)

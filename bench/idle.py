@@ -51,11 +51,11 @@ def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int, kind: s
     RuntimeError when one does not answer.
     """
     kinds = KINDS[kind]
-    names = [f"idle-{way}-{i}" for i in range(queries) for way in ("in", "out")]
+    names = [f"idle-{direction}-{i}" for i in range(queries) for direction in ("in", "out")]
     create(bootstrap, names, partitions=1)
-    with engine.server(bootstrap) as (running, ask):
+    with engine.server(bootstrap) as (running, execute):
         for i in range(queries):
-            ask((SOURCE + kinds[i % len(kinds)]).format(i=i))
+            execute((SOURCE + kinds[i % len(kinds)]).format(i=i))
         answers(bootstrap, queries, patience=600)
         time.sleep(SETTLE)
         before = cpu_seconds(running.process.pid)
@@ -63,7 +63,7 @@ def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int, kind: s
         percent = (cpu_seconds(running.process.pid) - before) / seconds * 100
         resident = sum(_resident(number) for number in family(running.process.pid))
         latencies = sorted(answers(bootstrap, queries, patience=10))
-        ask("TERMINATE ALL;")
+        execute("TERMINATE ALL;")
     return Idle(queries, round(percent, 1), resident >> 20, latencies[len(latencies) // 2], latencies[-1])
 
 

@@ -65,7 +65,7 @@ class LookupConnection(asyncio.Protocol):
         """Send the first look-up."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._ask()
+        self._send()
 
     def data_received(self, data: bytes) -> None:
         """Send the next look-up if the answer is complete and right."""
@@ -76,7 +76,7 @@ class LookupConnection(asyncio.Protocol):
         if b"abcdefgh%d" % self._key not in self._answer.lower():
             self._end(RuntimeError(f"the row of k{self._key} is missing: {self._answer!r}"))
         elif time.perf_counter() < self._deadline:
-            self._ask()
+            self._send()
         else:
             self._end(None)
 
@@ -84,7 +84,7 @@ class LookupConnection(asyncio.Protocol):
         """End with an error, if the server closed the connection."""
         self._end(error or ConnectionResetError("the server closed the connection"))
 
-    def _ask(self) -> None:
+    def _send(self) -> None:
         self._answer, self._key = b"", random.randrange(self._rows)
         body = json.dumps({"sql": self._query.format(key=self._key)}).encode()
         self._begin = time.perf_counter()
@@ -135,15 +135,15 @@ class MeasuredServer:
         own = _cpu(self.pid)
         return own, sum(_cpu(child) for child in _descendants(self.pid))
 
-    def measured(self, what: str, rows: int, connections: int, seconds: float) -> LookupRate:
-        """One pass of the query named `what`."""
+    def measured(self, title: str, rows: int, connections: int, seconds: float) -> LookupRate:
+        """One pass of the query named `title`."""
         before, begin = (*self.cpu(), time.process_time()), time.perf_counter()
-        times = asyncio.run(look_up(self.url, QUERIES[what], rows, connections, seconds))
-        took, count = time.perf_counter() - begin, len(times)
+        times = asyncio.run(look_up(self.url, QUERIES[title], rows, connections, seconds))
+        elapsed, count = time.perf_counter() - begin, len(times)
         after = (*self.cpu(), time.process_time())
         each = [round((b - a) / count * 1000, 3) for a, b in zip(before, after, strict=True)]
         p50, p99 = (round(times[int(count * share)] * 1000, 2) for share in (0.5, 0.99))
-        return LookupRate(self.name, what, connections, round(count / took), p50, p99, *each)
+        return LookupRate(self.name, title, connections, round(count / elapsed), p50, p99, *each)
 
 
 def _cpu(pid: int) -> float:
@@ -170,11 +170,13 @@ def serving(bootstrap: str, folder: Path, code: Path | None) -> Iterator[Measure
         if code is not None:
             os.environ["PYTHONPATH"] = str(code / "src")
         try:
-            running, ask = stack.enter_context(Millstream(folder / name, service=f"bench_{name}_").server(bootstrap))
+            running, execute = stack.enter_context(
+                Millstream(folder / name, service=f"bench_{name}_").server(bootstrap)
+            )
         finally:
             _restore(before)
-        ask(TABLE.format(topic=TOPIC))
-        server = MeasuredServer(name, ask.url, running.process.pid)
+        execute(TABLE.format(topic=TOPIC))
+        server = MeasuredServer(name, execute.url, running.process.pid)
         _wait_until_read(server.url)
         yield server
 
@@ -229,10 +231,10 @@ def main() -> None:
         fill(broker.bootstrap, options.rows)
         servers = [stack.enter_context(serving(broker.bootstrap, Path(folder), code)) for code in codes]
         for turn in range(options.rounds + 1):
-            for what in options.queries:
+            for title in options.queries:
                 for connections in options.connections:
                     for server in servers:
-                        rate = server.measured(what, options.rows, connections, options.seconds)
+                        rate = server.measured(title, options.rows, connections, options.seconds)
                         if turn:
                             print(json.dumps(asdict(rate)), flush=True)
 

@@ -82,13 +82,13 @@ def page_cost(bootstrap: str, folder: Path, queries: int, rate: int, seconds: in
     others = [f"page-{n}" for n in range(1, SPREAD)]
     create(bootstrap, [ROWS, *others], partitions=1)
     engine = Millstream(folder / "page", settings=SETTINGS)
-    with engine.server(bootstrap) as (running, ask), SteadyRows(bootstrap, rate):
-        _start_queries(ask, [ROWS, *others], queries)
-        server = MeasuredServer("this", ask.url, running.process.pid)
+    with engine.server(bootstrap) as (running, execute), SteadyRows(bootstrap, rate):
+        _start_queries(execute, [ROWS, *others], queries)
+        server = MeasuredServer("this", execute.url, running.process.pid)
         time.sleep(SETTLE)
         costs = [_measured("closed", server, None, queries, rate, seconds)]
         with _chromium() as (page, browser):
-            page.goto(ask.url)
+            page.goto(execute.url)
             expect(page.locator(".node.query")).to_have_count(queries, timeout=PATIENCE * 1000)
             time.sleep(SETTLE)
             costs.append(_measured("flow", server, browser, queries, rate, seconds))
@@ -103,13 +103,15 @@ def page_cost(bootstrap: str, folder: Path, queries: int, rate: int, seconds: in
         return [*costs, dataclasses.replace(editor, rows_per_second=shown)]
 
 
-def _start_queries(ask: StatementClient, topics: list[str], queries: int) -> None:
+def _start_queries(execute: StatementClient, topics: list[str], queries: int) -> None:
     """The first query alone reads the topic that has rows."""
     for n, topic in enumerate(topics):
-        ask(f"CREATE STREAM S{n} (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='{topic}', value_format='JSON');")
+        execute(
+            f"CREATE STREAM S{n} (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='{topic}', value_format='JSON');"
+        )
     for n in range(queries):
         source = 1 + n % (len(topics) - 1) if n else 0
-        ask(f"CREATE STREAM O{n} AS SELECT K, A FROM S{source} WHERE A > 0;")
+        execute(f"CREATE STREAM O{n} AS SELECT K, A FROM S{source} WHERE A > 0;")
 
 
 @contextmanager
@@ -133,8 +135,8 @@ def _measured(
 
     before, begin = used(), time.perf_counter()
     time.sleep(seconds)
-    after, took = used(), time.perf_counter() - begin
-    browser_cpu, python_cpu, jvm_cpu = (round((b - a) / took * 100, 1) for a, b in zip(before, after, strict=True))
+    after, elapsed = used(), time.perf_counter() - begin
+    browser_cpu, python_cpu, jvm_cpu = (round((b - a) / elapsed * 100, 1) for a, b in zip(before, after, strict=True))
     return PageCost(view, queries, rate, browser_cpu, python_cpu, jvm_cpu, rows_per_second=0)
 
 

@@ -67,7 +67,7 @@ class Subscriber(asyncio.Protocol):
     """One push query: counts its rows; `sampled`: keeps the number and the delivery time of each."""
 
     def __init__(self, select: str, sampled: bool = False) -> None:
-        self._select, self._sampled, self._rest = select, sampled, b""
+        self._select, self._sampled, self._unparsed = select, sampled, b""
         self.rows, self.last, self.tail = 0, 0.0, b""
         self.numbers, self.delays = list[int](), list[float]()
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -97,7 +97,7 @@ class Subscriber(asyncio.Protocol):
         if self._sampled:
             self._sample(data)
         elif b"error_code" in data:
-            self._rest = data
+            self._unparsed = data
 
     def connection_lost(self, error: Exception | None) -> None:
         """A connection that was never opened fails."""
@@ -107,7 +107,7 @@ class Subscriber(asyncio.Protocol):
     @property
     def reason(self) -> str:
         """The message with which the server ended the query."""
-        return self._rest.decode(errors="replace")
+        return self._unparsed.decode(errors="replace")
 
     def close(self) -> None:
         """Close the connection."""
@@ -115,13 +115,13 @@ class Subscriber(asyncio.Protocol):
             self.transport.abort()
 
     def _sample(self, data: bytes) -> None:
-        text, now = self._rest + data, time.time() * 1000
+        text, now = self._unparsed + data, time.time() * 1000
         end = 0
         for match in ROW.finditer(text):
             self.numbers.append(int(match[1]))
             self.delays.append(now - int(match[2]))
             end = match.end()
-        self._rest = text[end:]
+        self._unparsed = text[end:]
 
 
 async def opened(url: str, count: int, select: str, sampled: int = 0) -> list[Subscriber]:
@@ -227,9 +227,9 @@ async def _measured(bootstrap: str, server: MeasuredServer, subscribers: int, ra
     writer = threading.Thread(target=producer.write, args=(rate * seconds, rate))
     writer.start()
     await asyncio.sleep(seconds)
-    took = time.perf_counter() - begin
+    elapsed = time.perf_counter() - begin
     used = zip((*cpu, own), (*server.cpu(), time.process_time()), strict=True)
-    python_cpu, jvm_cpu, client_cpu = (round((after - before) / took * 100) for before, after in used)
+    python_cpu, jvm_cpu, client_cpu = (round((after - before) / elapsed * 100) for before, after in used)
     threads, delivered = _threads(server.pid), sum(client.rows for client in clients) - already * subscribers
     await asyncio.to_thread(writer.join)
     await _until_all(clients, producer.number)
@@ -246,7 +246,7 @@ async def _measured(bootstrap: str, server: MeasuredServer, subscribers: int, ra
         rate=rate,
         rows=len(expected),
         complete=complete,
-        per_second=round(delivered / took),
+        per_second=round(delivered / elapsed),
         p50=p50,
         p99=p99,
         worst=worst,
@@ -268,9 +268,9 @@ def push(bootstrap: str, folder: Path, subscribers: int, rate: int, seconds: int
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, FILES)), hard))
     create(bootstrap, [TOPIC], partitions=1)
     engine = Millstream(folder / "push", settings=SETTINGS)
-    with engine.server(bootstrap) as (running, ask):
-        ask(TABLE)
-        server = MeasuredServer("this", ask.url, running.process.pid)
+    with engine.server(bootstrap) as (running, execute):
+        execute(TABLE)
+        server = MeasuredServer("this", execute.url, running.process.pid)
         return asyncio.run(_measured(bootstrap, server, subscribers, rate, seconds))
 
 

@@ -29,11 +29,11 @@ def restart(bootstrap: str, engine: Millstream, queries: int) -> Restart:
 
     Raises RuntimeError if a query does not write within ten minutes.
     """
-    create(bootstrap, [f"idle-{way}-{i}" for i in range(queries) for way in ("in", "out")], partitions=1)
+    create(bootstrap, [f"idle-{direction}-{i}" for i in range(queries) for direction in ("in", "out")], partitions=1)
     kinds = KINDS["mixed"]
-    with engine.server(bootstrap) as (_, ask):
+    with engine.server(bootstrap) as (_, execute):
         for i in range(queries):
-            ask((SOURCE + kinds[i % len(kinds)]).format(i=i))
+            execute((SOURCE + kinds[i % len(kinds)]).format(i=i))
         answers(bootstrap, queries, patience=600)
     consumer = reader(bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
     consumer.assign([_end(consumer, f"idle-out-{i}") for i in range(queries)])
@@ -42,11 +42,11 @@ def restart(bootstrap: str, engine: Millstream, queries: int) -> Restart:
         producer.produce(f"idle-in-{i}", key="k", value='{"A":1,"B":"x"}')
     producer.flush()
     begun = time.monotonic()
-    with engine.server(bootstrap) as (running, ask):
+    with engine.server(bootstrap) as (running, execute):
         serves = time.monotonic() - begun
         moments = _first_rows(consumer, queries, begun)
         cpu = cpu_seconds(running.process.pid)
-        ask("TERMINATE ALL;")
+        execute("TERMINATE ALL;")
     consumer.close()
     return Restart(queries, round(serves, 1), round(moments[queries // 2], 1), round(moments[-1], 1), round(cpu, 1))
 

@@ -130,30 +130,30 @@ def fresh(bootstrap: str, client: TimedClient, records: int) -> Freshness:
     return Freshness(records, p50, p95, round(times[-1], 1))
 
 
-def built(ask: StatementClient) -> float:
+def built(execute: StatementClient) -> float:
     """Create the index; returns the seconds until it is used."""
     begin = time.perf_counter()
-    ask(INDEX)
-    while not _ready(ask):
+    execute(INDEX)
+    while not _ready(execute):
         time.sleep(0.2)
     return round(time.perf_counter() - begin, 1)
 
 
-def _ready(ask: StatementClient) -> bool:
-    answer = ask("SHOW INDEXES;")
+def _ready(execute: StatementClient) -> bool:
+    answer = execute("SHOW INDEXES;")
     assert isinstance(answer, list)
     return all(index["ready"] for index in answer[0]["indexes"])
 
 
 def measured(bootstrap: str, server: MeasuredServer, runs: int, records: int) -> Iterator[Mapping[str, object]]:
     """The results of all measures, as they are ready."""
-    client, ask = TimedClient(server), StatementClient(server.url)
-    ask(LARGE + JOINED)
+    client, execute = TimedClient(server), StatementClient(server.url)
+    execute(LARGE + JOINED)
     for sql in ("SELECT * FROM T WHERE K = 'k0';", "SELECT * FROM L WHERE K = '';", "SELECT * FROM R WHERE K = '';"):
         client.wait(sql)
     for name, sql in QUERIES.items():
         yield asdict(client.timed(name, sql, runs))
-    yield {"index built after seconds": built(ask)}
+    yield {"index built after seconds": built(execute)}
     for name, sql in INDEXED.items():
         yield asdict(client.timed(name, sql, runs))
     yield asdict(fresh(bootstrap, client, records))
@@ -170,8 +170,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, new_broker(Path(folder)) as broker:
         fill_large(broker.bootstrap, options.rows)
         fill_joined(broker.bootstrap, options.joined)
-        with Millstream(Path(folder)).server(broker.bootstrap) as (running, ask):
-            server = MeasuredServer("this", ask.url, running.process.pid)
+        with Millstream(Path(folder)).server(broker.bootstrap) as (running, execute):
+            server = MeasuredServer("this", execute.url, running.process.pid)
             for result in measured(broker.bootstrap, server, options.runs, options.records):
                 print(json.dumps(result), flush=True)
 

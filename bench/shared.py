@@ -42,8 +42,8 @@ def shared_scans(bootstrap: str, folder: Path, queries: int, rate: int, seconds:
 
 def _measured(bootstrap: str, engine: Millstream, shared: bool, queries: int, rate: int, seconds: int) -> SharedScan:
     topics = new_topics(bootstrap)
-    with engine.server(bootstrap) as (running, ask):
-        _start(ask, topics, queries)
+    with engine.server(bootstrap) as (running, execute):
+        _start(execute, topics, queries)
         _send(topics, 0, rate, WARM_UP)
         wait_for_records(topics, WARM_UP * rate, PATIENCE, running.alive)
         before = cpu_seconds(running.process.pid)
@@ -54,16 +54,16 @@ def _measured(bootstrap: str, engine: Millstream, shared: bool, queries: int, ra
         if answers < expected:
             raise RuntimeError(f"{queries} queries gave {answers} of {expected} answers")
         behind = max(0.0, appends(topics)[1] - ended)
-        ask("TERMINATE ALL;")
+        execute("TERMINATE ALL;")
         for statement in ("DROP STREAM O;", "DROP STREAM S;"):
-            ask(statement)
+            execute(statement)
     return SharedScan(shared, queries, rate, round(percent, 1), round(behind, 2), answers)
 
 
-def _start(ask: StatementClient, topics: BenchTopics, queries: int) -> None:
-    ask(SOURCE.format(source=topics.source) + SINK.format(sink=topics.sink))
+def _start(execute: StatementClient, topics: BenchTopics, queries: int) -> None:
+    execute(SOURCE.format(source=topics.source) + SINK.format(sink=topics.sink))
     for i in range(queries):
-        ask(QUERY.format(queries=queries, i=i))
+        execute(QUERY.format(queries=queries, i=i))
 
 
 def _send(topics: BenchTopics, first: int, rate: int, seconds: int) -> None:

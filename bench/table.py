@@ -62,10 +62,10 @@ def results(
     long: bool,
     rounds: int,
     engines: Sequence[Engine],
-    say: Callable[[dict[str, object]], None],
+    report: Callable[[dict[str, object]], None],
 ) -> list[Result]:
-    """Measure each workload; `say` gets each pass as soon as it is over. A pass with wrong answers has no rate."""
-    return [_result(bootstrap, one, one.long if long else one.short, rounds, engines, say) for one in workloads]
+    """Measure each workload; `report` gets each pass as soon as it is over. A pass with wrong answers has no rate."""
+    return [_result(bootstrap, one, one.long if long else one.short, rounds, engines, report) for one in workloads]
 
 
 def _result(
@@ -74,17 +74,19 @@ def _result(
     records: int,
     rounds: int,
     engines: Sequence[Engine],
-    say: Callable[[dict[str, object]], None],
+    report: Callable[[dict[str, object]], None],
 ) -> Result:
     topics, rates = prepared(bootstrap, workload.name, records, workload.keys), list[Rate]()
     for engine in in_turns(engines, rounds):
         try:
             rate = one_pass(engine, workload.name, topics.with_new_sink(), records, workload.keys)
         except WrongAnswers as failure:
-            say({"engine": engine.name, "workload": workload.title, "failure": str(failure)})
+            report({"engine": engine.name, "workload": workload.title, "failure": str(failure)})
         else:
             rates.append(rate)
-            say({"engine": engine.name, "workload": workload.title, "records": records, "per_second": rate.per_second})
+            report(
+                {"engine": engine.name, "workload": workload.title, "records": records, "per_second": rate.per_second}
+            )
     answered = {rate.engine for rate in rates}
     return Result(workload.title, records, {name: middle(rates, name) for name in answered})
 

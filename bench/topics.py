@@ -123,14 +123,14 @@ def produce(producer: Producer, topic: str, number: int, value: str, at: int) ->
 
 def bulk_producer(bootstrap: str) -> Producer:
     """A producer for loading: large batches, and room for the whole backlog."""
-    room = {"queue.buffering.max.messages": 3_000_000, "queue.buffering.max.kbytes": 2_000_000}
+    buffers = {"queue.buffering.max.messages": 3_000_000, "queue.buffering.max.kbytes": 2_000_000}
     return Producer(
         {
             "bootstrap.servers": bootstrap,
             "linger.ms": 20,
             "partitioner": "murmur2_random",
             "enable.idempotence": True,
-            **room,
+            **buffers,
         }
     )
 

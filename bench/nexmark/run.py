@@ -163,9 +163,9 @@ def on_flink(spec: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterato
 @contextmanager
 def on_millstream(spec: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
     """The query on a millstream server of its own, while the block runs."""
-    with Millstream(folder, service=topics.run).server(topics.bootstrap) as (running, ask):
+    with Millstream(folder, service=topics.run).server(topics.bootstrap) as (running, execute):
         requested_at = time.time()
-        ask(topics.named(spec.millstream))
+        execute(topics.named(spec.millstream))
         yield QueryRun(running, folder / "server.log", requested_at)
 
 
