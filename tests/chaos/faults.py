@@ -94,7 +94,7 @@ def take_over(world: World, chance: random.Random) -> None:
     second.stop()
 
 
-def hand_over(world: World, chance: random.Random) -> None:
+def fail_over(world: World, chance: random.Random) -> None:
     """A second server is started and the first is killed; the second takes over for the following rounds."""
     first, _ = world.server(), world.start_second()
     time.sleep(chance.uniform(0, 5))
@@ -273,7 +273,7 @@ FAULTS: Mapping[str, Fault] = {
     "stop": Fault("SIGTERM of the server", stop, 2),
     "freeze": Fault("the server frozen for 8 to 20 s", freeze),
     "take-over": Fault("the leader of two frozen for 12 to 25 s", take_over, 2),
-    "hand-over": Fault("kill -9 of the leader of two", hand_over, 2),
+    "hand-over": Fault("kill -9 of the leader of two", fail_over, 2),
     "pause": Fault("PAUSE and RESUME of every query", pause, 2),
     "replace": Fault("CREATE OR REPLACE of a filter and of a count", replace, 2),
     "set-tasks": Fault("ALTER QUERY SET TASKS of a count and of a join", set_tasks),

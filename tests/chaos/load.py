@@ -45,7 +45,7 @@ class Load:
         """Start or continue writing."""
         self._on.set()
 
-    def hold(self) -> None:
+    def flush_inputs(self) -> None:
         """Stop writing, and wait until the broker has acknowledged all inputs.
 
         The broker must only be killed in this state: otherwise the producer may, although it is idempotent, write an
@@ -60,7 +60,7 @@ class Load:
 
         A broker that is killed can lose acknowledged records; these are written again.
         """
-        self.hold()
+        self.flush_inputs()
         for topic, number in self._log.missing(self.written):
             self._write(topic, number)
         self._flush()

@@ -166,7 +166,7 @@ def _round(
     fault.act(world, chance)
     over = time.monotonic()
     inputs = load.pause()
-    seconds = _until_whole(plan, outputs, inputs, over)
+    seconds = _until_complete(plan, outputs, inputs, over)
     # Repeated rows are written about now.
     time.sleep(2)
     outputs.read(0.5)
@@ -186,7 +186,7 @@ def _round(
     )
 
 
-def _until_whole(plan: Plan, outputs: Outputs, inputs: int, over: float) -> float:
+def _until_complete(plan: Plan, outputs: Outputs, inputs: int, over: float) -> float:
     """The seconds from `over` (monotonic) until no output is missing, or until `plan.patience` has passed."""
     while True:
         outputs.read(0.2)

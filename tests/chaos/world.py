@@ -67,7 +67,7 @@ class World:
 
     def kill_broker(self) -> None:
         """Kill the broker while no input is in flight (see Load.hold); inputs then wait for its return."""
-        self.load.hold()
+        self.load.flush_inputs()
         self.broker.kill()
         self.load.resume()
 

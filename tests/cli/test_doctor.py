@@ -137,8 +137,8 @@ def test_the_login(tmp_path: Path) -> None:
     assert checks.login(around(**settings, listeners="http://0.0.0.0:8088")) == CheckResult(
         WELL, f"2 in {file}: 2 read, 1 team"
     )
-    nobody = checks.login(around(**settings, authentication__roles="admin, write"))
-    assert nobody.fact == "no user has a role that authentication.roles asks for: admin, write"
+    without_user = checks.login(around(**settings, authentication__roles="admin, write"))
+    assert without_user.fact == "no user has a role that authentication.roles asks for: admin, write"
 
 
 def test_the_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,9 +146,12 @@ def test_the_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     _, file = server_files(tmp_path)
     settings = {"listeners": "https://127.0.0.1:8088", "ssl__keystore__location": str(file)}
     assert "needs ssl.keystore.location" in checks.certificate(around(listeners=settings["listeners"])).fact
-    soon = checks.certificate(around(**settings))
-    assert (soon.outcome, soon.fact.startswith(f"the certificate in {file} expires on 20")) == (NOT_WELL, True)
-    assert soon.remedy == f"renew it in {file}: a server that runs takes it"
+    expires_soon = checks.certificate(around(**settings))
+    assert (expires_soon.outcome, expires_soon.fact.startswith(f"the certificate in {file} expires on 20")) == (
+        NOT_WELL,
+        True,
+    )
+    assert expires_soon.remedy == f"renew it in {file}: a server that runs takes it"
     monkeypatch.setattr(checks, "RENEWAL_DAYS", 1)
     assert checks.certificate(around(**settings)).fact.startswith(f"{file} is valid until 20")
     for days, fact in ((3, " has expired on 20"), (-3, " is valid from 20")):
@@ -196,8 +199,8 @@ def test_no_registry_and_one_that_refuses(answering: HTTPServer) -> None:
     assert "answers 503" in checks.registry(around(**{name: f"http://127.0.0.1:{answering.server_port}"})).fact
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-    gone = checks.registry(around(**{name: f"http://127.0.0.1:{port}"}))
-    assert gone.fact.startswith(f"no schema registry answers at http://127.0.0.1:{port}: ")
+    unreachable = checks.registry(around(**{name: f"http://127.0.0.1:{port}"}))
+    assert unreachable.fact.startswith(f"no schema registry answers at http://127.0.0.1:{port}: ")
 
 
 def test_no_connect_and_one_that_is_away_or_refuses(answering: HTTPServer, tmp_path: Path) -> None:
@@ -205,12 +208,12 @@ def test_no_connect_and_one_that_is_away_or_refuses(answering: HTTPServer, tmp_p
     assert checks.connect(around(**{name: ""})).fact == "none: connectors need one (ksql.connect.url)"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-    gone = checks.connect(around(**{name: f"http://127.0.0.1:{port}"}))
-    assert (gone.outcome, gone.fact.partition(" does not answer: ")[0]) == (
+    unreachable = checks.connect(around(**{name: f"http://127.0.0.1:{port}"}))
+    assert (unreachable.outcome, unreachable.fact.partition(" does not answer: ")[0]) == (
         NOT_WELL,
         f"Kafka Connect at http://127.0.0.1:{port}",
     )
-    assert "see that it runs there" in gone.remedy
+    assert "see that it runs there" in unreachable.remedy
     refusing = checks.connect(around(**{name: f"http://127.0.0.1:{answering.server_port}"}))
     assert (refusing.outcome, "answered 503" in refusing.fact) == (NOT_WELL, True)
     without = around(**{name: "http://127.0.0.1:1", "ksql__connect__ssl__truststore__location": str(tmp_path / "no")})
@@ -231,8 +234,8 @@ def test_there_need_be_no_connect_at_the_default_address(monkeypatch: pytest.Mon
 
 def test_no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka, "FIRST_PATIENCE", 0.5)
-    gone = checks.broker(around())
-    assert (gone.outcome, gone.fact.startswith(f"no broker answers at {NOWHERE}")) == (NOT_WELL, True)
+    unreachable = checks.broker(around())
+    assert (unreachable.outcome, unreachable.fact.startswith(f"no broker answers at {NOWHERE}")) == (NOT_WELL, True)
     unnamed = around(bootstrap__servers="")
     assert checks.broker(unnamed).fact == "no broker is named"
     assert checks.clock(unnamed).outcome is NOT_CHECKED

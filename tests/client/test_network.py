@@ -190,8 +190,8 @@ def test_a_user_together_with_a_token_is_refused() -> None:
 
 def test_protocols() -> None:
     plain, secure = address("http://h", None, None, None), address("https://h", None, None, None)
-    chosen = [options(server, False, http2) for server in (plain, secure) for http2 in (None, True, False)]
-    assert [(each["http1"], each["http2"]) for each in chosen] == [
+    cases = [options(server, False, http2) for server in (plain, secure) for http2 in (None, True, False)]
+    assert [(each["http1"], each["http2"]) for each in cases] == [
         *((True, False), (False, True), (True, False)),
         *((True, True), (True, True), (True, False)),
     ]

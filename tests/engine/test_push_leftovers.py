@@ -21,12 +21,12 @@ class _Kafka:
 
 def test_topics_and_files_of_this_servers_push_queries_are_removed() -> None:
     """The files first: a start that is killed meanwhile finds the topic, and with it the query, again."""
-    mine, others = "_millstream-shop_-transient-one-", "_millstream-shop_-transient-two-"
-    kafka = _Kafka("orders", f"{mine}transient_S_1", f"{mine}transient_S_2", f"{others}transient_S_3")
+    own, others = "_millstream-shop_-transient-one-", "_millstream-shop_-transient-two-"
+    kafka = _Kafka("orders", f"{own}transient_S_1", f"{own}transient_S_2", f"{others}transient_S_3")
     remove_leftovers(kafka, "shop_", "one", lambda id: kafka.done.append(f"files of {id}"))  # type: ignore[arg-type]
     assert kafka.done == [
         "files of transient_S_1",
         "files of transient_S_2",
-        f"{mine}transient_S_1",
-        f"{mine}transient_S_2",
+        f"{own}transient_S_1",
+        f"{own}transient_S_2",
     ]

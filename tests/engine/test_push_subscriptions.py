@@ -268,13 +268,13 @@ def test_a_query_that_misses_nothing_has_no_consumer_of_its_own(pushed: MemoryPu
 
 def test_a_query_that_misses_little_shares_the_evaluation(pushed: MemoryPushes) -> None:
     pushed.topic.write(1, 2, 3)
-    first, near = pushed.subscribe(), pushed.subscribe(start=BacklogStart({0: 1, 1: 0}, exact=True))
-    assert rows(near, 2) == [2, 3]
+    first, backlog = pushed.subscribe(), pushed.subscribe(start=BacklogStart({0: 1, 1: 0}, exact=True))
+    assert rows(backlog, 2) == [2, 3]
     wait_for(lambda: is_handed_over(pushed), "the hand-over")
     pushed.topic.write(4)
-    assert (rows(first, 1), rows(near, 1)) == ([4], [4])
+    assert (rows(first, 1), rows(backlog, 1)) == ([4], [4])
     assert len(pushed.topic.prepared) == 1
-    pushed.unsubscribe(first, near)
+    pushed.unsubscribe(first, backlog)
 
 
 @pytest.mark.parametrize("count", [3, 3000])

@@ -74,10 +74,10 @@ def test_certificates_in_the_settings(secured: SecuredBroker, spark: SparkSessio
 
 @pytest.mark.parametrize("package", [OAUTH, f"{OAUTH}.secured"])
 def test_a_token_from_an_endpoint(secured: SecuredBroker, spark: SparkSession, package: str) -> None:
-    with token_endpoint(USER, "client", "shh") as (url, asked):
+    with token_endpoint(USER, "client", "shh") as (url, forms):
         client = KafkaClient(secured.token(url, "client", "shh", package))
         assert written_and_read(client, spark, f"t-{package}") == BOTH
-    assert {frozenset(form.items()) for form in asked} == {
+    assert {frozenset(form.items()) for form in forms} == {
         frozenset({"grant_type": "client_credentials", "scope": "kafka"}.items())
     }
 
@@ -101,13 +101,13 @@ def test_the_doctor_tries_the_login_and_the_rights(secured: SecuredBroker) -> No
 def test_why_a_login_fails(secured: SecuredBroker) -> None:
     unknown = secured.settings("PLAIN", tls=True)
     unknown.pop("ssl.truststore.location")
-    nobody = secured.certificates("pem")
-    nobody.pop("ssl.keystore.location")
+    untrusted = secured.certificates("pem")
+    untrusted.pop("ssl.keystore.location")
     cases = [
         (secured.settings("SCRAM-SHA-512", "wrong"), "Authentication failed during authentication due to invalid cred"),
         (secured.settings("PLAIN", "wrong", tls=True), "Authentication failed: Invalid username or password"),
         (unknown, "certificate verify failed"),
-        (nobody, "alert"),
+        (untrusted, "alert"),
     ]
     for settings, why in cases:
         with pytest.raises(KafkaException) as refused:

@@ -76,15 +76,15 @@ def test_a_failure_is_logged_and_the_next_step_runs(
         raise EvaluationFailed("no evaluation today")
 
     monkeypatch.setattr(warm_up, "evaluate_pushes", fail)
-    asked: list[bool] = []
+    requests: list[bool] = []
     realtime = RealTimeQueries(spark, {"bootstrap.servers": "127.0.0.1:1"})
     warming = WarmUp(spark, Bounded(spark), realtime, SCOPE)
     warming.evaluate_pushes()
-    warming.start_queries("nowhere", effective({}, {}), tmp_path, lambda: bool(asked.append(True)))
+    warming.start_queries("nowhere", effective({}, {}), tmp_path, lambda: bool(requests.append(True)))
     warming._steps.shutdown()
     realtime.close()
     assert "no evaluation today" in caplog.text
-    assert len(asked) == 2, "it is asked before each query whether it is wanted"
+    assert len(requests) == 2, "it is asked before each query whether it is wanted"
     assert not _threads()
 
 

@@ -47,17 +47,17 @@ def watched(monkeypatch: pytest.MonkeyPatch, opened: list[FakeProducer], reached
 
 
 def test_what_waits_in_a_lost_client_is_sent_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    lost, good = FakeProducer(lost=True), FakeProducer(lost=False)
-    producer = watched(monkeypatch, [lost, good], reached=True)
+    lost, working = FakeProducer(lost=True), FakeProducer(lost=False)
+    producer = watched(monkeypatch, [lost, working], reached=True)
     producer.write("t", b"a")
     producer.write("t", b"b")
     for _ in range(2):
-        assert (len(producer), good.sent) == (2, [])
+        assert (len(producer), working.sent) == (2, [])
         producer.poll(0)
-    assert (lost.purged, good.sent, len(producer)) == (True, [b"a", b"b"], 2)
+    assert (lost.purged, working.sent, len(producer)) == (True, [b"a", b"b"], 2)
     producer.write("t", b"c")
     producer.poll(0)
-    assert (good.sent, len(producer), producer.refused) == ([b"a", b"b", b"c"], 0, None)
+    assert (working.sent, len(producer), producer.refused) == ([b"a", b"b", b"c"], 0, None)
 
 
 def test_a_client_is_kept_while_no_other_reaches_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:

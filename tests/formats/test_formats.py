@@ -27,7 +27,7 @@ REFUSED = [
     ("AVRO", [Struct((Field("@ID", STRING),))], "Schema is not compatible with Avro: Illegal initial character: @ID"),
     ("AVRO", [Struct((Field("A.B", STRING),))], "Schema is not compatible with Avro: Illegal character in: A.B"),
 ]
-HELD = [
+SUPPORTED = [
     ("KAFKA", [BIGINT]),
     ("KAFKA", []),
     ("DELIMITED", [INTEGER, Decimal(38, 10), BOOLEAN]),
@@ -46,7 +46,7 @@ def test_a_format_refuses_what_it_cannot_hold(name: str, types: list, why: str) 
     assert why in (FORMATS[name].refusal("VALUE", columns(types)) or "")
 
 
-@pytest.mark.parametrize(("name", "types"), HELD)
+@pytest.mark.parametrize(("name", "types"), SUPPORTED)
 def test_a_format_holds(name: str, types: list) -> None:
     assert FORMATS[name].refusal("KEY", columns(types)) is None
 

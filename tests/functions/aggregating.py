@@ -55,7 +55,7 @@ class Aggregated:
         """The result of merging the states of the first half and of the rest."""
         half = len(self.rows) // 2
         assert self.how.merge is not None
-        merge = self._held({OLDER: column("one"), NEWER: column("other")}, self.how.merge)
+        merge = self._lowered({OLDER: column("one"), NEWER: column("other")}, self.how.merge)
         one, other = self._state(self.rows[:half]), self._state(self.rows[half:])
         return self._result(f"aggregate(array({other}), {one}, (one, other) -> {merge})")
 
@@ -71,14 +71,14 @@ class Aggregated:
         return shown(self.type, f"ms_let({state}, st -> {result})")
 
     def _state(self, rows: Sequence[str]) -> str:
-        return self._steps(self.how.add, self._held({}, self.how.initial), rows)
+        return self._steps(self.how.add, self._lowered({}, self.how.initial), rows)
 
     def _steps(self, change: OperatorExpression, state: str, rows: Sequence[str]) -> str:
         arguments = {argument(i): SqlText(text) for i, text in enumerate(self.arguments)}
-        step = self._held({STATE: column("st"), **arguments}, change)
+        step = self._lowered({STATE: column("st"), **arguments}, change)
         return f"aggregate(array({', '.join(rows)}), {state}, (st, value) -> {step})" if rows else state
 
-    def _held(self, values: Mapping[SqlVariable, OperatorExpression], change: OperatorExpression) -> str:
+    def _lowered(self, values: Mapping[SqlVariable, OperatorExpression], change: OperatorExpression) -> str:
         return spark_sql(bound(values, change).cast(self.how.state))
 
 

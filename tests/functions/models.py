@@ -19,7 +19,7 @@ class Fails(Exception):
     """The call fails at run time, so that it is null."""
 
 
-def insist(holds: bool) -> None:
+def require(holds: bool) -> None:
     if not holds:
         raise Fails
 
@@ -60,7 +60,7 @@ def fitting(make: Callable[[Decimal], Decimal | int]) -> Model:
 
     def model(value: Decimal) -> Decimal | int:
         result = make(value)
-        insist(abs(result) < 10**8)
+        require(abs(result) < 10**8)
         return result
 
     return model
@@ -85,7 +85,7 @@ def logarithm(x: float) -> float:
 
 
 def divided(left: int, right: int, bits: int) -> int:
-    insist(right != 0)
+    require(right != 0)
     return wrapped(int(Decimal(left) / right) if abs(left) < 2**53 else towards_zero(left, right), bits)
 
 
@@ -94,7 +94,7 @@ def towards_zero(left: int, right: int) -> int:
 
 
 def remainder(left: int, right: int) -> int:
-    insist(right != 0)
+    require(right != 0)
     return left - right * towards_zero(left, right)
 
 
@@ -159,7 +159,7 @@ def part_masked(keep: bool, left: bool) -> Model:
     """A model of MASK_LEFT or a function like it: the first or last n characters masked, or all but them."""
 
     def model(text: str, n: int) -> str:
-        insist(n >= 0)
+        require(n >= 0)
         at = min(n, len(text)) if left else len(text) - min(n, len(text))
         one, other = text[:at], text[at:]
         return masked(one) + other if left != keep else one + masked(other)
@@ -198,7 +198,7 @@ def decoded(text: str, encoding: str) -> bytes:
 
 def number_of(form: str) -> Model:
     def model(value: bytes) -> Any:
-        insist(len(value) == struct.calcsize(form))
+        require(len(value) == struct.calcsize(form))
         return struct.unpack(form, value)[0]
 
     return model
@@ -248,7 +248,7 @@ def extracted(text: str, *path: str | int) -> str | None:
 
 def items(text: str) -> list[str]:
     node = loaded(text)
-    insist(isinstance(node, list))
+    require(isinstance(node, list))
     return [dumped(v) for v in node]
 
 
@@ -317,7 +317,7 @@ def as_map(keys: Sequence[str | None], values: Sequence[Any]) -> dict[str, Any]:
 
 
 def folded(values: Sequence[int | None] | None, state: int) -> int:
-    insist(values is None or None not in values)
+    require(values is None or None not in values)
     return wrapped(state + sum(v for v in values or () if v is not None), 32)
 
 

@@ -80,7 +80,7 @@ COLUMNS: dict[str, tuple[SqlType, some.SearchStrategy[Any]]] = {
         some.dictionaries(some.sampled_from(["a", "b", "", "ab"]), some.one_of(some.none(), small), max_size=4),
     ),
 }
-NAMES = [f"{letter}{n}" for letter in COLUMNS for n in range(EACH)]
+NAMES = [f"{column}{n}" for column in COLUMNS for n in range(EACH)]
 TYPES = [COLUMNS[name[0]][0] for name in NAMES]
 SCOPE = NameScope(
     tuple(

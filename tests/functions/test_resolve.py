@@ -33,12 +33,12 @@ from millstream.model.types import (
 HERE = Span(1, 8)
 
 
-def made_up(*signatures: str) -> Function:
+def overloaded(*signatures: str) -> Function:
     """A function of these signatures."""
     return Function("F", FunctionKind.SCALAR, "", "", tuple(parse_signature(s, "") for s in signatures))
 
 
-def chosen(function: Function, *arguments: SqlType | None) -> str:
+def resolved_call(function: Function, *arguments: SqlType | None) -> str:
     """The call that is meant."""
     return call_text("F", resolve_among(function, arguments, None, HERE).signature)
 
@@ -69,8 +69,8 @@ def chosen(function: Function, *arguments: SqlType | None) -> str:
     ],
 )
 def test_the_best_of_what_fits(signatures: list[str], arguments: Sequence[SqlType | None], best: str | None) -> None:
-    function = made_up(*signatures)
-    assert chosen(function, *arguments) == (best or call_text("F", function.signatures[0]))
+    function = overloaded(*signatures)
+    assert resolved_call(function, *arguments) == (best or call_text("F", function.signatures[0]))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_best_of_what_fits(signatures: list[str], arguments: Sequence[SqlTyp
 )
 def test_what_is_ambiguous(signatures: list[str], arguments: Sequence[SqlType | None]) -> None:
     with pytest.raises(StatementError, match="ambiguous method parameters"):
-        chosen(made_up(*signatures), *arguments)
+        resolved_call(overloaded(*signatures), *arguments)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_is_ambiguous(signatures: list[str], arguments: Sequence[SqlType | 
 )
 def test_what_does_not_fit(signature: str, arguments: Sequence[SqlType | None]) -> None:
     with pytest.raises(StatementError, match="does not accept parameters"):
-        chosen(made_up(signature), *arguments)
+        resolved_call(overloaded(signature), *arguments)
 
 
 def called(name: str, *arguments: SqlType | None) -> ResolvedCall:

@@ -88,7 +88,7 @@ def test_all_brokers_are_restarted_one_after_the_other(
         for number in BROKERS:
             brokers.restart(number)
             flow(queries, 100)
-            brokers.wait_until_whole(counted.name for counted in queries)
+            brokers.wait_until_in_sync(counted.name for counted in queries)
     for counted, load in zip(queries, written, strict=True):
         counted.check(load.written)
     assert server.health()["isHealthy"]

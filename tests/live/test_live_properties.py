@@ -140,12 +140,12 @@ def planned(what: ConformanceCase, spark: SparkSession) -> tuple[Script, PlayRes
 def test_a_bounded_run_agrees_with_plain_python(name: str, spark: SparkSession) -> None:
     @settings(max_examples=5, deadline=None, phases=(Phase.generate,))
     @given(SEEDS)
-    def holds(seed: int) -> None:
+    def agrees(seed: int) -> None:
         what = case(name, Random(seed), blocks=6, size=10)
         _, played = planned(what, spark)
         assert table(played.records.get("O", ()), played) == QUERIES[name].model(what.inputs)
 
-    holds()
+    agrees()
 
 
 @pytest.mark.crash

@@ -202,13 +202,13 @@ def test_changes_of_a_table_if_ksqldb_would_share_them(server: ServerProcess, ka
     kafka.consume_all(f"{name}_T", 1)
     client = PushClient(server, f"SELECT * FROM {name}_T EMIT CHANGES;", **{"ksql.query.push.v2.enabled": "true"})
     assert client.header["queryId"].startswith("SCALABLE_PUSH_QUERY")
-    whole = PushClient(server, f"SELECT * FROM {name}_T EMIT CHANGES;")
+    complete = PushClient(server, f"SELECT * FROM {name}_T EMIT CHANGES;")
     kafka.produce(topic, "1", {"v": "b"})
     kafka.produce(topic, "1", {"v": "c"})
     assert client.rows(2) == [[1, 2], [1, None]]
-    assert whole.rows(3) == [[1, 1], [1, 2], [1, None]]
+    assert complete.rows(3) == [[1, 1], [1, 2], [1, None]]
     client.close()
-    whole.close()
+    complete.close()
     gone(server)
 
 

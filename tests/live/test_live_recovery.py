@@ -17,9 +17,9 @@ pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
 
 
-def catalog(life: EngineProcess) -> list[object]:
+def catalog(process: EngineProcess) -> list[object]:
     """What a server says of its catalog."""
-    shown = life.execute("SHOW STREAMS; SHOW TABLES; SHOW TYPES; SHOW QUERIES;")
+    shown = process.execute("SHOW STREAMS; SHOW TABLES; SHOW TYPES; SHOW QUERIES;")
     return [[e.get("streams"), e.get("tables"), e.get("types"), e.get("queries")] for e in shown]
 
 

@@ -114,25 +114,25 @@ def test_repeated_lookups_over_http(server: EngineProcess, kafka: BrokerClient) 
     create = f"CREATE SOURCE TABLE repeated ({{}}) WITH (kafka_topic='{topic}', value_format='JSON');"
     with httpx.Client(base_url=server.rest(), timeout=PATIENCE) as client:
 
-        def ask(key: str) -> httpx.Response:
+        def look_up(key: str) -> httpx.Response:
             return client.post("/query-stream", json={"sql": f"SELECT * FROM repeated WHERE id = '{key}';"})
 
         server.execute(create.format("id STRING PRIMARY KEY, v INT, s STRING"))
         for i in range(30):
             kafka.produce(topic, f"k{i % 3}", {"V": i, "S": "é"})
-            assert ask(f"k{i % 3}").text.splitlines()[1:] == [f'["k{i % 3}",{i},"é"]']
-            assert ask("none").text.count("\n") == 1
+            assert look_up(f"k{i % 3}").text.splitlines()[1:] == [f'["k{i % 3}",{i},"é"]']
+            assert look_up("none").text.count("\n") == 1
         # A value that only the JVM converts, then a deletion.
         kafka.produce(topic, "k0", {"v": "7"})
-        assert ask("k0").text.splitlines()[1:] == ['["k0",7,null]']
+        assert look_up("k0").text.splitlines()[1:] == ['["k0",7,null]']
         kafka.produce(topic, "k0", None)
-        assert ask("k0").text.count("\n") == 1
+        assert look_up("k0").text.count("\n") == 1
         server.execute("DROP TABLE repeated;")
-        gone = ask("k1")
+        gone = look_up("k1")
         assert (gone.status_code, gone.json()["error_code"]) == (400, 40001)
         server.execute(create.format("id STRING PRIMARY KEY, s STRING"))
         for _ in range(3):
-            assert ask("k1").text.splitlines()[1:] == ['["k1","é"]']
+            assert look_up("k1").text.splitlines()[1:] == ['["k1","é"]']
         counts = httpx.get(f"{server.rest()}/metrics").text
     server.execute("DROP TABLE repeated;")
     assert 'http_request_duration_seconds_count{code="200",method="POST",route="/query-stream"} 65.0' in counts

@@ -77,7 +77,7 @@ def test_scram_alone_is_offered_to_a_user_who_has_it(settings: dict[str, str]) -
 
 
 def test_asyncpg_logs_in_by_scram(settings: dict[str, str]) -> None:
-    async def asked(port: int) -> object:
+    async def answers(port: int) -> object:
         connection = await asyncpg.connect(host="127.0.0.1", port=port, user="ann", password=PASSWORD, database="x")
         try:
             return await connection.fetchval("SELECT current_user")
@@ -85,7 +85,7 @@ def test_asyncpg_logs_in_by_scram(settings: dict[str, str]) -> None:
             await connection.close()
 
     with served(settings) as server:
-        assert asyncio.run(asked(server.port)) == "ann"
+        assert asyncio.run(answers(server.port)) == "ann"
 
 
 def test_tls_with_the_servers_certificate(settings: dict[str, str], tmp_path: Path) -> None:

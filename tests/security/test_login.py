@@ -215,9 +215,9 @@ def test_roles_that_are_not_valid(tmp_path: Path, text: str) -> None:
 
 def token(key: Any = KEY, algorithm: str = "RS256", id: str = "one", **claims: Any) -> str:
     """A valid token with some claims changed; a claim of None is left out."""
-    good = {"sub": "ann", "groups": ["read"], "iss": "us", "aud": "millstream", "exp": time.time() + 3600}
-    held = {name: value for name, value in {**good, **claims}.items() if value is not None}
-    return jwt.encode(held, key, algorithm, headers={"kid": id})
+    valid_claims = {"sub": "ann", "groups": ["read"], "iss": "us", "aud": "millstream", "exp": time.time() + 3600}
+    present = {name: value for name, value in {**valid_claims, **claims}.items() if value is not None}
+    return jwt.encode(present, key, algorithm, headers={"kid": id})
 
 
 @pytest.mark.parametrize(

@@ -68,9 +68,9 @@ def plays(path: Path) -> list[Any]:
 
 def _choices(sentence: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     lists = sentence.get("product", {})
-    for chosen in product(*lists.values()):
+    for combination in product(*lists.values()):
         for own in sentence.get("each", [{}]):
-            yield {**dict(zip(lists, chosen, strict=True)), **own}
+            yield {**dict(zip(lists, combination, strict=True)), **own}
 
 
 def _play(values: Mapping[str, Any]) -> SentencePlay:

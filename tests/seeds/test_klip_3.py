@@ -72,15 +72,15 @@ def test_including_another_field_in_the_value_is_an_evolvable_change_if_the_valu
 def test_output_data_of_any_schema_is_read_by_others(world: SeedWorld, format: str, flag: bool) -> None:
     """Keys and values, wrapped and anonymous, of a primitive and of a STRUCT, as Confluent's libraries read them."""
     cells: tuple[tuple[str, str, object], ...] = (("INT", "7", 7), ("STRUCT<F INT>", "STRUCT(f := 7)", {"F": 7}))
-    for number, (type, literal, held) in enumerate(cells):
+    for number, (type, literal, expected) in enumerate(cells):
         name, topic = f"{world.name}_{number}", f"{world.topic}-{number}"
         world.sql(
             f"CREATE STREAM {name} (k {type} KEY, v {type}) WITH (kafka_topic='{topic}', partitions=1, "
             f"format='{format}', wrap_single_fields={flag}); INSERT INTO {name} VALUES ({literal}, {literal});"
         )
         (record,) = world.records(topic=topic)
-        assert world.theirs(format, "key", topic).read(record.key) == ({"K": held} if flag else held)
-        assert world.theirs(format, "value", topic).read(record.value) == ({"V": held} if flag else held)
+        assert world.theirs(format, "key", topic).read(record.key) == ({"K": expected} if flag else expected)
+        assert world.theirs(format, "value", topic).read(record.value) == ({"V": expected} if flag else expected)
 
 
 def test_ksql_can_deserialize_the_values_into_the_id_field_of_the_stream(world: SeedWorld) -> None:

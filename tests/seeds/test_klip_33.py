@@ -30,7 +30,7 @@ def test_single_key_column_as_an_anonymous_value(world: SeedWorld, format: str, 
 
 @pytest.mark.parametrize("format", ["JSON", "DELIMITED", "JSON_SR", "AVRO"])
 def test_support_for_additional_key_column_data_types_decimal_and_boolean(world: SeedWorld, format: str) -> None:
-    for type, literal, plain, held in (
+    for type, literal, plain, expected in (
         ("DECIMAL(4, 2)", "1.50", b"1.50", 1.5),
         ("BOOLEAN", "true", b"true", True),
     ):
@@ -46,7 +46,7 @@ def test_support_for_additional_key_column_data_types_decimal_and_boolean(world:
         else:
             read = world.theirs(format, "key", f"{world.topic}-{end}").read(record.key)
             # Confluent's own library leaves a payload of bytes alone as it is, whatever its logical type.
-            assert (Decimal(int.from_bytes(read, "big")).scaleb(-2) if isinstance(read, bytes) else read) == held
+            assert (Decimal(int.from_bytes(read, "big")).scaleb(-2) if isinstance(read, bytes) else read) == expected
         ((key,),) = world.server.rows(f"SELECT k FROM {world.name}_{end} LIMIT 1;", 1)
         assert key == ("1.50" if end == "DEC" else True)
 

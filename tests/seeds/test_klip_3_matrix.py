@@ -188,7 +188,7 @@ class Sample:
     """A type, a value of it as a row has it, and how each format writes that value bare (Protobuf: behind tag 1)."""
 
     type: str
-    held: Any
+    json_value: Any
     json: str
     avro: Any
     datum: Any
@@ -308,8 +308,10 @@ def test_wrapped_and_anonymous_keys_and_values_of_every_type_are_read_and_writte
         encoded = written(format, form, columns[0].name, sample, id, text)
         one = RecordCodec(spark, spec(serde, columns), columns)
         read = one.decode(encoded)
-        if read != {columns[0].name: sample.held} or one.encode(read) != encoded:
-            wrong.append(f"{cell}: {encoded!r} is {read}, which is {one.encode({columns[0].name: sample.held})!r}")
+        if read != {columns[0].name: sample.json_value} or one.encode(read) != encoded:
+            wrong.append(
+                f"{cell}: {encoded!r} is {read}, which is {one.encode({columns[0].name: sample.json_value})!r}"
+            )
         played += 1
     assert not wrong, "\n".join(wrong)
     assert played > 150

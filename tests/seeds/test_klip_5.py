@@ -76,8 +76,8 @@ def test_the_same_approach_for_nested_fields_inside_array_map_and_struct_types(w
     )
     (record,) = world.records()
     read: Any = world.theirs(format).read(record.value) if format == "JSON_SR" else record.json
-    held = [dict.fromkeys(NAMES, n) for n in (1, 2, 3)]
-    assert read == {"s t": held[0], "@a": [held[1]], "m.p": {"k.e y": held[2]}}
+    structs = [dict.fromkeys(NAMES, n) for n in (1, 2, 3)]
+    assert read == {"s t": structs[0], "@a": [structs[1]], "m.p": {"k.e y": structs[2]}}
     reached = ", ".join(f"`s t`->{quoted(n)} + `@a`[1]->{quoted(n)} + `m.p`['k.e y']->{quoted(n)}" for n in NAMES)
     assert world.server.rows(f"SELECT {reached} FROM {world.name} LIMIT 1;", 1) == [[6] * len(NAMES)]
 

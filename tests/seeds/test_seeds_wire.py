@@ -91,8 +91,8 @@ def test_confluents_deserializers_read_all_types_of_keys_and_values(world: SeedW
     first, second = world.records(2)
     assert world.theirs(format).read(first.value) == READ[format]
     read = world.theirs(format, "key").read(first.key)
-    held = read.get("K", read)
-    assert (held["A"], held["B"], held["D"]) == (1, "x", [3])
+    decoded = read.get("K", read)
+    assert (decoded["A"], decoded["B"], decoded["D"]) == (1, "x", [3])
     # A row of nulls, and what was written is read back by the engine itself.
     assert not any((world.theirs(format).read(second.value) or {}).values())
     rows = world.server.rows(f"SELECT i, dc, dt, tm, ts, m['k'], s->y[1], k->c FROM {world.name} LIMIT 1;", 1)
@@ -135,10 +135,10 @@ def test_schemas_that_refer_to_others(world: SeedWorld, format: str) -> None:
     [("", {"I": 0, "T": ""}), ("OPTIONAL", {"I": None, "T": None}), ("WRAPPER", {"I": None, "T": None})],
 )
 def test_nullable_representation(world: SeedWorld, nulls: str, absent: dict[str, Any]) -> None:
-    chosen = f", value_protobuf_nullable_representation='{nulls}'" if nulls else ""
+    nulls_property = f", value_protobuf_nullable_representation='{nulls}'" if nulls else ""
     world.sql(
         f"CREATE STREAM {{n}} (i INT, t STRING, x INT) "
-        f"WITH (kafka_topic='{{t}}', partitions=1, value_format='PROTOBUF'{chosen});"
+        f"WITH (kafka_topic='{{t}}', partitions=1, value_format='PROTOBUF'{nulls_property});"
         "INSERT INTO {n} (x) VALUES (1);"
         "INSERT INTO {n} VALUES (0, '', 2);"
     )

@@ -151,6 +151,6 @@ def test_a_structured_key_is_a_record_to_others(world: SeedWorld, format: str) -
         "CREATE STREAM {n}_B WITH (kafka_topic='{t}-b') AS SELECT * FROM {n} PARTITION BY STRUCT<f0, f1> AS bar;"
         "INSERT INTO {n} (ROWKEY, ROWVALUE) VALUES (1, STRUCT(f0 := 123, f1 := 'hello'));"
     )
-    for end, held in (("a", {"F0": 123}), ("b", {"BAR": {"F0": 123, "F1": "hello"}})):
+    for end, decoded in (("a", {"F0": 123}), ("b", {"BAR": {"F0": 123, "F1": "hello"}})):
         (record,) = world.records(topic=f"{world.topic}-{end}")
-        assert world.theirs(format, "key", f"{world.topic}-{end}").read(record.key) == held
+        assert world.theirs(format, "key", f"{world.topic}-{end}").read(record.key) == decoded

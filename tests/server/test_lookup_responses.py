@@ -40,7 +40,7 @@ class LookupEngine(FakeEngine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.knows, self.batches = True, list[list[int]]()
+        self.has_prepared, self.batches = True, list[list[int]]()
         self.failure: Callable[[FakeLookup], None] = lambda lookup: None
         self.table_ready = threading.Event()
         self.table_ready.set()
@@ -51,18 +51,18 @@ class LookupEngine(FakeEngine):
         return super().query(request) if match is None else _rows(int(match[2]))
 
     def prepared_lookup(self, request: Request) -> PreparedLookup | None:
-        match = LOOKUP.fullmatch(request.text) if self.knows else None
+        match = LOOKUP.fullmatch(request.text) if self.has_prepared else None
         return None if match is None else FakeLookup(match[1], int(match[2]))
 
     def look_up(self, lookups: Sequence[PreparedLookup]) -> list[Rows]:
-        known = [lookup for lookup in lookups if isinstance(lookup, FakeLookup)]
-        assert {lookup.table for lookup in known} == {known[0].table}
-        if known[0].table == "SLOW":
+        prepared = [lookup for lookup in lookups if isinstance(lookup, FakeLookup)]
+        assert {lookup.table for lookup in prepared} == {prepared[0].table}
+        if prepared[0].table == "SLOW":
             assert self.table_ready.wait(PATIENCE)
-        for lookup in known:
+        for lookup in prepared:
             self.failure(lookup)
-        self.batches.append([lookup.key for lookup in known])
-        return [_rows(lookup.key) for lookup in known]
+        self.batches.append([lookup.key for lookup in prepared])
+        return [_rows(lookup.key) for lookup in prepared]
 
 
 def _rows(key: int) -> FakeRows:
@@ -121,9 +121,9 @@ ACCEPTED = ["", "Accept: application/json\r\n", "Accept: application/vnd.ksql.v1
 @pytest.mark.parametrize("accept", ACCEPTED)
 def test_the_same_bytes_as_from_the_application(server: Server, engine: LookupEngine, path: str, accept: str) -> None:
     with connection(server) as opened:
-        engine.knows = False
+        engine.has_prepared = False
         by_application = exchange(opened, request(7, path=path, head=accept))
-        engine.knows = True
+        engine.has_prepared = True
         assert DATE.sub(b"", exchange(opened, request(7, path=path, head=accept))) == DATE.sub(b"", by_application)
     assert (len(engine.requests), engine.batches) == (1, [[7]])
 
@@ -165,12 +165,12 @@ def test_requests_in_pieces_and_together(server: Server, engine: LookupEngine) -
         whole = request(1)
         assert b"200" in exchange(opened, whole)
         opened.sendall(request(2) + request(3))
-        got = response(opened)
-        while got.count(b"HTTP/1.1 200") < 2 or not got.endswith(b'[3,"\xc3\xa9\\n"]\n'):
-            got += _received(opened)
+        received = response(opened)
+        while received.count(b"HTTP/1.1 200") < 2 or not received.endswith(b'[3,"\xc3\xa9\\n"]\n'):
+            received += _received(opened)
         opened.sendall(whole[:30])
         # Once another connection is served, the first piece has been read.
-        assert b"200" in _ask(server, 4, "T")
+        assert b"200" in _look_up(server, 4, "T")
         assert b"200" in exchange(opened, whole[30:])
         assert b"200" in exchange(opened, request(5))
     # What came in pieces, or together with another request, was answered by the application.
@@ -209,7 +209,7 @@ def test_waiting_lookups_are_one_batch_and_delay_no_other_table(server: Server, 
         for key, opened in enumerate(waiting):
             opened.sendall(request(key, "SLOW"))
         # Once another connection is served, all of these have been read.
-        assert b"200" in _ask(server, 50, "T")
+        assert b"200" in _look_up(server, 50, "T")
         engine.table_ready.set()
         assert all(b"200" in response(opened) for opened in waiting)
     first, *others = engine.batches
@@ -217,7 +217,7 @@ def test_waiting_lookups_are_one_batch_and_delay_no_other_table(server: Server, 
     assert len(others) <= 2
 
 
-def _ask(server: Server, key: int, table: str) -> bytes:
+def _look_up(server: Server, key: int, table: str) -> bytes:
     with connection(server) as opened:
         return exchange(opened, request(key, table))
 
@@ -226,9 +226,9 @@ def test_a_client_that_leaves(server: Server, engine: LookupEngine) -> None:
     engine.table_ready.clear()
     with connection(server) as opened:
         opened.sendall(request(1, "SLOW"))
-        assert b"200" in _ask(server, 2, "T")
+        assert b"200" in _look_up(server, 2, "T")
     engine.table_ready.set()
-    assert b"200" in _ask(server, 3, "SLOW")
+    assert b"200" in _look_up(server, 3, "SLOW")
 
 
 def test_a_connection_that_looks_up_is_not_idle(engine: LookupEngine) -> None:
@@ -253,17 +253,17 @@ def test_a_head_that_does_not_end_gets_no_more_time(engine: LookupEngine) -> Non
 def test_durations_and_audit(engine: LookupEngine, tmp_path: Path) -> None:
     audit = AuditLog([AuditFile(tmp_path / "audit", 10_000, 1)])
     with Server(engine, port=0, options=ServerOptions(audit=audit)) as server, connection(server) as opened:
-        engine.knows = False
+        engine.has_prepared = False
         exchange(opened, request(1))
-        engine.knows = True
+        engine.has_prepared = True
         exchange(opened, request(1))
         text = httpx.get(f"{server.url}/metrics").text
-    asked = 'http_request_duration_seconds_count{code="200",method="POST",route="/query-stream"} 2.0'
-    assert asked in text
+    metric = 'http_request_duration_seconds_count{code="200",method="POST",route="/query-stream"} 2.0'
+    assert metric in text
     entries = [json.loads(line) for line in (tmp_path / "audit").read_text().splitlines()]
     varying = ("time", "ms")
-    by_application, known = ({k: v for k, v in entry.items() if k not in varying} for entry in entries)
-    assert known == by_application
+    by_application, prepared = ({k: v for k, v in entry.items() if k not in varying} for entry in entries)
+    assert prepared == by_application
 
 
 def test_a_login_ends_within_seconds(engine: LookupEngine, tmp_path: Path) -> None:

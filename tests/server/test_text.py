@@ -64,7 +64,7 @@ def test_schema(text: str, description: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "chosen"),
+    ("header", "expected"),
     [
         ("", DELIMITED),
         ("*/*", DELIMITED),
@@ -77,10 +77,10 @@ def test_schema(text: str, description: object) -> None:
         (f"{JSON};q=0", None),
     ],
 )
-def test_accepted(header: str, chosen: str | None) -> None:
+def test_accepted(header: str, expected: str | None) -> None:
     request = Request({"type": "http", "headers": [(b"accept", header.encode())] if header else []})
-    if chosen:
-        assert accepted(request, (DELIMITED, JSON, KSQL)) == chosen
+    if expected:
+        assert accepted(request, (DELIMITED, JSON, KSQL)) == expected
     else:
         with pytest.raises(RequestFailed, match="can be answered"):
             accepted(request, (DELIMITED, JSON, KSQL))

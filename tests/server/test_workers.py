@@ -10,7 +10,7 @@ from millstream.server.workers import Workers
 
 
 def test_results_and_errors() -> None:
-    async def asked() -> list[object]:
+    async def results() -> list[object]:
         pool = Workers(2)
         return await asyncio.gather(
             *(pool.run(lambda i=i: 10 // i) for i in (1, 0, 5)),  # type: ignore[misc]
@@ -18,7 +18,7 @@ def test_results_and_errors() -> None:
             return_exceptions=True,
         )
 
-    one, error, two, thread = asyncio.run(asked())
+    one, error, two, thread = asyncio.run(results())
     assert (one, two) == (10, 2)
     assert isinstance(error, ZeroDivisionError)
     assert thread is not threading.current_thread()
@@ -38,11 +38,11 @@ def test_no_more_threads_than_allowed_and_none_less_than_needed() -> None:
         with lock:
             running -= 1
 
-    async def asked() -> None:
+    async def results() -> None:
         pool = Workers(most)
         await asyncio.gather(*(pool.run(call) for _ in range(9)))
 
-    asyncio.run(asked())
+    asyncio.run(results())
     assert seen == most
 
 
@@ -53,7 +53,7 @@ def test_a_caller_that_gives_up() -> None:
         go.wait(60)
         ended.set()
 
-    async def asked() -> str:
+    async def results() -> str:
         pool = Workers(1)
         waiting = asyncio.ensure_future(pool.run(call))
         await asyncio.sleep(0)
@@ -61,14 +61,14 @@ def test_a_caller_that_gives_up() -> None:
         go.set()
         return await pool.run(lambda: "the next call")
 
-    assert asyncio.run(asked()) == "the next call"
+    assert asyncio.run(results()) == "the next call"
     assert ended.is_set()
 
 
 def test_threads_without_work_end_and_others_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "IDLE_SECONDS", 0.0)
 
-    async def asked() -> set[object]:
+    async def results() -> set[object]:
         pool, seen = Workers(1), set[object]()
         for _ in range(5):
             thread = await pool.run(threading.current_thread)
@@ -77,7 +77,7 @@ def test_threads_without_work_end_and_others_begin(monkeypatch: pytest.MonkeyPat
             assert not thread.is_alive()
         return seen
 
-    assert len(asyncio.run(asked())) == 5
+    assert len(asyncio.run(results())) == 5
 
 
 def test_an_event_loop_that_ends_before_its_calls() -> None:

@@ -154,15 +154,15 @@ def _sessions(calls: Sequence[str], rows: Sequence[Row]) -> Iterator[Change]:
     for _, g, v, at in rows:
         if g is None:
             continue
-        near = sorted((s for s in sessions if s[0] == g and s[2] >= at - 5 and s[1] <= at + 5), key=lambda s: s[1])
-        sessions = [s for s in sessions if s not in near]
+        touched = sorted((s for s in sessions if s[0] == g and s[2] >= at - 5 and s[1] <= at + 5), key=lambda s: s[1])
+        sessions = [s for s in sessions if s not in touched]
         one = (
             g,
-            min([at, *(s[1] for s in near)]),
-            max([at, *(s[2] for s in near)]),
-            [*(w for s in near for w in s[3]), v],
+            min([at, *(s[1] for s in touched)]),
+            max([at, *(s[2] for s in touched)]),
+            [*(w for s in touched for w in s[3]), v],
         )
         sessions.append(one)
         if (one[1], one[2]) != (at, at):
-            yield from ((g, (s[1], s[2]), None, s[2]) for s in near)
+            yield from ((g, (s[1], s[2]), None, s[2]) for s in touched)
         yield g, (one[1], one[2]), _row(calls, one[3]), one[2]

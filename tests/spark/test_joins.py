@@ -129,8 +129,8 @@ def test_stream_stream_join_window(changelog: Play, rows: list[Row]) -> None:
             continue
         side = 0 if left else 1
         before, after = (5, 20) if left else (20, 5)
-        near = [(t, w) for k, t, w in seen[1 - side] if k == id and at - before <= t <= at + after]
-        for t, w in sorted(near, key=lambda n: n[0]):
+        matches = [(t, w) for k, t, w in seen[1 - side] if k == id and at - before <= t <= at + after]
+        for t, w in sorted(matches, key=lambda n: n[0]):
             expected.append((id, (v, w) if left else (w, v), max(at, t)))
         seen[side].append((id, at, v))
     within = "WITHIN (5 MILLISECONDS, 20 MILLISECONDS) GRACE PERIOD 1 DAY"

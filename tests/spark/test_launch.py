@@ -69,8 +69,8 @@ def test_the_jvm_gets_what_sparks_launcher_would_give_it() -> None:
         "spark.app.name": "a name",
     }
     words = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
-    asked = ["org.apache.spark.launcher.Main", launcher.PROGRAM, *words, "pyspark-shell"]
-    program = [spark_home() / "bin" / "spark-class", *asked]
+    arguments = ["org.apache.spark.launcher.Main", launcher.PROGRAM, *words, "pyspark-shell"]
+    program = [spark_home() / "bin" / "spark-class", *arguments]
     environment = {**os.environ, "SPARK_HOME": str(spark_home())}
     answer = subprocess.run(program, capture_output=True, env=environment, check=True).stdout
     java, option, _, *rest = answer.decode().strip("\0\n").split("\0")

@@ -125,11 +125,11 @@ def equal(a: Any, b: Any) -> bool:
 
 def agrees(spark: SparkSession, serde: Serde, row: Row, proto: bool = False) -> None:
     """The engine's bytes are the row, to the engine and to the others."""
-    columns, held = row
+    columns, row_values = row
     one = RecordCodec(spark, spec(serde, columns), columns)
-    written = one.encode(held)
+    written = one.encode(row_values)
     assert written is not None
-    expected = {c.name: view(held[c.name], c.type, proto) for c in columns}
+    expected = {c.name: view(row_values[c.name], c.type, proto) for c in columns}
     back = one.decode(written)
     assert back is not None
     assert equal(expected, {c.name: view(back[c.name], c.type, proto) for c in columns}), written
@@ -171,16 +171,16 @@ def test_protobuf_with_explicit_nulls(spark: SparkSession, row: Row, nulls: str)
 @SOME
 @given(rows(scalars.filter(lambda t: isinstance(t, Primitive) and t not in (DATE, *FAR))))
 def test_protobuf_by_default_has_no_nulls_but_of_bytes(spark: SparkSession, row: Row) -> None:
-    columns, held = row
+    columns, row_values = row
     assume(FORMATS_BY_NAME["PROTOBUF"].refusal("VALUE", columns) is None)
     one = RecordCodec(spark, spec(serde_of("PROTOBUF", columns), columns), columns)
-    back = one.decode(one.encode(held))
+    back = one.decode(one.encode(row_values))
     assert back is not None
     for c in columns:
-        if c.type == BYTES and not held[c.name]:
+        if c.type == BYTES and not row_values[c.name]:
             assert back[c.name] is None
             continue
-        assert equal(view(back[c.name], c.type), view(held[c.name], c.type)) or held[c.name] is None
+        assert equal(view(back[c.name], c.type), view(row_values[c.name], c.type)) or row_values[c.name] is None
         assert back[c.name] is not None
 
 
@@ -204,10 +204,10 @@ def test_any_bytes_are_a_row_or_a_reason(
     spark: SparkSession, format: str, at: int, put: bytes, cut: int, ends: bool
 ) -> None:
     one = RecordCodec(spark, spec(serde_of(format, COLUMNS, known=APART[format]), COLUMNS), COLUMNS)
-    good = one.encode(GOOD)
-    assert good is not None
-    where = at % (len(good) + 1)
-    for data in (good[:where] + put + (b"" if ends else good[where + cut :]), put, good[:5] + put):
+    encoded = one.encode(GOOD)
+    assert encoded is not None
+    where = at % (len(encoded) + 1)
+    for data in (encoded[:where] + put + (b"" if ends else encoded[where + cut :]), put, encoded[:5] + put):
         with suppress(UnreadableRecord):
             one.decode(data)
 

@@ -155,11 +155,11 @@ def test_a_stream_that_waits_for_its_tables_does_not_keep_the_batch_open(
     spark: SparkSession, kafka: BrokerClient, copying: Copying
 ) -> None:
     """What is read of a table is saved a time after its first record, long before all of it is read."""
-    copy, held = copying(kafka.create_topic()), kafka.create_topic()
-    put(kafka, held, numbers(1))
+    copy, other = copying(kafka.create_topic()), kafka.create_topic()
+    put(kafka, other, numbers(1))
     barriers = jvm.module(spark, "TableBootstrapBarriers")
     barriers.create(copy.out, 1, jvm.java_map(spark, {}))
-    copy.blocked = held
+    copy.blocked = other
     copy.start(pace=source.Pace(interval=500, first=500))
     put(kafka, copy.topic, numbers(2))
     wait_for(lambda: copy.committed() == 2, "the commit of a batch in which a stream waits", ENOUGH)

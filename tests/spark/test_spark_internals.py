@@ -111,13 +111,13 @@ def test_marks_go_with_rows_only_where_they_are_passed_on_one_by_one(spark: Spar
     server = {"bootstrap.servers": "nowhere:1"}
     records = source.stream(spark, source.Topic("a", server), "run")
     others = source.stream(spark, source.Topic("b", {**server, "client.id": "b"}), "run")
-    held = table_bootstrap.source(records, "query", RelationKind.STREAM, 0)
+    waiting = table_bootstrap.source(records, "query", RelationKind.STREAM, 0)
     rows = records.selectExpr("string(key) as k", "rowtime", "partition", "offset")
     can_save = {
         records: True,
         records.where("value is not null").selectExpr("explode(array(key, value)) as key").alias("x"): True,
         records.select("key").union(others.select("key")): True,
-        held: True,
+        waiting: True,
         fold(rows, counting("saved.count"), live=True): True,
         fold(rows.repartition(2), counting("saved.count"), live=True): False,
         records.dropDuplicates(["key"]): False,

@@ -28,7 +28,7 @@ Row = tuple[str, int | None, int, int, int]
 Out = tuple[str, int | None, int | None, int, int]
 
 
-def operator(near: JoinWindow, outer: tuple[bool, bool], shared_clock: bool = False) -> StreamStreamOperator:
+def operator(window: JoinWindow, outer: tuple[bool, bool], shared_clock: bool = False) -> StreamStreamOperator:
     """Rows (k, v) joined by k; a row whose value is 13 cannot be joined."""
     place = "'p', row.partition"
     sides = []
@@ -49,7 +49,7 @@ def operator(near: JoinWindow, outer: tuple[bool, bool], shared_clock: bool = Fa
         )
     forwarded = f"named_struct('k', row.k, 'l', row.v, 'r', row.v, 't', -1L, {place})"
     out = "struct<k: string, l: bigint, r: bigint, t: bigint, p: int>"
-    return StreamStreamOperator(("k",), near, sides[0], sides[1], forwarded, out, "q.join", shared_clock)
+    return StreamStreamOperator(("k",), window, sides[0], sides[1], forwarded, out, "q.join", shared_clock)
 
 
 def timed(rows: DataFrame) -> DataFrame:
@@ -62,7 +62,7 @@ def runner(spark: SparkSession, what: StreamStreamOperator) -> Evaluator:
 
 
 @dataclass(slots=True)
-class Kept:
+class StoredRow:
     """A row, and whether it waits for its outer result."""
 
     k: str
@@ -75,39 +75,39 @@ class Kept:
 class Model:
     """The rules, row by row over plain lists: one partition."""
 
-    near: JoinWindow
+    window: JoinWindow
     outer: tuple[bool, bool]
-    own: list[int | None] = field(default_factory=lambda: [None, None])
-    rows: tuple[list[Kept], list[Kept]] = field(default_factory=lambda: ([], []))
+    side_clocks: list[int | None] = field(default_factory=lambda: [None, None])
+    rows: tuple[list[StoredRow], list[StoredRow]] = field(default_factory=lambda: ([], []))
 
     def reach(self, side: int) -> tuple[int, int]:
-        near = self.near
-        return (near.before, near.after) if side == 0 else (near.after, near.before)
+        window = self.window
+        return (window.before, window.after) if side == 0 else (window.after, window.before)
 
     def close(self, side: int, t: int) -> int:
         """The last moment of stream time at which a row waits."""
-        return t + self.reach(side)[1] + self.near.grace
+        return t + self.reach(side)[1] + self.window.grace
 
     def put(self, row: Row) -> Iterator[Out]:
         k, side, t, v, p = row
         if side is None:
             yield (k, v, v, -1, p)
             return
-        self.own[side] = max(t, self.own[side] or t)
-        clock = max(time for time in self.own if time is not None)
+        self.side_clocks[side] = max(t, self.side_clocks[side] or t)
+        clock = max(time for time in self.side_clocks if time is not None)
         yield from self.settled(clock, p)
-        (before, after), keep = self.reach(side), self.near.before + self.near.after + self.near.grace
-        there = [x for x in self.rows[1 - side] if x.k == k and x.t > (self.own[1 - side] or 0) - keep]
-        joined = sorted((x for x in there if t - before <= x.t <= t + after), key=lambda x: x.t)
+        (before, after), keep = self.reach(side), self.window.before + self.window.after + self.window.grace
+        matching = [x for x in self.rows[1 - side] if x.k == k and x.t > (self.side_clocks[1 - side] or 0) - keep]
+        joined = sorted((x for x in matching if t - before <= x.t <= t + after), key=lambda x: x.t)
         for x in joined:
             x.waits = False
             yield (k, *((v, x.v) if side == 0 else (x.v, v)), max(t, x.t), p)
-        mine = Kept(k, t, v, False)
+        added = StoredRow(k, t, v, False)
         if not joined and self.outer[side]:
-            mine.waits = not self.near.eager and self.close(side, t) >= clock
-            if not mine.waits:
-                yield self.alone(side, mine, p)
-        self.rows[side].append(mine)
+            added.waits = not self.window.eager and self.close(side, t) >= clock
+            if not added.waits:
+                yield self.alone(side, added, p)
+        self.rows[side].append(added)
 
     def settled(self, clock: int, p: int) -> Iterator[Out]:
         due = [(x.t, 1 - s, x.k, x, s) for s in (1, 0) for x in self.rows[s] if x.waits and self.close(s, x.t) < clock]
@@ -115,12 +115,12 @@ class Model:
             x.waits = False
             yield self.alone(side, x, p)
 
-    def alone(self, side: int, x: Kept, p: int) -> Out:
+    def alone(self, side: int, x: StoredRow, p: int) -> Out:
         return (x.k, *((x.v, None) if side == 0 else (None, x.v)), x.t, p)
 
 
 # Chunks are as wide as their name says.
-NEARS = {
+WINDOWS = {
     "55": JoinWindow(5, 20, 30, False),
     "one at a time": JoinWindow(0, 0, 0, False),
     "26, no grace": JoinWindow(20, 5, 0, False),
@@ -128,14 +128,14 @@ NEARS = {
     "4,001": JoinWindow(4_000, 0, 1, False),
     "10,000, eager": JoinWindow(500, 100, 86_400_000, True),
 }
-WIDTHS = dict(zip(NEARS, (55, 1, 26, 10_000, 4_001, 10_000), strict=True))
+WIDTHS = dict(zip(WINDOWS, (55, 1, 26, 10_000, 4_001, 10_000), strict=True))
 
 
-@pytest.mark.parametrize("name", NEARS)
+@pytest.mark.parametrize("name", WINDOWS)
 def test_it_does_as_plain_python_does(spark: SparkSession, name: str) -> None:
     """Times are at the edges of chunks, or as far from them as rows are still joined; else random. Mostly they rise."""
-    near, width = NEARS[name], WIDTHS[name]
-    far = [sign * (reach + d) for sign in (-1, 1) for reach in (0, near.before, near.after) for d in (-1, 0, 1)]
+    window, width = WINDOWS[name], WIDTHS[name]
+    far = [sign * (reach + d) for sign in (-1, 1) for reach in (0, window.before, window.after) for d in (-1, 0, 1)]
     edges = st.builds(lambda n, d: max(0, n * width + d), st.integers(0, 12), st.sampled_from([0, 0, *far]))
     times = edges | st.integers(0, 12 * width)
     keys, sides = st.sampled_from("ab"), st.sampled_from([0, 1, 0, 1, 0, 1, None])
@@ -146,13 +146,13 @@ def test_it_does_as_plain_python_does(spark: SparkSession, name: str) -> None:
         rising=st.integers(0, 3),
         outer=st.tuples(st.booleans(), st.booleans()),
     )
-    def holds(rows: list[Row], rising: int, outer: tuple[bool, bool]) -> None:
+    def agrees(rows: list[Row], rising: int, outer: tuple[bool, bool]) -> None:
         ordered = sorted(rows, key=lambda r: r[2] // (width * 4)) if rising else rows
         numbered = [(k, s, t, 100 + n, 0) for n, (k, s, t, _, _) in enumerate(ordered)]
-        model = Model(near, outer)
-        assert runner(spark, operator(near, outer))(numbered) == [list(model.put(row)) for row in numbered]
+        model = Model(window, outer)
+        assert runner(spark, operator(window, outer))(numbered) == [list(model.put(row)) for row in numbered]
 
-    holds()
+    agrees()
 
 
 SOON = JoinWindow(10, 10, 5, False)

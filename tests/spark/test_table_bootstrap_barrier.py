@@ -34,7 +34,7 @@ class Table:
 
 
 @pytest.fixture
-def create(spark: SparkSession) -> Iterator[Any]:
+def create_barrier(spark: SparkSession) -> Iterator[Any]:
     """Makes the barrier of a query over tables, of whose topic it says where each partition ends."""
 
     def make(tables: int, ends: Mapping[int, int]) -> Any:
@@ -46,8 +46,8 @@ def create(spark: SparkSession) -> Iterator[Any]:
     barriers.remove("Q")
 
 
-def test_it_is_lifted_when_every_row_before_the_ends_is_in_its_operator(create: Any) -> None:
-    barrier = create(1, {0: 2, 1: 11})
+def test_it_is_lifted_when_every_row_before_the_ends_is_in_its_operator(create_barrier: Any) -> None:
+    barrier = create_barrier(1, {0: 2, 1: 11})
     assert not barrier.isReady(NOW), "nobody has begun to read"
     table = Table(barrier, 1, {0: 0, 1: 10})
     table.read(0, 0)
@@ -63,14 +63,14 @@ def test_it_is_lifted_when_every_row_before_the_ends_is_in_its_operator(create: 
     assert barrier.isReady(NOW)
 
 
-def test_empty_partitions_and_such_as_are_read_already_are_not_waited_for(create: Any) -> None:
-    barrier = create(1, {0: 0, 1: 7})
+def test_empty_partitions_and_such_as_are_read_already_are_not_waited_for(create_barrier: Any) -> None:
+    barrier = create_barrier(1, {0: 0, 1: 7})
     Table(barrier, 1, {0: 0, 1: 7})
     assert barrier.isReady(NOW)
 
 
-def test_all_tables_are_waited_for(create: Any) -> None:
-    barrier = create(2, {0: 1})
+def test_all_tables_are_waited_for(create_barrier: Any) -> None:
+    barrier = create_barrier(2, {0: 1})
     Table(barrier, 1, {0: 1})
     assert not barrier.isReady(NOW)
     second = Table(barrier, 2, {0: 0})
@@ -79,8 +79,8 @@ def test_all_tables_are_waited_for(create: Any) -> None:
     assert barrier.isReady(NOW)
 
 
-def test_a_partition_without_reports_holds_the_barrier(create: Any) -> None:
-    barrier = create(1, {0: 3, 1: 3})
+def test_a_partition_without_reports_holds_the_barrier(create_barrier: Any) -> None:
+    barrier = create_barrier(1, {0: 3, 1: 3})
     table = Table(barrier, 1, {0: 0, 1: 0})
     table.read(0, 2)
     table.arrive(0, 2)
@@ -89,8 +89,8 @@ def test_a_partition_without_reports_holds_the_barrier(create: Any) -> None:
     assert barrier.isReady(NOW)
 
 
-def test_a_new_batch_goes_on_where_the_last_one_was(create: Any) -> None:
-    barrier = create(1, {0: 3})
+def test_a_new_batch_goes_on_where_the_last_one_was(create_barrier: Any) -> None:
+    barrier = create_barrier(1, {0: 3})
     Table(barrier, 1, {0: 0}).read(0, 1, sent=False)
     table = Table(barrier, 1, {0: 2})
     assert not barrier.isReady(NOW)
@@ -99,9 +99,9 @@ def test_a_new_batch_goes_on_where_the_last_one_was(create: Any) -> None:
 
 
 @pytest.mark.parametrize("order", [("A", "B"), ("B", "A")])
-def test_mirrors_in_executors_add_up(create: Any, spark: SparkSession, order: tuple[str, str]) -> None:
+def test_mirrors_in_executors_add_up(create_barrier: Any, spark: SparkSession, order: tuple[str, str]) -> None:
     """One reads all three rows and folds one of them, the other folds two; in any order of reports, the sums decide."""
-    barrier = create(1, {0: 3})
+    barrier = create_barrier(1, {0: 3})
     Table(barrier, 1, {0: 0})
     reports = {"A": ([1, 0, 7, 3, 1], [1, 3, 1]), "B": ([], [1, 0, 2])}
     barriers = jvm.module(spark, "TableBootstrapBarriers")
@@ -116,8 +116,8 @@ def test_mirrors_in_executors_add_up(create: Any, spark: SparkSession, order: tu
     assert barriers.ends(barrier.id()) is None, "who comes later does not wait"
 
 
-def test_a_report_of_a_batch_that_is_over_changes_nothing(create: Any, spark: SparkSession) -> None:
-    barrier = create(1, {0: 3})
+def test_a_report_of_a_batch_that_is_over_changes_nothing(create_barrier: Any, spark: SparkSession) -> None:
+    barrier = create_barrier(1, {0: 3})
     Table(barrier, 1, {0: 0})
     barriers = jvm.module(spark, "TableBootstrapBarriers")
     for task, reached in ((8, 2), (7, 3)):
@@ -134,8 +134,8 @@ def longs(spark: SparkSession, values: list[int]) -> Any:
     return array
 
 
-def test_a_row_that_never_arrives_is_waited_for_ten_minutes(create: Any) -> None:
-    barrier = create(1, {0: 1})
+def test_a_row_that_never_arrives_is_waited_for_ten_minutes(create_barrier: Any) -> None:
+    barrier = create_barrier(1, {0: 1})
     table = Table(barrier, 1, {0: 0})
     table.read(0, 0)
     assert not barrier.isReady(NOW)

@@ -59,7 +59,7 @@ class BrokerCluster:
         """The number of the broker that leads the partition; -1 if none does."""
         return int(self._partitions(topic)[partition].leader)
 
-    def wait_until_whole(self, topics: Iterable[str]) -> None:
+    def wait_until_in_sync(self, topics: Iterable[str]) -> None:
         """Return when each partition of the topics is on all brokers again."""
         for topic in topics:
             in_sync = lambda name=topic: {len(p.isrs) for p in self._partitions(name).values()}  # noqa: E731

@@ -35,22 +35,22 @@ class PageEngine(FakeEngine):
 
     def __init__(self, pairs: int) -> None:
         super().__init__()
-        self.queries_seen = [query(n) for n in range(pairs)]
+        self.readable_queries = [query(n) for n in range(pairs)]
         self.has_latency = True
-        self.sources_seen = [source(f"{side}_{n}") for n in range(pairs) for side in ("IN", "OUT")]
+        self.readable_sources = [source(f"{side}_{n}") for n in range(pairs) for side in ("IN", "OUT")]
 
     def fail(self, number: int, why: str) -> None:
         """Have a query fail."""
         failure = {"at": int(time.time() * 1000), "message": why}
-        self.queries_seen[number] |= {"state": "ERROR", "failures": [failure], "restarts": 1}
+        self.readable_queries[number] |= {"state": "ERROR", "failures": [failure], "restarts": 1}
 
     def observe(self, missing_right: MissingRight) -> Entity:
         count = int((time.time() - START) * RATE)
         return {
             **OBSERVED,
             "server": {**OBSERVED["server"], "loops": {}},
-            "sources": [{**one, "ends": {"0": count}} for one in self.sources_seen],
-            "queries": [self._flowing(one, count) for one in self.queries_seen],
+            "sources": [{**one, "ends": {"0": count}} for one in self.readable_sources],
+            "queries": [self._flowing(one, count) for one in self.readable_queries],
         }
 
     def _flowing(self, one: dict[str, Any], count: int) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class PageEngine(FakeEngine):
         verb, _, rest = request.text.partition(" ")
         if verb in ("PAUSE", "RESUME", "TERMINATE"):
             self.requests.append(request)
-            query = next(one for one in self.queries_seen if one["id"] == rest.strip("; "))
+            query = next(one for one in self.readable_queries if one["id"] == rest.strip("; "))
             query["state"] = "PAUSED" if verb == "PAUSE" else "RUNNING"
             return []
         if verb == "EXPLAIN":

@@ -18,12 +18,12 @@ KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 @contextmanager
 def token_endpoint(subject: str, id: str, secret: str) -> Iterator[tuple[str, list[dict[str, str]]]]:
     """Its URL, and the forms that it was sent; a token is for `subject`."""
-    asked: list[dict[str, str]] = []
+    received_forms: list[dict[str, str]] = []
     expected = "Basic " + base64.b64encode(f"{id}:{secret}".encode()).decode()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked.append(dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode())))
+            received_forms.append(dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode())))
             allowed = self.headers.get("Authorization") == expected
             body = {"access_token": _token(subject), "token_type": "Bearer", "expires_in": 3600} if allowed else {}
             self.send_response(200 if allowed else 401)
@@ -37,7 +37,7 @@ def token_endpoint(subject: str, id: str, secret: str) -> Iterator[tuple[str, li
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/token", asked
+        yield f"http://127.0.0.1:{server.server_port}/token", received_forms
     finally:
         server.shutdown()
 
