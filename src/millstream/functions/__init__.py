@@ -16,21 +16,21 @@ def lookup(name: str) -> Function | None:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The functions that a statement may call: the built-in ones, and `own`, the users' by upper-cased name."""
+    """The functions that a statement may call: the built-in ones and `user_functions`, these by upper-cased name."""
 
-    own: Mapping[str, Function] = field(default_factory=dict)
+    user_functions: Mapping[str, Function] = field(default_factory=dict)
 
     def lookup(self, name: str) -> Function | None:
         """The function of that name in any case; None if there is none."""
-        return lookup(name) or self.own.get(name.upper())
+        return lookup(name) or self.user_functions.get(name.upper())
 
     @property
     def names(self) -> frozenset[str]:
         """The names of all functions."""
-        return frozenset((*FUNCTIONS, *self.own))
+        return frozenset((*FUNCTIONS, *self.user_functions))
 
     def __iter__(self) -> Iterator[Function]:
-        yield from sorted((*FUNCTIONS.values(), *self.own.values()), key=lambda f: f.name)
+        yield from sorted((*FUNCTIONS.values(), *self.user_functions.values()), key=lambda f: f.name)
 
 
 BUILT_IN = Library()

@@ -49,9 +49,9 @@ from millstream.model.types import SqlType
 CATEGORY = "python"
 
 
-def library(own: Mapping[str, UserFunction]) -> Library:
+def library(user_functions: Mapping[str, UserFunction]) -> Library:
     """The built-in functions and those that users wrote, in one library."""
-    return Library({name: declared(function) for name, function in own.items()})
+    return Library({name: declared(function) for name, function in user_functions.items()})
 
 
 @singledispatch

@@ -82,12 +82,12 @@ def resolve(
 
 def resolve_among(function: Function, arguments: Types, lambda_typer: LambdaTyper | None, at: Span) -> ResolvedCall:
     """The same as `resolve`, for a function that was looked up already."""
-    fit = _choose(function, arguments, at)
-    return _complete(function, fit, arguments, lambda_typer, at)
+    match = _choose(function, arguments, at)
+    return _complete(function, match, arguments, lambda_typer, at)
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
+class _Match:
     """A matching signature: a parameter type for each argument, and the generics that they bind."""
 
     signature: Signature
@@ -103,15 +103,15 @@ class _Fit:
         return (repeated is None, len(parameters), -generic, -1 if repeated is None else repeated)
 
 
-def _choose(function: Function, arguments: Types, at: Span) -> _Fit:
+def _choose(function: Function, arguments: Types, at: Span) -> _Match:
     for leniency in _Leniency:
-        fits = [fit for s in function.signatures if (fit := _fit(s, arguments, leniency))]
-        if not fits:
+        matches = [match for s in function.signatures if (match := _matched(s, arguments, leniency))]
+        if not matches:
             continue
-        fits.sort(key=lambda fit: fit.rank)
-        if len(fits) > 1 and fits[-1].rank == fits[-2].rank:
+        matches.sort(key=lambda match: match.rank)
+        if len(matches) > 1 and matches[-1].rank == matches[-2].rank:
             raise _refused(function, "cannot be resolved due to ambiguous method parameters", arguments, at)
-        return fits[-1]
+        return matches[-1]
     raise _refused(function, "does not accept parameters", arguments, at)
 
 
@@ -137,7 +137,7 @@ def call_text(name: str, signature: Signature) -> str:
 # ---------------------------------------------------------------- matching
 
 
-def _fit(signature: Signature, arguments: Types, leniency: _Leniency) -> _Fit | None:
+def _matched(signature: Signature, arguments: Types, leniency: _Leniency) -> _Match | None:
     parameters = _spread(signature, len(arguments))
     if parameters is None:
         return None
@@ -145,7 +145,7 @@ def _fit(signature: Signature, arguments: Types, leniency: _Leniency) -> _Fit | 
     for parameter, argument in zip(parameters, arguments, strict=True):
         if not _accepts(parameter, argument, generics, leniency):
             return None
-    return _Fit(signature, parameters, generics)
+    return _Match(signature, parameters, generics)
 
 
 def _spread(signature: Signature, count: int) -> tuple[SqlType, ...] | None:
@@ -213,29 +213,29 @@ def _is_generic(t: SqlType) -> bool:
 
 
 def _complete(
-    function: Function, fit: _Fit, arguments: Types, lambda_typer: LambdaTyper | None, at: Span
+    function: Function, match: _Match, arguments: Types, lambda_typer: LambdaTyper | None, at: Span
 ) -> ResolvedCall:
-    generics = dict(fit.generics)
+    generics = dict(match.generics)
     casts: list[SqlType | None] = []
-    for i, (parameter, argument) in enumerate(zip(fit.parameters, arguments, strict=True)):
+    for i, (parameter, argument) in enumerate(zip(match.parameters, arguments, strict=True)):
         if isinstance(parameter, LambdaType):
             casts.append(_lambda(i, parameter, generics, lambda_typer, at))
         else:
             casts.append(_cast(parameter, argument, generics))
     types = [_argument_type(cast, argument) for cast, argument in zip(casts, arguments, strict=True)]
-    returns = _result(fit.signature.returns, generics, types, at)
+    returns = _result(match.signature.returns, generics, types, at)
     if returns is None or _is_generic(returns):
         raise StatementError(
             f"the type that {function.name} gives cannot be derived from NULL", at, "use CAST(NULL AS …)"
         )
-    return ResolvedCall(function, fit.signature, tuple(casts), returns)
+    return ResolvedCall(function, match.signature, tuple(casts), returns)
 
 
-def _result(rule: SqlType | TypeRule, generics: dict[str, SqlType], known: Types, at: Span) -> SqlType | None:
+def _result(rule: SqlType | TypeRule, generics: dict[str, SqlType], argument_types: Types, at: Span) -> SqlType | None:
     if isinstance(rule, SqlType):
         return _substituted(rule, generics)
     try:
-        return rule(known)
+        return rule(argument_types)
     except StatementError as error:
         raise error.located(at) from error
 

@@ -178,8 +178,8 @@ def _variance(result: OperatorExpression) -> Accumulator:
 def _merged_variance() -> OperatorExpression:
     (total, n, m2), (total2, n2, m22) = ([s.field(name) for name in ("total", "n", "m2")] for s in (OLDER, NEWER))
     between = call("power", n * total2 - n2 * total, 2) / (n.cast("double") * n2 * (n + n2))
-    nothing = n.equals(0) | n2.equals(0)
-    return struct(total=total + total2, n=n + n2, m2=m2 + m22 + if_(nothing, 0.0, between))
+    one_empty = n.equals(0) | n2.equals(0)
+    return struct(total=total + total2, n=n + n2, m2=m2 + m22 + if_(one_empty, 0.0, between))
 
 
 _SAMPLE_VARIANCE = STATE.field("m2") / (STATE.field("n") - 1)
@@ -266,8 +266,8 @@ def _counted(counts: OperatorExpression, text: OperatorExpression) -> OperatorEx
 
 def _with_count(count: OperatorExpression) -> OperatorExpression:
     """The counts, with the count of the current row's text replaced."""
-    others = function(("text", "count"), lambda text, count: text.differs(VALUE))
-    return call("map_concat", call("map_filter", STATE, others), call("map", VALUE, count))
+    with_other_text = function(("text", "count"), lambda text, count: text.differs(VALUE))
+    return call("map_concat", call("map_filter", STATE, with_other_text), call("map", VALUE, count))
 
 
 def _histogram() -> Accumulator:
@@ -423,11 +423,11 @@ def _merged_counts(type: SqlType) -> OperatorExpression:
     def same(x: OperatorExpression, y: OperatorExpression) -> OperatorExpression:
         return same_values(type, x.field("v"), y.field("v"))
 
-    def seen(x: OperatorExpression) -> OperatorExpression:
+    def newer_count(x: OperatorExpression) -> OperatorExpression:
         plus = function(("n", "y"), lambda n, y: n + if_(same(x, y), y.field("n"), 0))
         return call("aggregate", NEWER, bigint(0), plus)
 
-    both = OLDER.map_each("x", lambda x: struct(v=x.field("v"), n=x.field("n") + seen(x)))
+    both = OLDER.map_each("x", lambda x: struct(v=x.field("v"), n=x.field("n") + newer_count(x)))
     return call("concat", both, NEWER.filter("y", lambda y: ~OLDER.exists("x", lambda x: same(x, y))))
 
 

@@ -22,7 +22,7 @@ def _both(text: str, spark: str) -> tuple[Signature, ...]:
 _CLASSES = ", ".join(f"{c} STRING" for c in ("upper", "lower", "digit", "other"))
 
 
-def _chosen(first: int) -> str:
+def _mask_characters(first: int) -> str:
     """The characters that replace the four classes; empty text (for NULL) keeps a class unchanged."""
     return ", ".join(f"coalesce(ms_mask_character({{{i}}}), '')" for i in range(first, first + 4))
 
@@ -35,7 +35,7 @@ def _mask(name: str, description: str, spark: str, example: str, answer: str) ->
         (
             parse_signature("(text STRING, count INTEGER) -> STRING", f"{spark}({{0}}, {{1}}, 'X', 'x', 'n', '-')"),
             parse_signature(
-                f"(text STRING, count INTEGER, {_CLASSES}) -> STRING", f"{spark}({{0}}, {{1}}, {_chosen(2)})"
+                f"(text STRING, count INTEGER, {_CLASSES}) -> STRING", f"{spark}({{0}}, {{1}}, {_mask_characters(2)})"
             ),
         ),
         example,
@@ -220,7 +220,7 @@ TEXT = (
         "The text with letters, digits and the rest replaced by X, x, n and -; by others where given (NULL: not).",
         (
             parse_signature("(text STRING) -> STRING", "ms_mask({0}, 'X', 'x', 'n', '-')"),
-            parse_signature(f"(text STRING, {_CLASSES}) -> STRING", f"ms_mask({{0}}, {_chosen(1)})"),
+            parse_signature(f"(text STRING, {_CLASSES}) -> STRING", f"ms_mask({{0}}, {_mask_characters(1)})"),
         ),
         "MASK('My Test $123')",
         "Xx-Xxxx--nnn",
