@@ -148,9 +148,9 @@ def _item(column: NamedExpression) -> str:
     return name if column.text.rpartition(".")[2] == name else f"{column.text} AS {name}"
 
 
-def _source(source: Source, way: str) -> str:
+def _source(source: Source, preposition: str) -> str:
     formats = f"key {source.key.format}, value {source.value.format}"
-    return f"{source.kind.value} {identifier(source.name)} {way} topic {source.topic} ({formats})"
+    return f"{source.kind.value} {identifier(source.name)} {preposition} topic {source.topic} ({formats})"
 
 
 # ---------------------------------------------------------------- pull queries
@@ -174,8 +174,8 @@ def _(node: Project) -> str:
 
 @sentence.register
 def _(node: RowJoin) -> str:
-    way = "by hash" if node.left_keys else "each pair"
-    return f"Join ({node.outer.value}) on {node.text}: {way}"
+    strategy = "by hash" if node.left_keys else "each pair"
+    return f"Join ({node.outer.value}) on {node.text}: {strategy}"
 
 
 @sentence.register

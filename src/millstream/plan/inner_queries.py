@@ -171,7 +171,7 @@ def union_all(source: tree.FromUnion, branches: Sequence[InnerRows]) -> tuple[Pl
 def _once(node: PlanNode, at: Span) -> Deduplicate:
     """Of equal rows of a node the first. Raises StatementError for a MAP, whose entries have no order."""
     for column in node.schema:
-        if column.type.holds_map:
+        if column.type.contains_map:
             hint = "leave it out, or select its ENTRIES"
             raise StatementError(f"DISTINCT cannot compare {identifier(column.name)}, which holds a MAP", at, hint)
     return Deduplicate(node)

@@ -89,18 +89,18 @@ class JoinInput:
 class JoinedSources:
     """A query's joins: `node` produces the rows, `scope` resolves names to columns, all of which are in the value.
 
-    `everything` has the columns of `*` as (alias, name), `shared` the names that more than one source has. `viable` has
-    the columns that may name the key; if there is none, `synthetic` is its name. For a foreign-key join, `own` has the
-    left table's key columns, which stay the key.
+    `star_columns` has the columns of `*` as (alias, name), `shared` the names that more than one source has. `viable`
+    has the columns that may name the key; if there is none, `synthetic` is its name. For a foreign-key join,
+    `primary_keys` has the left table's key columns, which stay the key.
     """
 
     node: Join
     scope: NameScope
-    everything: tuple[tuple[str, str], ...]
+    star_columns: tuple[tuple[str, str], ...]
     shared: frozenset[str]
     viable: tuple[ScopeColumn, ...]
     synthetic: str | None
-    own: tuple[ScopeColumn, ...] = ()
+    primary_keys: tuple[ScopeColumn, ...] = ()
 
     def keyed(self, scope: NameScope, selected: Iterable[typed.TypedExpression], sink: str, at: Span) -> NameScope:
         """`scope` in which the selected column that names the key refers to the key. Raises StatementError."""
@@ -109,23 +109,24 @@ class JoinedSources:
             if self._key(0) not in outputs:
                 raise _missing_synthetic(self.synthetic, sink, at)
             return scope
-        if self.own:
-            return self._own_keyed(scope, outputs, at)
+        if self.primary_keys:
+            return self._keyed_by_primary(scope, outputs, at)
         column = next((c for c in self.viable if bare(c.ref) in outputs), None)
         if column is None:
             raise _missing(self.viable, sink, at)
         return _with_key_columns(scope, {bare(column.ref): 0})
 
-    def _own_keyed(self, scope: NameScope, outputs: set[typed.TypedExpression], at: Span) -> NameScope:
-        missing = [c.name for c in self.own if bare(c.ref) not in outputs]
+    def _keyed_by_primary(self, scope: NameScope, outputs: set[typed.TypedExpression], at: Span) -> NameScope:
+        missing = [c.name for c in self.primary_keys if bare(c.ref) not in outputs]
         if missing:
+            table = identifier(str(self.primary_keys[0].source))
             raise StatementError(
                 "Primary key column missing in projection. For foreign-key table-table joins, the projection must "
-                f"include all primary key columns from the left input table ({identifier(str(self.own[0].source))}). "
+                f"include all primary key columns from the left input table ({table}). "
                 f"Missing column: {', '.join(map(identifier, missing))}.",
                 at,
             )
-        return _with_key_columns(scope, {bare(c.ref): i for i, c in enumerate(self.own)})
+        return _with_key_columns(scope, {bare(c.ref): i for i, c in enumerate(self.primary_keys)})
 
     def names_key(self, selected: Iterable[typed.TypedExpression]) -> bool:
         """Whether a selected column is one that names the key."""
@@ -206,19 +207,19 @@ def join_sources(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: Nam
     assert isinstance(chain.node, Join)
     columns = tuple(c for s in sides for c in s.columns)
     viable = chain.viable(columns)
-    own = sides[0].keys if chain.foreign and len(query.joins) == 1 else ()
+    primary_keys = sides[0].keys if chain.foreign and len(query.joins) == 1 else ()
     key: tuple[ScopeColumn, ...] = ()
-    if not viable and not own:
+    if not viable and not primary_keys:
         (ref,) = (r for r in refs(chain.node.schema) if r.where is typed.ColumnPlace.KEY)
         key = (ScopeColumn(synthetic, None, ref),)
     return JoinedSources(
         chain.node,
         replace(base, columns=(*key, *columns)),
-        tuple(c for c in _everything(inputs, query.partition_by is not None) if base.enabled(c[1])),
+        tuple(c for c in _star_columns(inputs, query.partition_by is not None) if base.enabled(c[1])),
         _shared(inputs),
         viable,
         synthetic if key else None,
-        own,
+        primary_keys,
     )
 
 
@@ -285,7 +286,7 @@ def _shared(inputs: Sequence[JoinInput]) -> frozenset[str]:
     return frozenset({*twice, *PSEUDO, *(r.name for r in WINDOW_COLUMNS)})
 
 
-def _everything(inputs: Sequence[JoinInput], moved: bool) -> Iterable[tuple[str, str]]:
+def _star_columns(inputs: Sequence[JoinInput], moved: bool) -> Iterable[tuple[str, str]]:
     """The columns of `*`. With PARTITION BY they include pseudocolumns, as in ksqlDB."""
     for i in inputs:
         yield from ((i.alias, name) for name in _names(i.node, moved))
@@ -314,9 +315,9 @@ def _sides(query: tree.SelectQuery, inputs: Sequence[JoinInput]) -> tuple[_JoinS
 def _used(node: PlanNode, names: set[str], selects_all: bool, pseudo: bool) -> tuple[typed.ColumnReference, ...]:
     """The columns that the query uses; the others are dropped before the joins."""
     bounds = WINDOW_COLUMNS if windowed(node) is not None else ()
-    own = [r for r in refs(node.schema) if selects_all or r.name in names]
+    columns = [r for r in refs(node.schema) if selects_all or r.name in names]
     pseudo_columns = [r for r in PSEUDO.values() if pseudo or r.name in names]
-    return (*own, *pseudo_columns, *(r for r in bounds if selects_all or r.name in names))
+    return (*columns, *pseudo_columns, *(r for r in bounds if selects_all or r.name in names))
 
 
 def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> _JoinSide:

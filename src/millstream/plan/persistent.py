@@ -30,7 +30,7 @@ from millstream.plan.planning import (
 )
 from millstream.plan.rebuilding import check_no_rebuild, check_rebuild, rebuild_message, rebuild_name
 from millstream.plan.replacement import Replacement
-from millstream.plan.replacing import changed_settings, kept_groups, replacement
+from millstream.plan.replacing import changed_settings, continued_groups, replacement
 from millstream.plan.state_ttl import with_state_ttl
 from millstream.plan.steps import CreateTopic, Outcome, PauseQuery, StartQuery, Step
 from millstream.syntax import tree
@@ -57,7 +57,7 @@ def create_as(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
             return _rebuild(statement, old, p, context)
         if not effect.in_place:
             raise effect.refusal(statement.span)
-        remark = kept_groups(plan) if effect.query else ""
+        remark = continued_groups(plan) if effect.query else ""
     outcome = _start_query(statement, plan, p, old, context)
     return replace(outcome, message=f"{outcome.message}; {remark}") if remark else outcome
 

@@ -30,11 +30,11 @@ def registrations(source: Source) -> list[RegisterSchema]:
     return [RegisterSchema(physical) for physical in written]
 
 
-def topic_config(source: Source, p: Properties, kept_ms: int | None = None) -> dict[str, str]:
-    """Kafka's settings of a source's new topic; `kept_ms` is how long its windows are kept. Raises StatementError."""
+def topic_config(source: Source, p: Properties, window_ms: int | None = None) -> dict[str, str]:
+    """Kafka's settings of a source's new topic; `window_ms` is how long its windows are kept. Raises StatementError."""
     retention_ms = p.number("RETENTION_MS")
-    if kept_ms is not None:
-        return {"cleanup.policy": "compact,delete", "retention.ms": str(max(kept_ms, retention_ms or 0))}
+    if window_ms is not None:
+        return {"cleanup.policy": "compact,delete", "retention.ms": str(max(window_ms, retention_ms or 0))}
     if source.kind is RelationKind.TABLE:
         if retention_ms is not None:
             raise StatementError(

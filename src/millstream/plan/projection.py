@@ -92,7 +92,7 @@ def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Projecti
 
 def _joined_star(source: str | None, relation: Relation, join: JoinedSources, at: Span) -> Iterator[ProjectionItem]:
     """The columns of all sources, or of one, prefixed with their source's name; first keys that are of none."""
-    names = [(alias, name) for alias, name in join.everything if source in (None, alias)]
+    names = [(alias, name) for alias, name in join.star_columns if source in (None, alias)]
     if not names:
         raise StatementError(f"'{source}' is not a valid stream/table name or alias.", at)
     columns = [(f"{alias}_{name}", tree.ColumnRef(name, alias)) for alias, name in names]

@@ -116,7 +116,7 @@ class _Alternative:
 
     def exact(self, width: int) -> bool:
         """True if a lookup of `width` key columns returns exactly the alternative's rows."""
-        bounded = all(_is_whole(bound.constant) for bound in self.windows)
+        bounded = all(_is_whole_number(bound.constant) for bound in self.windows)
         return self.is_lookup(width) and self.names_keys(width) and bounded
 
 
@@ -140,7 +140,7 @@ def plan_pull(
     source, node, plan = query.sources[0], query.plan.source, query.plan
     condition = node.condition if isinstance(node, Filter) else None
     accesses = table_accesses(source, condition, settings, at, indexes)
-    if isinstance(node, Filter) and _one_writing(source):
+    if isinstance(node, Filter) and _has_one_encoding(source):
         alternatives = [_classified(a) for a in _alternatives(node.condition)]
         if all(alternative.exact(len(source.schema.key)) for alternative in alternatives):
             plan = ClientOutput(node.source, plan.columns, plan.limit)
@@ -179,7 +179,7 @@ def key_lookups(condition: TypedExpression, source: Source) -> tuple[KeyLookup, 
 
 
 def _accesses_by_key(alternatives: Sequence[_Alternative], source: Source) -> tuple[Access, ...]:
-    if not alternatives or not _one_writing(source):
+    if not alternatives or not _has_one_encoding(source):
         return (FullScan(),)
     return _merged([_access(a, len(source.schema.key)) for a in alternatives])
 
@@ -200,7 +200,7 @@ def _index_lookup(
     return IndexLookup(access, ranged, windows)
 
 
-def _one_writing(source: Source) -> bool:
+def _has_one_encoding(source: Source) -> bool:
     """True if equal keys have equal bytes, which is not certain for the topic of a SOURCE table: others write it."""
     return not source.read_only or source.key.format == "KAFKA"
 
@@ -307,7 +307,7 @@ def _is_constant(expression: TypedExpression) -> bool:
     return not any(isinstance(p, ColumnReference) for p in expression.walk())
 
 
-def _is_whole(constant: TypedExpression) -> bool:
+def _is_whole_number(constant: TypedExpression) -> bool:
     """True if a constant is a whole number without a computation: as a window's bound it is exact."""
     literal = constant.operand if isinstance(constant, TypedCast) and _is_widening(constant) else constant
     return isinstance(literal, Constant) and literal.type in (INTEGER, BIGINT) and constant.type in (INTEGER, BIGINT)

@@ -27,15 +27,13 @@ def check_no_rebuild(name: str, at: Span, catalog: Catalog) -> None:
     """Raises StatementError if the source `name` is being rebuilt, or is the rebuild of another one."""
     source, rebuild = catalog.sources.get(name), catalog.rebuild_of(name)
     if rebuild is not None:
-        raise StatementError(
-            f"{identifier(name)} is being rebuilt as {identifier(rebuild.name)}", at, _ways_out(rebuild)
-        )
+        raise StatementError(f"{identifier(name)} is being rebuilt as {identifier(rebuild.name)}", at, _hint(rebuild))
     if source is not None and source.rebuilds is not None:
         fact = f"{identifier(name)} is the rebuild of {identifier(source.rebuilds)}, whose name it will have"
-        raise StatementError(fact, at, _ways_out(source))
+        raise StatementError(fact, at, _hint(source))
 
 
-def _ways_out(rebuild: Source) -> str:
+def _hint(rebuild: Source) -> str:
     kind, name = rebuild.kind.value, identifier(str(rebuild.rebuilds))
     return f"DROP {kind} {identifier(rebuild.name)} gives the rebuild up, ALTER {kind} {name} CUT OVER ends it now"
 
@@ -72,7 +70,7 @@ def cut_over(statement: tree.CutOver, context: PlanningContext) -> Outcome:
         )
     id = str(rebuild.created_by)
     if id not in catalog.queries:
-        raise StatementError(f"the query {id} that rebuilds {name} was terminated", statement.span, _ways_out(rebuild))
+        raise StatementError(f"the query {id} that rebuilds {name} was terminated", statement.span, _hint(rebuild))
     if statement.if_running and catalog.queries[id].state is not QueryState.RUNNING:
         message = f"{id}, which rebuilds {name}, is paused: it is not cut over to."
         return Outcome(catalog, (), message, path, warning=True)

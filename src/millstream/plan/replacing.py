@@ -44,8 +44,8 @@ from millstream.syntax import parser, tree
 class _Comparison:
     """A part before and after. `fixed` is why it cannot change in place; "" if it can.
 
-    `alike`: whether both have one meaning, which texts do not say where sources have aliases; None: if the texts are
-    equal.
+    `alike`: whether both mean the same, where texts are not comparable because sources have aliases; None: compare the
+    texts.
     """
 
     name: str
@@ -103,7 +103,7 @@ def state_text(plan: PlanNode) -> str:
     return "; ".join(states)
 
 
-def kept_groups(plan: PlanNode) -> str:
+def continued_groups(plan: PlanNode) -> str:
     """The groups that a replaced query continues with, for the answer to the statement; "" if it does not group."""
     aggregates = tuple(groups(plan))
     if not aggregates:

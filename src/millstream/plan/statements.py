@@ -188,12 +188,12 @@ def _(statement: tree.Drop, context: PlanningContext) -> Outcome:
         check_no_rebuild(source.name, statement.span, context.catalog)
     if source.read_only and statement.delete_topic:
         raise StatementError(f"Cannot delete topic for read-only source: {identifier(source.name)}", statement.span)
-    own = {source.created_by} if source.created_by else set()
-    _check_unused(source, own, statement.span, context.catalog)
+    dropped_queries = {source.created_by} if source.created_by else set()
+    _check_unused(source, dropped_queries, statement.span, context.catalog)
     catalog = context.catalog.without_source(source.name)
-    for id in own:
+    for id in dropped_queries:
         catalog = catalog.without_query(id)
-    steps: list[Step] = [StopQuery(id) for id in own if id in context.catalog.queries]
+    steps: list[Step] = [StopQuery(id) for id in dropped_queries if id in context.catalog.queries]
     if statement.delete_topic:
         steps.append(DeleteTopic(source.topic))
         subjects = tuple(s.physical.subject for s in registrations(source))
@@ -203,9 +203,9 @@ def _(statement: tree.Drop, context: PlanningContext) -> Outcome:
     return Outcome(catalog, tuple(steps), message, path)
 
 
-def _check_unused(source: Source, own: set[str], at: Span, catalog: Catalog) -> None:
-    readers = [q for q in catalog.readers(source.name) if q not in own]
-    writers = [q for q in catalog.writers(source.name) if q not in own]
+def _check_unused(source: Source, dropped_queries: set[str], at: Span, catalog: Catalog) -> None:
+    readers = [q for q in catalog.readers(source.name) if q not in dropped_queries]
+    writers = [q for q in catalog.writers(source.name) if q not in dropped_queries]
     if readers or writers:
         raise StatementError(
             f"Cannot drop {source.name}.\nThe following queries read from this source: [{', '.join(readers)}].\n"
