@@ -31,8 +31,8 @@ def call(
         raise StatementError("DISTINCT is for aggregate functions of a pull query", expression.span, hint)
     arguments = [None if isinstance(a, tree.Lambda | tree.Unit) else type_argument(a) for a in expression.args]
     types = tuple(_type(a, value) for a, value in zip(expression.args, arguments, strict=True))
-    # The lambdas by their places: each is bound once, since binding both times that it is needed would double with
-    # each lambda inside another.
+    # The lambdas by the indexes of their arguments. Each is bound once and used twice: binding it twice would double
+    # the work at each level of nested lambdas.
     lambdas: dict[int, BoundLambda] = {}
 
     def body_type(index: int, parameters: tuple[SqlType, ...]) -> SqlType:

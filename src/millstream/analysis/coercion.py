@@ -116,7 +116,7 @@ def _common_with(common: SqlType, operand: Operand) -> SqlType:
         joined = agreed_type(common, source)
     if joined is None:
         fact = f"{common} and {operand_text(operand)} have no common type"
-        raise StatementError(fact, operand.span, cast_one(common, source))
+        raise StatementError(fact, operand.span, cast_hint(common, source))
     return joined
 
 
@@ -282,8 +282,8 @@ def check_digits(type: SqlType, at: Span) -> SqlType:
     return type
 
 
-def cast_one(left: SqlType | None, right: SqlType | None) -> str:
-    """The hint for two types that do not go together; "" if neither can be CAST to the other."""
+def cast_hint(left: SqlType | None, right: SqlType | None) -> str:
+    """The hint for two types without a common type; "" if neither can be CAST to the other."""
     if left is None or right is None or not (castable(left, right) or castable(right, left)):
         return ""
     return "CAST one to the other's type"
@@ -340,8 +340,8 @@ def widened_to_decimal(value: TypedExpression, target: SqlType, at: Span) -> Typ
     source = source or (as_decimal(value.type) if value.type is not None else None)
     if source is None or not isinstance(target, Decimal) or value.type == target:
         return value
-    room = source.scale <= target.scale and source.precision - source.scale <= target.precision - target.scale
-    return convert(value, target, at) if room else value
+    is_lossless = source.scale <= target.scale and source.precision - source.scale <= target.precision - target.scale
+    return convert(value, target, at) if is_lossless else value
 
 
 def _assignable(value: TypedExpression, target: SqlType) -> bool:

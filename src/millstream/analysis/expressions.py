@@ -24,7 +24,7 @@ from millstream.analysis.calls import call
 from millstream.analysis.coercion import (
     Operand,
     agreed_type,
-    cast_one,
+    cast_hint,
     castable,
     check_digits,
     common_type,
@@ -263,7 +263,7 @@ def _comparable(
 
 def _hint(left: SqlType | None, right: SqlType | None) -> str:
     unordered = isinstance(left, Array | Map | Struct) or left == BOOLEAN
-    return "such values are equal or not, none is greater" if unordered and left == right else cast_one(left, right)
+    return "such values are equal or not, none is greater" if unordered and left == right else cast_hint(left, right)
 
 
 def _is_bound(value: typed.TypedExpression) -> bool:
@@ -464,12 +464,12 @@ def _repeated(expression: tree.Expression, times: int, inside: _ExpressionContex
     return operand
 
 
-def check_repeated(expression: typed.TypedExpression, times: int, what: str, at: Span) -> None:
+def check_repeated(expression: typed.TypedExpression, times: int, fact: str, at: Span) -> None:
     """Raises StatementError if an expression that is repeated so often has too many parts."""
     parts = sum(1 for _ in islice(expression.walk(), MOST_REPEATED + 1))
     if parts * times > MOST_REPEATED:
         hint = "split it: CREATE a stream for an inner part"
-        raise StatementError(f"{what} to more than {MOST_REPEATED} parts", at, hint)
+        raise StatementError(f"{fact} to more than {MOST_REPEATED} parts", at, hint)
 
 
 def _operand(expression: tree.Expression, inside: _ExpressionContext) -> Operand:

@@ -25,15 +25,17 @@ def check_replaceable(old: Source, new: Source, at: Span) -> None:
     check_same_sort(old, new, at)
     difference = next(differences(old, new), None)
     if difference is not None:
-        raise StatementError(f"{_what(old)}: {difference.rule}", at, f"it has {difference.before}")
+        raise StatementError(f"{_description(old)}: {difference.rule}", at, f"it has {difference.before}")
 
 
 def check_same_sort(old: Source, new: Source, at: Span) -> None:
     """Raises StatementError if one is a stream and the other a table, or only one is created by a query."""
     if old.kind is not new.kind:
-        raise StatementError(f"{_what(old)}: it is a {old.kind.value.lower()}, not a {new.kind.value.lower()}", at)
+        raise StatementError(
+            f"{_description(old)}: it is a {old.kind.value.lower()}, not a {new.kind.value.lower()}", at
+        )
     if (old.created_by is None) != (new.created_by is None):
-        raise StatementError(f"{_what(old)}: one is declared, the other created by a query", at)
+        raise StatementError(f"{_description(old)}: one is declared, the other created by a query", at)
 
 
 def differences(old: Source, new: Source) -> Iterator[SourceDifference]:
@@ -54,7 +56,7 @@ def differences(old: Source, new: Source) -> Iterator[SourceDifference]:
         yield SourceDifference("columns", columns_text(before_columns), columns_text(after_columns), rule)
 
 
-def _what(old: Source) -> str:
+def _description(old: Source) -> str:
     return f"Cannot replace {old.kind.value.lower()} {identifier(old.name)}"
 
 

@@ -145,7 +145,7 @@ def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], sourc
     message = serde.get(FULL_NAME) or ""
     registered = side.registered
     if registered is not None:
-        _check_fit(side, serde, columns, registered)
+        _check_columns_match(side, serde, columns, registered)
         physical = PhysicalSchema(side.facts.registry, side.subject, registered.schema, message, registered.id)
         return replace(serde, schema=physical)
     schema = _schema_of_columns(side.name, serde, columns, source)
@@ -230,7 +230,9 @@ def _default(side: str, source: str) -> str:
     return f"{avro.NAMESPACE}.{''.join(w.capitalize() for w in words)}Key"
 
 
-def _check_fit(side: SchemaSide, serde: Serde, columns: Sequence[Column], registered: RegisteredSchema) -> None:
+def _check_columns_match(
+    side: SchemaSide, serde: Serde, columns: Sequence[Column], registered: RegisteredSchema
+) -> None:
     """Checks that the columns are fields of the schema, with the same types and in its order."""
     wrapped = is_wrapped(serde, len(columns))
     exact = _columns(side, serde.format, registered, wrapped, serde.get(FULL_NAME) or "")

@@ -40,7 +40,8 @@ def choose(
     at = p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT")
     name = _name(side, p, columns, settings, inherited, at)
     format = format_of(name, at)
-    # What is wrong with a type is said first. Whether the name of a single column is written depends on its wrapping.
+    # Types are checked first, whatever the wrapping; names are checked again with it, as a bare column's is not
+    # written.
     check_columns(side, Serde(format.name, wrap=False), columns, at)
     wrap = wrapping.choose_wrapping(side, p, columns, settings, format, shape)
     check_columns(side, Serde(format.name, wrap), columns, at)

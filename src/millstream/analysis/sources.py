@@ -49,7 +49,7 @@ def declare(
     declared = Schema(tuple(_column(c, kind, types) for c in columns.columns))
     keys = schemas.SchemaSide("KEY", topic, p, facts, settings)
     values = schemas.SchemaSide("VALUE", topic, p, facts, settings)
-    schema = _completed(declared, keys, values, columns.twins)
+    schema = _completed(declared, keys, values, columns.shares_names)
     _check_names(columns)
     _check_key(statement, kind, schema)
     key = serdes.choose("KEY", p, schema.key, settings, shape=columns.key)
@@ -116,10 +116,10 @@ def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
             )
 
 
-def _completed(declared: Schema, keys: schemas.SchemaSide, values: schemas.SchemaSide, twins: bool) -> Schema:
+def _completed(declared: Schema, keys: schemas.SchemaSide, values: schemas.SchemaSide, shares_names: bool) -> Schema:
     """The declared columns; for a side without declared columns, those of the registry's schema.
 
-    With `twins`, a key and a value column may have the same name.
+    With `shares_names`, a key and a value column may have the same name.
     """
     schemas.check_id(keys, declared.key)
     schemas.check_id(values, declared.value)
@@ -129,7 +129,7 @@ def _completed(declared: Schema, keys: schemas.SchemaSide, values: schemas.Schem
         if column.name in RESERVED_COLUMNS:
             raise StatementError(_reserved(column.name), keys.p.at, "list the columns, without this one")
     schema = Schema((*key, *declared.columns, *value))
-    names = Counter((c.name, c.part if twins else None) for c in schema)
+    names = Counter((c.name, c.part if shares_names else None) for c in schema)
     for (name, _), count in names.items():
         if count > 1:
             raise StatementError(

@@ -51,7 +51,7 @@ class DeclaredColumns:
     value: Wrapping | None = None
 
     @property
-    def twins(self) -> bool:
+    def shares_names(self) -> bool:
         """True if key and value columns may have the same name, because they were declared as ROWKEY and ROWVALUE."""
         return self.value is not None
 

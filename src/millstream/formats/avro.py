@@ -138,8 +138,8 @@ def unnameable(columns: Sequence[Column], wrapped: bool) -> str | None:
     """
     for name in _names(columns, wrapped):
         if not _NAME.fullmatch(name):
-            where = "Illegal initial character" if not _NAME.match(name[:1]) else "Illegal character in"
-            return f"Schema is not compatible with Avro: {where}: {name}"
+            error = "Illegal initial character" if not _NAME.match(name[:1]) else "Illegal character in"
+            return f"Schema is not compatible with Avro: {error}: {name}"
     return None
 
 
@@ -162,14 +162,14 @@ def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
     """
     names: dict[str, Any] = {}
     for reference in schema.references:
-        whole_names(reference.schema, names)
+        add_named_types(reference.schema, names)
     return _read(_loaded(schema.text), names, "", ())
 
 
-def whole_names(schema: SchemaText, names: dict[str, Any]) -> None:
+def add_named_types(schema: SchemaText, names: dict[str, Any]) -> None:
     """Add the named types of a schema, and of those that it refers to, to `names`."""
     for reference in schema.references:
-        whole_names(reference.schema, names)
+        add_named_types(reference.schema, names)
     _read(_loaded(schema.text), names, "", ())
 
 
@@ -179,10 +179,10 @@ def required(schema: SchemaText) -> tuple[str, ...]:
     branches = [b for b in node if b != "null"] if isinstance(node, list) else [node]
     records = (b for b in branches if isinstance(b, dict) and b.get("type") == "record" and len(branches) == 1)
     record: dict[str, Any] = next(records, {"fields": []})
-    return tuple(f["name"] for f in record["fields"] if "default" not in f and not _takes_null(f["type"]))
+    return tuple(f["name"] for f in record["fields"] if "default" not in f and not _allows_null(f["type"]))
 
 
-def _takes_null(type: Any) -> bool:
+def _allows_null(type: Any) -> bool:
     return type == "null" or (isinstance(type, list) and "null" in type)
 
 
@@ -243,10 +243,10 @@ def _known_name(name: str, names: dict[str, Any], namespace: str) -> str:
 def _named(name: str, names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
     if name in _READ and name not in ("enum", "fixed"):
         return _READ[name]
-    known_name = _known_name(name, names, namespace)
-    if known_name not in names or known_name in inside:
+    resolved_name = _known_name(name, names, namespace)
+    if resolved_name not in names or resolved_name in inside:
         return None
-    return _complex(names[known_name], names, namespace, inside)
+    return _complex(names[resolved_name], names, namespace, inside)
 
 
 def _complex(node: Mapping[str, Any], names: dict[str, Any], outer: str, inside: tuple[str, ...]) -> SqlType | None:

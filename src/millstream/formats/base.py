@@ -89,7 +89,7 @@ def string_map_keys(name: str, columns: Sequence[Column]) -> str | None:
     return f"{name} only supports MAP types with STRING keys" if any(m.key != STRING for m in maps) else None
 
 
-def fits_spark(name: str, columns: Sequence[Column]) -> str | None:
+def no_wide_decimals(name: str, columns: Sequence[Column]) -> str | None:
     """Refuses a DECIMAL with more digits than Spark supports."""
     wide = next(((t, c) for c in columns for t in c.type.walk() if is_too_wide(t)), None)
     if wide is None:

@@ -1,6 +1,6 @@
 """DELIMITED: the columns as one line of text, with CSV quoting."""
 
-from millstream.formats.base import NESTED, Format, fits_spark, only
+from millstream.formats.base import NESTED, Format, no_wide_decimals, only
 from millstream.model.types import PRIMITIVES
 
 DELIMITER = "delimiter"
@@ -10,7 +10,7 @@ DELIMITED = Format(
     "DELIMITED",
     wraps=False,
     properties=frozenset({DELIMITER}),
-    checks=(only(*(name for name in (*PRIMITIVES, "DECIMAL") if name not in NESTED)), fits_spark),
+    checks=(only(*(name for name in (*PRIMITIVES, "DECIMAL") if name not in NESTED)), no_wide_decimals),
 )
 
 

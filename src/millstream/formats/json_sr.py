@@ -95,32 +95,32 @@ def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
     Raises ValueError if the text is not JSON.
     """
     root = json.loads(schema.text)
-    others = {r.name: json.loads(r.schema.text) for r in schema.references}
-    return _read(root, root, others, ())
+    referenced = {r.name: json.loads(r.schema.text) for r in schema.references}
+    return _read(root, root, referenced, ())
 
 
-def _read(node: Any, root: Any, others: Mapping[str, Any], outer: Path) -> SqlType | None:
+def _read(node: Any, root: Any, referenced: Mapping[str, Any], outer: Path) -> SqlType | None:
     """The type of a part of the document `root`; `outer` are the parts around it. A part inside itself has none."""
     if not isinstance(node, dict) or id(node) in outer or len(outer) > _DEEPEST:
         return None
     inner = (*outer, id(node))
     if "$ref" in node:
-        target, base = _target(str(node["$ref"]), root, others)
-        return _read(target, base, others, inner)
+        target, base = _target(str(node["$ref"]), root, referenced)
+        return _read(target, base, referenced, inner)
     kind = _kind(node)
     if kind is not None:
-        return _typed(kind, node, root, others, inner)
+        return _typed(kind, node, root, referenced, inner)
     for choice in ("oneOf", "anyOf"):
         if choice in node:
             branches = [n for n in node[choice] if n != _NULL]
-            return _read(branches[0], root, others, inner) if len(branches) == 1 else None
-    return STRING if "enum" in node else _all_of(node, root, others, inner)
+            return _read(branches[0], root, referenced, inner) if len(branches) == 1 else None
+    return STRING if "enum" in node else _all_of(node, root, referenced, inner)
 
 
-def _target(reference: str, root: Any, others: Mapping[str, Any]) -> tuple[Any, Any]:
+def _target(reference: str, root: Any, referenced: Mapping[str, Any]) -> tuple[Any, Any]:
     """The target of a $ref, and the document that contains it."""
     name, _, path = reference.partition("#")
-    base = others.get(name) if name and name != root.get("$id") else root
+    base = referenced.get(name) if name and name != root.get("$id") else root
     target = base
     for step in filter(None, path.split("/")):
         word = unquote(step).replace("~1", "/").replace("~0", "~")
@@ -144,7 +144,7 @@ def _kind(node: Mapping[str, Any]) -> str | None:
     return None if kind is None else str(kind)
 
 
-def _typed(kind: str, node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner: Path) -> SqlType | None:
+def _typed(kind: str, node: Mapping[str, Any], root: Any, referenced: Mapping[str, Any], inner: Path) -> SqlType | None:
     match kind:
         case "boolean":
             return BOOLEAN
@@ -153,19 +153,19 @@ def _typed(kind: str, node: Mapping[str, Any], root: Any, others: Mapping[str, A
         case "integer" | "number":
             return _number(node, kind)
         case "array":
-            element = _read(node.get("items"), root, others, inner)
+            element = _read(node.get("items"), root, referenced, inner)
             return Array(element) if element else None
         case "object":
-            return _object_type(node, root, others, inner)
+            return _object_type(node, root, referenced, inner)
     return STRING if "enum" in node else None
 
 
-def _all_of(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner: Path) -> SqlType | None:
+def _all_of(node: Mapping[str, Any], root: Any, referenced: Mapping[str, Any], inner: Path) -> SqlType | None:
     """The STRUCT of all members of an `allOf`; if there are none, the type of its first part that has one."""
-    members = list(_parts_members(node, root, others, inner[:-1]))
+    members = list(_parts_members(node, root, referenced, inner[:-1]))
     if members:
-        return _struct(members, others, inner)
-    types = (_read(part, root, others, inner) for part in node.get("allOf", ()))
+        return _struct(members, referenced, inner)
+    types = (_read(part, root, referenced, inner) for part in node.get("allOf", ()))
     return next((type for type in types if type is not None), None)
 
 
@@ -179,37 +179,37 @@ def _number(node: Mapping[str, Any], kind: str) -> SqlType:
     return _WIDTHS.get(str(node.get("connect.type")), BIGINT) if kind == "integer" else DOUBLE
 
 
-def _object_type(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], inner: Path) -> SqlType | None:
+def _object_type(node: Mapping[str, Any], root: Any, referenced: Mapping[str, Any], inner: Path) -> SqlType | None:
     """The MAP of an object with any members, or the STRUCT of those that it and its parts (`allOf`, `oneOf` …) name."""
     if node.get("connect.type") == "map" or ("properties" not in node and "additionalProperties" in node):
-        value = _read(node.get("additionalProperties"), root, others, inner)
+        value = _read(node.get("additionalProperties"), root, referenced, inner)
         return Map(STRING, value) if value else None
-    return _struct(list(_parts_members(node, root, others, inner[:-1])), others, inner)
+    return _struct(list(_parts_members(node, root, referenced, inner[:-1])), referenced, inner)
 
 
-def _struct(members: Sequence[Member], others: Mapping[str, Any], inner: Path) -> Struct:
+def _struct(members: Sequence[Member], referenced: Mapping[str, Any], inner: Path) -> Struct:
     """The STRUCT of members; of two with one name the first counts."""
     first: dict[str, Member] = {}
     for member in sorted(members, key=lambda member: _index(member.node)):
         first.setdefault(member.name, member)
-    read = [(m.name, _read(m.node, m.root, others, inner)) for m in first.values()]
+    read = [(m.name, _read(m.node, m.root, referenced, inner)) for m in first.values()]
     return Struct(tuple(Field(name, type) for name, type in read if type is not None))
 
 
-def _parts_members(node: Any, root: Any, others: Mapping[str, Any], outer: Path) -> Iterator[Member]:
+def _parts_members(node: Any, root: Any, referenced: Mapping[str, Any], outer: Path) -> Iterator[Member]:
     """The members that an object's schema and its parts name."""
     if not isinstance(node, dict) or id(node) in outer or len(outer) > _DEEPEST:
         return
     inner = (*outer, id(node))
     if "$ref" in node:
-        target, base = _target(str(node["$ref"]), root, others)
-        yield from _parts_members(target, base, others, inner)
+        target, base = _target(str(node["$ref"]), root, referenced)
+        yield from _parts_members(target, base, referenced, inner)
         return
     unfolding.count(len(_properties(node)))
     yield from (Member(name, member, root) for name, member in _properties(node).items())
     for word in ("allOf", "anyOf", "oneOf"):
         for part in node.get(word, ()):
-            yield from _parts_members(part, root, others, inner)
+            yield from _parts_members(part, root, referenced, inner)
 
 
 def _properties(node: Any) -> dict[str, Any]:
@@ -231,14 +231,14 @@ def required(schema: SchemaText) -> tuple[str, ...]:
     branches = [node, *(branch for part in parts for branch in part)]
     record: dict[str, Any] = next((b for b in branches if _properties(b)), {})
     fields = _properties(record)
-    return tuple(n for n in record.get("required", ()) if n in fields and not _takes_null(fields[n]))
+    return tuple(n for n in record.get("required", ()) if n in fields and not _allows_null(fields[n]))
 
 
-def _takes_null(node: Any) -> bool:
+def _allows_null(node: Any) -> bool:
     """True if a field's schema allows null; one that is referred to by `$ref` is not resolved, and counts as True."""
     if not isinstance(node, dict) or "$ref" in node:
         return True
     kinds = node.get("type", [])
     if kinds == "null" or (isinstance(kinds, list) and "null" in kinds):
         return True
-    return any(_takes_null(b) for word in ("oneOf", "anyOf") for b in node.get(word, ()))
+    return any(_allows_null(b) for word in ("oneOf", "anyOf") for b in node.get(word, ()))

@@ -2,5 +2,5 @@
 
 from millstream.formats.base import Format, no_columns
 
-# For a value it is refused because of its columns: any value has some.
+# No format of a value: a value always has columns, which the check refuses.
 NONE = Format("NONE", wraps=False, unwraps=False, checks=(no_columns,))

@@ -45,7 +45,7 @@ _WRAPPERS: dict[SqlType, str] = {
     STRING: "StringValue",
     BYTES: "BytesValue",
 }
-_KNOWN: dict[SqlType, tuple[str, str]] = {
+_WELL_KNOWN: dict[SqlType, tuple[str, str]] = {
     DATE: ("google.type.Date", "google/type/date.proto"),
     TIME: ("google.type.TimeOfDay", "google/type/timeofday.proto"),
     TIMESTAMP: ("google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
@@ -60,8 +60,8 @@ _READ: dict[int, SqlType] = {
     **dict.fromkeys((_F.TYPE_STRING, _F.TYPE_ENUM), STRING),
     _F.TYPE_BYTES: BYTES,
 }
-_READ_KNOWN: dict[str, SqlType] = {
-    **{name: type for type, (name, _) in _KNOWN.items()},
+_READ_WELL_KNOWN: dict[str, SqlType] = {
+    **{name: type for type, (name, _) in _WELL_KNOWN.items()},
     **{f"google.protobuf.{name}": type for type, name in _WRAPPERS.items()},
     "google.protobuf.UInt32Value": BIGINT,
     "google.protobuf.UInt64Value": BIGINT,
@@ -133,8 +133,8 @@ class _Writer:
         if isinstance(type, Decimal):
             self.imports.add("confluent/type/decimal.proto")
             return DECIMAL, []
-        if type in _KNOWN:
-            name, file = _KNOWN[type]
+        if type in _WELL_KNOWN:
+            name, file = _WELL_KNOWN[type]
             self.imports.add(file)
             return name, []
         return _PLAIN[type], []
@@ -250,6 +250,6 @@ def _read_one(field: FieldDescriptor, inside: tuple[str, ...]) -> SqlType | None
     if name == DECIMAL:
         digits = protofile.parameters(field)
         return Decimal(int(digits.get("precision", 64)), int(digits.get("scale", 0)))
-    if name in _READ_KNOWN:
-        return _READ_KNOWN[name]
+    if name in _READ_WELL_KNOWN:
+        return _READ_WELL_KNOWN[name]
     return _struct(field.message_type, inside) if name not in inside else None

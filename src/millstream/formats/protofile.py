@@ -31,7 +31,7 @@ _HEXADECIMAL = re.compile(r"\b0[xX][0-9a-fA-F]+\b")
 _FILE = "schema.proto"
 # The files that every registry knows without a reference.
 _GOOGLE = (any_pb2, duration_pb2, empty_pb2, field_mask_pb2, struct_pb2, timestamp_pb2, wrappers_pb2)
-_KNOWN = {
+_WELL_KNOWN = {
     "google/type/date.proto": "package google.type; message Date { int32 year = 1; int32 month = 2; int32 day = 3; }",
     "google/type/timeofday.proto": "package google.type; message TimeOfDay { int32 hours = 1; int32 minutes = 2; "
     "int32 seconds = 3; int32 nanos = 4; }",
@@ -80,7 +80,7 @@ def parameters(field: FieldDescriptor) -> dict[str, str]:
 def _pool(schema: SchemaText) -> DescriptorPool:
     """The descriptors of a schema, as the file schema.proto, and of the schemas that it refers to."""
     pool = DescriptorPool()
-    files = list({file.name: file for file in (*_known(), *_files(schema, _FILE))}.values())
+    files = list({file.name: file for file in (*_well_known(), *_files(schema, _FILE))}.values())
     declared = {name for file in files for name in _declared(file.message_type, file.enum_type, file.package)}
     for i, file in enumerate(files):
         for message in file.message_type:
@@ -96,9 +96,9 @@ def _pool(schema: SchemaText) -> DescriptorPool:
 
 
 @cache
-def _known() -> tuple[FileDescriptorProto, ...]:
+def _well_known() -> tuple[FileDescriptorProto, ...]:
     google = (FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb) for module in _GOOGLE)
-    return (*google, *(_parsed('syntax = "proto3"; ' + text, name) for name, text in _KNOWN.items()))
+    return (*google, *(_parsed('syntax = "proto3"; ' + text, name) for name, text in _WELL_KNOWN.items()))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from millstream.formats import protobuf
 from millstream.formats.avro import unnameable
-from millstream.formats.base import Check, Format, fits_spark, string_map_keys
+from millstream.formats.base import Check, Format, no_wide_decimals, string_map_keys
 
 FULL_NAME = "schema_full_name"
 NULLABLE = "protobuf_nullable_representation"
@@ -12,10 +12,10 @@ PROTOBUF_CHECKS: tuple[Check, ...] = (
     string_map_keys,
     protobuf.unnameable,
     protobuf.unrepeatable,
-    fits_spark,
+    no_wide_decimals,
 )
 
-AVRO = Format("AVRO", infers=True, properties=SCHEMA, checks=(string_map_keys, fits_spark), name_check=unnameable)
-JSON_SR = Format("JSON_SR", infers=True, properties=SCHEMA, checks=(string_map_keys, fits_spark))
+AVRO = Format("AVRO", infers=True, properties=SCHEMA, checks=(string_map_keys, no_wide_decimals), name_check=unnameable)
+JSON_SR = Format("JSON_SR", infers=True, properties=SCHEMA, checks=(string_map_keys, no_wide_decimals))
 PROTOBUF = Format("PROTOBUF", unwraps=False, infers=True, properties=SCHEMA | NULLS, checks=PROTOBUF_CHECKS)
 PROTOBUF_NOSR = Format("PROTOBUF_NOSR", properties=NULLS | {FULL_NAME}, checks=PROTOBUF_CHECKS)

@@ -1,4 +1,7 @@
-"""The bound of what a registered schema unfolds to: thirty levels that each name the next one twice are a billion."""
+"""Limits the fields of a registered schema with its types expanded.
+
+Thirty types, each of which names the next one twice, expand to a billion fields.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,22 +9,22 @@ from contextvars import ContextVar
 
 MOST_FIELDS = 10_000
 # How many more fields the schema that is being read may have.
-_LEFT: ContextVar[int] = ContextVar("fields left", default=MOST_FIELDS)
+_REMAINING: ContextVar[int] = ContextVar("fields left", default=MOST_FIELDS)
 
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """One schema is read in the block; `count` counts its fields."""
-    token = _LEFT.set(MOST_FIELDS)
+    """A block that reads one schema, whose fields `count` counts."""
+    token = _REMAINING.set(MOST_FIELDS)
     try:
         yield
     finally:
-        _LEFT.reset(token)
+        _REMAINING.reset(token)
 
 
 def count(fields: int) -> None:
     """Count the fields of a record, each time that it is read. Raises ValueError when they are too many."""
-    left = _LEFT.get() - max(fields, 1)
+    left = _REMAINING.get() - max(fields, 1)
     if left < 0:
         raise ValueError(f"it unfolds to more than {MOST_FIELDS:,} fields, if those of each named type are repeated")
-    _LEFT.set(left)
+    _REMAINING.set(left)

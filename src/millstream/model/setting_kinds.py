@@ -26,7 +26,7 @@ class ValueKind:
     words: str
     read: Callable[[str], str | None]
 
-    def or_nothing(self) -> "ValueKind":
+    def or_empty(self) -> "ValueKind":
         """The same kind, except that an empty text, for no value, is valid too."""
         return ValueKind(f"{self.words}, or empty", lambda text: self.read(text) if text.strip() else "")
 

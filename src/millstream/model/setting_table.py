@@ -165,14 +165,14 @@ _STREAMS = (
         whole(1, INT_MAX),
         SettingScope.STREAMS,
     ),
-    _server("bootstrap.servers", "", "the Kafka brokers", BROKERS.or_nothing(), SettingScope.STREAMS),
+    _server("bootstrap.servers", "", "the Kafka brokers", BROKERS.or_empty(), SettingScope.STREAMS),
     _server("state.dir", "", f"{ACCEPTED}: see millstream.data.dir", _anything, SettingScope.STREAMS),
 )
 _KSQL = (
-    _session("ksql.persistence.default.format.key", "KAFKA", "the default key format", _formats.or_nothing()),
-    _session("ksql.persistence.default.format.value", "", "the default value format", _formats.or_nothing()),
+    _session("ksql.persistence.default.format.key", "KAFKA", "the default key format", _formats.or_empty()),
+    _session("ksql.persistence.default.format.value", "", "the default value format", _formats.or_empty()),
     _session("ksql.persistence.wrap.single.keys", "false", "whether a single key column is wrapped", _flag),
-    _session("ksql.persistence.wrap.single.values", "", "whether a single value column is wrapped", _flag.or_nothing()),
+    _session("ksql.persistence.wrap.single.values", "", "whether a single value column is wrapped", _flag.or_empty()),
     _session("ksql.fail.on.deserialization.error", "false", "whether an unreadable record ends a query", _flag),
     _session("ksql.fail.on.production.error", "false", "whether a record that Kafka rejects ends a query", _flag),
     _session("ksql.timestamp.throw.on.invalid", "false", "whether an invalid timestamp ends a query", _flag),
@@ -244,7 +244,7 @@ _KSQL = (
     _server("ksql.schema.registry.basic.auth.credentials.source", "USER_INFO", ACCEPTED),
     _secret("ksql.schema.registry.basic.auth.user.info", "user:password for the schema registry"),
     *_tls("ksql.schema.registry.ssl.", "the schema registry"),
-    _server("ksql.connect.url", "http://localhost:8083", "where Kafka Connect is, for connectors", URL.or_nothing()),
+    _server("ksql.connect.url", "http://localhost:8083", "where Kafka Connect is, for connectors", URL.or_empty()),
     _server("ksql.connect.request.timeout.ms", "5000", "how long a request to Kafka Connect may take", whole(1)),
     _server(
         "ksql.connect.basic.auth.credentials.source",
@@ -394,7 +394,7 @@ _OWN = (
         "",
         "how many tasks share the state of a query that is created or replaced; if empty, a new one has one a "
         "partition read, at least two, at most one a core",
-        whole(1, INT_MAX).or_nothing(),
+        whole(1, INT_MAX).or_empty(),
         SettingScope.OWN,
     ),
     _server(
@@ -552,7 +552,7 @@ _REST = (
         "millstream.audit.topic",
         "",
         "the topic of the audit log, which no statement may write",
-        TOPIC.or_nothing(),
+        TOPIC.or_empty(),
         SettingScope.OWN,
     ),
     _limit(
@@ -565,7 +565,7 @@ _REST = (
         "millstream.pg.listen",
         "",
         "where Postgres's clients are served: HOST:PORT; if empty, nowhere",
-        ADDRESS.or_nothing(),
+        ADDRESS.or_empty(),
         SettingScope.OWN,
     ),
     _server("millstream.insecure", "false", "whether to listen on a network without a login", _flag, SettingScope.OWN),

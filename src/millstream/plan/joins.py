@@ -29,7 +29,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from millstream.analysis import typed_expressions as typed
-from millstream.analysis.coercion import cast_one
+from millstream.analysis.coercion import cast_hint
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import PSEUDO, NameScope, ScopeColumn
 from millstream.analysis.serdes import map_key_error
@@ -530,7 +530,7 @@ def _check_types(join: tree.JoinClause, left: typed.TypedExpression, right: type
             f"Invalid join condition: types don't match. Got {to_sql(join.condition.left)}{{{left.type}}} = "
             f"{to_sql(join.condition.right)}{{{right.type}}}.",
             join.condition.span,
-            cast_one(left.type, right.type),
+            cast_hint(left.type, right.type),
         )
     if left.type is not None and left.type.contains_map:
         raise map_key_error(f"Key column: {to_sql(join.condition)}. Column type: {left.type}.", join.condition.span)

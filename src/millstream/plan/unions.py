@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from millstream.analysis.coercion import agreed_type, cast_one
+from millstream.analysis.coercion import agreed_type, cast_hint
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.types import SqlType
@@ -26,5 +26,5 @@ def _agreed(type: SqlType, name: str, own: SqlType, at: Span) -> SqlType:
     agreed = agreed_type(type, own)
     if agreed is None:
         fact = f"column {identifier(name)} of a UNION's branch is {own}, and {type} in those before it"
-        raise StatementError(fact, at, cast_one(type, own))
+        raise StatementError(fact, at, cast_hint(type, own))
     return agreed
