@@ -19,7 +19,7 @@ from millstream.services.broker import BrokerProcess
 from millstream.services.registry import RegistryProcess
 from millstream.spark.session import create
 from millstream.spark.session_settings import SessionOptions
-from millstream.tester.environment import KEEP_RECORDS
+from millstream.tester.environment import NO_RETENTION
 from support.engine_process import NO_TIMER, EngineProcess
 from support.kafka import BrokerClient
 from support.longest_groups import LONGEST
@@ -121,7 +121,7 @@ def _group(item: pytest.Function) -> str:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """A real Kafka broker on a free port; `broker.bootstrap` is its address."""
-    with BrokerProcess(tmp_path_factory.mktemp("kafka"), port=0, settings=KEEP_RECORDS, heap="512m") as started:
+    with BrokerProcess(tmp_path_factory.mktemp("kafka"), port=0, settings=NO_RETENTION, heap="512m") as started:
         yield started
 
 

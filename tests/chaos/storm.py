@@ -21,7 +21,7 @@ from chaos.world import SERVICE, World, clock_library
 from millstream.services.broker import BrokerProcess
 from millstream.services.cluster import SparkCluster
 from millstream.services.registry import RegistryProcess
-from millstream.tester.environment import KEEP_RECORDS
+from millstream.tester.environment import NO_RETENTION
 
 EXACTLY_ONCE = "exactly_once_v2"
 
@@ -116,7 +116,7 @@ def run(plan: Plan, folder: Path, ended: Callable[[int, Round], None]) -> list[R
     """
     chance = random.Random(plan.seed)
     with ExitStack() as running:
-        broker = running.enter_context(BrokerProcess(folder / "kafka", port=0, settings=KEEP_RECORDS, heap="512m"))
+        broker = running.enter_context(BrokerProcess(folder / "kafka", port=0, settings=NO_RETENTION, heap="512m"))
         registry = running.enter_context(RegistryProcess(folder / "registry", port=0, heap="256m"))
         cluster = running.enter_context(SparkCluster(folder / "spark")) if plan.cluster else None
         if plan.disk:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from millstream.services.broker import BrokerProcess
-from millstream.tester.environment import KEEP_RECORDS
+from millstream.tester.environment import NO_RETENTION
 from support.kafka import BrokerClient, wait_for
 from support.server_process import ServerProcess
 
@@ -21,7 +21,7 @@ AWAY = 15.0
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
     """A broker of this test's own, to be stopped and started again on its port."""
-    broker = BrokerProcess(tmp_path / "kafka", port=0, settings=KEEP_RECORDS, heap="512m")
+    broker = BrokerProcess(tmp_path / "kafka", port=0, settings=NO_RETENTION, heap="512m")
     broker.start()
     yield broker
     broker.stop()

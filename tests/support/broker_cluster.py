@@ -8,14 +8,14 @@ from confluent_kafka.admin import AdminClient, PartitionMetadata, TopicMetadata
 
 from millstream.services.broker import BrokerProcess, new_cluster_id
 from millstream.services.ports import free_port
-from millstream.tester.environment import KEEP_RECORDS
+from millstream.tester.environment import NO_RETENTION
 from support.kafka import wait_for
 
 HOST = "127.0.0.1"
 BROKERS = (1, 2, 3)
 # An acknowledged record is on two brokers.
 REPLICATED: Mapping[str, object] = {
-    **KEEP_RECORDS,
+    **NO_RETENTION,
     "default.replication.factor": 3,
     "min.insync.replicas": 2,
     "offsets.topic.replication.factor": 3,

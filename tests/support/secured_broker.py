@@ -24,7 +24,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from millstream.services.broker import BrokerProcess
 from millstream.services.ports import free_port
-from millstream.tester.environment import KEEP_RECORDS
+from millstream.tester.environment import NO_RETENTION
 from support.certificates import PASSWORD, Authority
 from support.token_endpoint import token_keys
 
@@ -63,7 +63,7 @@ class SecuredBroker:
             folder / "kafka",
             self._ports["PLAINTEXT"],
             HOST,
-            settings=KEEP_RECORDS | self._settings(),
+            settings=NO_RETENTION | self._settings(),
             heap="512m",
             jvm_options=[f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={self._keys.as_uri()}"],
         )

@@ -21,8 +21,8 @@ def subset(expected: Json, actual: Json) -> bool:
     if isinstance(expected, dict):
         return isinstance(actual, dict) and all(_member(name, value, actual) for name, value in expected.items())
     if isinstance(expected, list):
-        fits = isinstance(actual, list) and len(expected) == len(actual)
-        return fits and all(map(subset, expected, actual))
+        same_length = isinstance(actual, list) and len(expected) == len(actual)
+        return same_length and all(map(subset, expected, actual))
     return same(expected, actual)
 
 

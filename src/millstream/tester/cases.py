@@ -80,12 +80,12 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise ValueError(f"there is no file or folder {path}\n  hint: {NAME_ONE}") from error
+        raise ValueError(f"there is no file or folder {path}\n  hint: {CASE_FILE_HINT}") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} cannot be read: {why_unreadable(error)}\n  hint: {NAME_ONE}") from error
+        raise ValueError(f"{path} cannot be read: {why_unreadable(error)}\n  hint: {CASE_FILE_HINT}") from error
 
 
-NAME_ONE = "name a case file (JSON, or SQL with --@test: lines) or a folder of them"
+CASE_FILE_HINT = "name a case file (JSON, or SQL with --@test: lines) or a folder of them"
 
 
 def _file(path: Path) -> Iterator[ConformanceCase]:

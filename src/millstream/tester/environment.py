@@ -16,7 +16,7 @@ from millstream.tester.script import Script
 SLOTS = 256
 # The topics of windows are kept as long as their windows, and the records of cases have old times: retention would
 # delete them. So would the cleaner of a compacted topic.
-KEEP_RECORDS = {"log.retention.check.interval.ms": 2**53, "log.cleaner.enable": "false"}
+NO_RETENTION = {"log.retention.check.interval.ms": 2**53, "log.cleaner.enable": "false"}
 SERVER = {
     "auto.offset.reset": "earliest",
     "millstream.server.id": "tester",
@@ -52,7 +52,7 @@ class LiveEnvironment:
 @contextmanager
 def broker(folder: Path) -> Iterator[str]:
     """A broker while the block runs; its address. Raises SetupError."""
-    with BrokerProcess(folder / "kafka", port=0, settings=KEEP_RECORDS, heap="512m") as started:
+    with BrokerProcess(folder / "kafka", port=0, settings=NO_RETENTION, heap="512m") as started:
         yield started.bootstrap
 
 

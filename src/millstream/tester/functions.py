@@ -195,7 +195,7 @@ def _length(i: int, t: SqlType) -> OperatorExpression:
     return call("ms_len", call("coalesce", argument(i), text_constant("")))
 
 
-def _whole_rows(types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]) -> Accumulator:
+def _complete_rows(types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]) -> Accumulator:
     """The first argument of each row whose arguments are all present."""
     type = f"array<{spark_type(types[0])}>"
     complete = reduce(operator.and_, (argument(i).is_not_null() for i in range(len(types))))
@@ -242,8 +242,8 @@ _GROUPED = (
             _lengths(slice(0, 4), slice(4, 5), slice(5, None)),
         ),
     ),
-    _function("OBJ_COL_ARG", _AGGREGATE, _aggregate("(a INTEGER, b ANY...) -> ARRAY<INTEGER>", _whole_rows)),
-    _function("GENERIC_VAR_ARG", _AGGREGATE, _aggregate("(a A, b B, c C...) -> ARRAY<A>", _whole_rows)),
+    _function("OBJ_COL_ARG", _AGGREGATE, _aggregate("(a INTEGER, b ANY...) -> ARRAY<INTEGER>", _complete_rows)),
+    _function("GENERIC_VAR_ARG", _AGGREGATE, _aggregate("(a A, b B, c C...) -> ARRAY<A>", _complete_rows)),
 )
 
 OF_TESTS: Mapping[str, UserFunction] = {

@@ -343,7 +343,7 @@ def _clear(site: RestSite) -> None:
     left = [name for name in admin.list_topics(timeout=PATIENCE).topics if not name.startswith(hidden)]
     for answer in (admin.delete_topics(left) if left else {}).values():
         answer.result(PATIENCE)
-    _wait_until_gone(admin, left)
+    _wait_until_deleted(admin, left)
     for subject in site.http.get(f"{site.registry}/subjects").json() if site.registry else ():
         site.http.delete(f"{site.registry}/subjects/{subject}")
         site.http.delete(f"{site.registry}/subjects/{subject}", params={"permanent": "true"})
@@ -372,7 +372,7 @@ def _drop_sources(site: RestSite) -> None:
                 continue
 
 
-def _wait_until_gone(admin: AdminClient, names: Sequence[str]) -> None:
+def _wait_until_deleted(admin: AdminClient, names: Sequence[str]) -> None:
     deadline = time.monotonic() + SETTLED
     while set(names) & set(admin.list_topics(timeout=PATIENCE).topics) and time.monotonic() < deadline:
         time.sleep(PAUSE)
