@@ -59,4 +59,5 @@ def _column(column: NamedExpression, query: TransientQuery) -> str:
 
 
 def new_id(source: Source, shared: bool = False) -> str:
+    """A new query id in ksqlDB's form; `shared` is that of push v2."""
     return f"{'SCALABLE_PUSH_QUERY' if shared else 'transient'}_{source.name}_{secrets.randbits(62)}"

@@ -83,6 +83,7 @@ def refusing_definitions(missing_right: MissingRight, path: str) -> MissingRight
     """`missing_right`, which also refuses statements that define what the file at `path` defines."""
 
     def missing(statement: tree.Statement, catalog: Catalog) -> str:
+        """Why a statement is refused: it defines something, or its user lacks a right."""
         if isinstance(statement, _DEFINING):
             return (
                 f"this server runs the statements of {Path(path).name} ({QUERIES_FILE}), and takes none that define "

@@ -80,6 +80,7 @@ class WatchedProducer:
         producer = self._producer
 
         def acknowledged(error: KafkaError | None, _: object) -> None:
+            """The producer's delivery callback for record `number`."""
             # A producer that was replaced reports what it did not send; the one in its place sends it.
             if error is None or producer is self._producer:
                 self._watch.record_contact()

@@ -80,6 +80,7 @@ class _AggregateColumns:
         """An expression of a clause over the source's rows, rewritten to the group's columns. Raises StatementError."""
 
         def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
+            """The column of the group for a part, None to descend into it. Raises StatementError for other columns."""
             key = self.keys.get(bare(part))
             if key is not None or not isinstance(part, typed.ColumnReference):
                 return key

@@ -458,6 +458,7 @@ def repartition_streams(plan: PlanNode, partitions: Mapping[str, int]) -> PlanNo
     """
 
     def repartitioned(node: PlanNode) -> PlanNode | None:
+        """A join with rewritten sides, whose right one is repartitioned if the topics differ; None for other nodes."""
         if not isinstance(node, Join):
             return None
         left, right = repartition_streams(node.left, partitions), repartition_streams(node.right, partitions)

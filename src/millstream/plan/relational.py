@@ -281,6 +281,7 @@ def _over_record(typed: TypedExpression, rows: TableRows) -> TypedExpression:
     pseudo = (*bounds, ColumnPlace.ROWTIME)
 
     def place(part: TypedExpression) -> TypedExpression | None:
+        """The part of the record that a column of the relation comes from; None for other expressions."""
         if not isinstance(part, ColumnReference):
             return None
         if part.index < keys:
@@ -298,6 +299,7 @@ def _over_columns(typed: TypedExpression, rows: TableRows) -> TypedExpression:
     pseudo = [*((ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND) if rows.source.windowed else ()), ColumnPlace.ROWTIME]
 
     def place(part: TypedExpression) -> TypedExpression | None:
+        """The column of the relation for a reference to a part of the record; None for other expressions."""
         if not isinstance(part, ColumnReference) or part.where is ColumnPlace.KEY:
             return replace(part, where=ColumnPlace.VALUE) if isinstance(part, ColumnReference) else None
         if part.where is ColumnPlace.VALUE:
@@ -343,6 +345,8 @@ def _grouped(
     by_key = {bare(k.expression): columns[i] for i, k in enumerate(keys)}
 
     def over(typed: TypedExpression, written: tree.Expression, clause: str = "SELECT") -> TypedExpression:
+        """An expression over the rows of FROM, rewritten to the columns of the Group."""
+
         def swap(part: TypedExpression) -> TypedExpression | None:
             key = by_key.get(bare(part))
             if key is not None or not isinstance(part, ColumnReference):

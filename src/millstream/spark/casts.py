@@ -136,6 +136,7 @@ def _struct_text(text: str, source: Struct, depth: int) -> str:
     """`Struct{A=1,B=x}`, without the fields that are null."""
 
     def shown(item: str, depth: int) -> str:
+        """Spark SQL of the struct `item` as text; concat_ws leaves out the fields that are null."""
         fields = (
             f"concat({quoted(f.name + '=')}, {cast(f'{item}.F{i}', f.type, STRING, depth)})"
             for i, f in enumerate(source.fields)

@@ -232,6 +232,7 @@ class ForeignKeyJoin(JoinStep):
         """A row of the right table joins every subscribed left row, in the order of their keys."""
 
         def answer(entry: OperatorExpression) -> OperatorExpression:
+            """The result row of one subscribed left row with the current right row, or without one."""
             key, left, number = entry.field("key"), entry.field("value"), entry.field("offset")
             time = call("greatest", _ROWTIME, entry.field("rowtime"))
             missing = self.value(left, self.right.null()) if self.join.outer.left else self.joined.null()

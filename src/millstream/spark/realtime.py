@@ -266,11 +266,12 @@ class RealTimeQueries:
         numbers, waits = count(), bool(lookup_tables(plan))
 
         def records(read: Read) -> LazyFrame:
+            """The stream of a source, which waits at the barrier or reports to it if the query joins tables."""
             name, number = read.origin.topic, next(numbers)
             # Spark treats two sources with the same options as one.
-            own = {name: job.settings[name] for name in CONSUMER}
-            own["client.id"] = f"{job.id}-{number}"
-            topic = source.Topic(name, {**self._client, **own}, job.starts.get(name, {}))
+            settings = {name: job.settings[name] for name in CONSUMER}
+            settings["client.id"] = f"{job.id}-{number}"
+            topic = source.Topic(name, {**self._client, **settings}, job.starts.get(name, {}))
             shared = is_on(job.settings, "millstream.scans.shared")
             raw = LazyFrame.of(source.stream(self._session, topic, run.id, shared))
             return table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw

@@ -106,6 +106,7 @@ def _decoder(
     numbered = ClientOutput(Read(source), (NamedExpression(_OFFSET.name, _OFFSET), *names))
 
     def in_jvm(changes: Sequence[Change]) -> list[list[Any] | None]:
+        """The columns' values of each change, computed in the JVM; None for a deletion or an unreadable record."""
         records = [
             Record(stored.joined(c.key, c.start, c.end), c.value, c.time, c.headers, 0, offset)
             for offset, c in enumerate(changes)
@@ -116,6 +117,7 @@ def _decoder(
         return [rows.get(offset) for offset in range(len(changes))]
 
     def decode(changes: Sequence[Change]) -> list[list[Any] | None]:
+        """The same, in Python if all records are plain."""
         if plain is not None:
             try:
                 return [None if c.value is None else plain.row(c, stored.bare(c.key)) for c in changes]

@@ -170,6 +170,7 @@ def _lengths(rows: slice, numbers: slice, texts: slice) -> Accumulating:
     def accumulator_of(
         types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]
     ) -> Accumulator:
+        """The accumulator for arguments of these types."""
         at, total = range(len(types)), STATE.field("total")
         more = _added([_length(i, types[i]) for i in at[rows]])
         base = _added([_length(i, types[i]) for part in (numbers, texts) for i in at[part]])

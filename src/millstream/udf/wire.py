@@ -28,6 +28,7 @@ def reader(types: Sequence[Any]) -> Callable[[bytes], list[Any]]:
     converts = [(i, convert) for i, convert in enumerate(map(_key_converter, types)) if convert is not None]
 
     def read(data: bytes) -> list[Any]:
+        """The arguments in a JSON array, each as a Python value."""
         values: list[Any] = decoder.decode(data.decode())
         for i, convert in converts:
             if values[i] is not None:
@@ -42,6 +43,7 @@ def writer(type: Any) -> Callable[[Any], bytes]:
     convert = _composed(type)
 
     def write(value: Any) -> bytes:
+        """The result as JSON. Raises WrongType."""
         plain = None if value is None else convert(value)
         try:
             return json.dumps(plain, ensure_ascii=False).encode()

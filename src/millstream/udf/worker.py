@@ -146,6 +146,7 @@ def _aggregate(functions: Any, document: dict[str, Any]) -> Call:
         return functions.initial() if text is None else json.loads(text)
 
     def moved(method: Callable[..., Any], data: bytes) -> bytes:
+        """The state after a call of `add` or `undo`, as JSON text; `data` has the state and the arguments."""
         text, *args = read(data)
         state = read_state(text)
         after = method(state, *args)
@@ -157,6 +158,7 @@ def _aggregate(functions: Any, document: dict[str, Any]) -> Call:
         return _state(after)
 
     def call(operation: int, data: bytes) -> bytes:
+        """The answer to one call: a state, or the result of the aggregate."""
         if operation == RESULT:
             return write(functions.result(read_state(json.loads(data)[0])))
         if operation == MERGE:

@@ -190,6 +190,8 @@ def _correlation() -> Accumulator:
     moments = ("x", "y", "xx", "yy", "xy")
 
     def moved(sign: Callable[[OperatorExpression, OperatorExpression], OperatorExpression]) -> OperatorExpression:
+        """The state with the row added (`sign` is +) or removed (-); a row with a null does not change it."""
+
         def by(x: OperatorExpression, y: OperatorExpression) -> OperatorExpression:
             terms = dict(zip(moments, (x, y, x * x, y * y, x * y), strict=True))
             sums = {name: sign(STATE.field(name), term) for name, term in terms.items()}
