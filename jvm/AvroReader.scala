@@ -24,7 +24,7 @@ import org.apache.spark.unsafe.types.UTF8String
 class AvroReader(spec: Spec) extends Reader {
   private val registry = SchemaRegistry.of(spec.schema.registry)
   private val readers = new JavaMap[Int, AvroFieldReader]
-  private val shape = if (spec.wrapped) spec.columns else spec.single
+  private val sqlType = if (spec.wrapped) spec.columns else spec.single
 
   override def read(bytes: Array[Byte]): InternalRow = {
     val reader = readers.computeIfAbsent(SchemaHeader.id(bytes), forSchema(_))
@@ -36,7 +36,7 @@ class AvroReader(spec: Spec) extends Reader {
 
   private def forSchema(id: Int): AvroFieldReader = {
     val schema = Avro.parsed(registry.schema(id))
-    if (Avro.isRaw(schema)) AvroFieldReader.bytes(schema, shape, _.rest()) else AvroFieldReader.of(schema, shape)
+    if (Avro.isRaw(schema)) AvroFieldReader.bytes(schema, sqlType, _.rest()) else AvroFieldReader.of(schema, sqlType)
   }
 }
 
@@ -131,11 +131,11 @@ trait AvroFieldReader {
 /** Readers by the writer's schema and the column's type. */
 object AvroFieldReader {
   /** The reader of a field; of a type that does not fit, a reader that throws BadRecord for each value. */
-  def of(schema: Schema, shape: SqlType): AvroFieldReader = (schema.getType, shape) match {
+  def of(schema: Schema, sqlType: SqlType): AvroFieldReader = (schema.getType, sqlType) match {
     case (NULL, _) => _ => null
     case (_, struct: SqlType.Struct) if Avro.isUnionOf(schema, struct) => new AvroUnionReader(schema, struct)
     case (UNION, _) =>
-      val branches = schema.getTypes.asScala.map(of(_, shape)).toArray
+      val branches = schema.getTypes.asScala.map(of(_, sqlType)).toArray
       in => in.choice(branches, "a union has no branch").read(in)
     case (RECORD, struct: SqlType.Struct) => new AvroRecordReader(schema, struct)
     case (ARRAY, SqlType.Array(element)) => array(of(schema.getElementType, element))
@@ -148,43 +148,43 @@ object AvroFieldReader {
       val symbols = schema.getEnumSymbols.asScala.map(UTF8String.fromString).toArray
       in => in.choice(symbols, s"the enum ${schema.getName} has no symbol")
     case (STRING, SqlType.Text) => _.text()
-    case (BYTES, _) => bytes(schema, shape, _.bytes())
-    case (FIXED, _) => bytes(schema, shape, _.bytes(schema.getFixedSize))
-    case (BOOLEAN, SqlType.Bool | SqlType.Text) => in => ScalarConversions.bool(in.decoder.readBoolean(), shape)
+    case (BYTES, _) => bytes(schema, sqlType, _.bytes())
+    case (FIXED, _) => bytes(schema, sqlType, _.bytes(schema.getFixedSize))
+    case (BOOLEAN, SqlType.Bool | SqlType.Text) => in => ScalarConversions.bool(in.decoder.readBoolean(), sqlType)
     case (FLOAT, SqlType.Double | SqlType.Text | _: SqlType.Decimal) => { in =>
       val value = in.decoder.readFloat()
-      ScalarConversions.real(value, value.toString, shape)
+      ScalarConversions.real(value, value.toString, sqlType)
     }
     case (DOUBLE, SqlType.Double | SqlType.Text | _: SqlType.Decimal) => { in =>
       val value = in.decoder.readDouble()
-      ScalarConversions.real(value, value.toString, shape)
+      ScalarConversions.real(value, value.toString, sqlType)
     }
-    case (INT | LONG, _) => whole(schema, shape)
-    case _ => unreadable(schema, shape)
+    case (INT | LONG, _) => whole(schema, sqlType)
+    case _ => unreadable(schema, sqlType)
   }
 
   /**
    * Fails when it is read, not when it is built: only records that use this union branch are bad, not those of others.
    */
-  private def unreadable(schema: Schema, shape: SqlType): AvroFieldReader =
-    _ => throw new BadRecord(s"cannot read Avro's ${schema.getType.getName} as ${shape.sql}")
+  private def unreadable(schema: Schema, sqlType: SqlType): AvroFieldReader =
+    _ => throw new BadRecord(s"cannot read Avro's ${schema.getType.getName} as ${sqlType.sql}")
 
-  private[millstream] def bytes(schema: Schema, shape: SqlType, data: AvroInput => Array[Byte]): AvroFieldReader =
-    (schema.getLogicalType, shape) match {
+  private[millstream] def bytes(schema: Schema, sqlType: SqlType, data: AvroInput => Array[Byte]): AvroFieldReader =
+    (schema.getLogicalType, sqlType) match {
       case (logicalType: LogicalTypes.Decimal, decimal: SqlType.Decimal) =>
         in => ScalarConversions.decimal(data(in), logicalType.getScale, decimal)
       case (_, SqlType.Bytes) => data(_)
-      case _ => unreadable(schema, shape)
+      case _ => unreadable(schema, sqlType)
     }
 
-  private def whole(schema: Schema, shape: SqlType): AvroFieldReader = (schema.getLogicalType, shape) match {
+  private def whole(schema: Schema, sqlType: SqlType): AvroFieldReader = (schema.getLogicalType, sqlType) match {
     case (_: LogicalTypes.TimestampMicros | _: LogicalTypes.LocalTimestampMicros, SqlType.Timestamp) =>
       in => Math.floorDiv(in.decoder.readLong(), 1000L) * 1000L
     case (_: LogicalTypes.TimeMicros, SqlType.Time) => in => ScalarConversions.time(in.decoder.readLong() / 1000)
     case (_, SqlType.Int | SqlType.Long | SqlType.Double | SqlType.Text | SqlType.Date | SqlType.Time | SqlType.Timestamp |
              _: SqlType.Decimal) =>
-      in => ScalarConversions.whole(in.decoder.readLong(), shape)
-    case _ => unreadable(schema, shape)
+      in => ScalarConversions.whole(in.decoder.readLong(), sqlType)
+    case _ => unreadable(schema, sqlType)
   }
 
   private def array(element: AvroFieldReader): AvroFieldReader = { in =>
@@ -211,20 +211,20 @@ object AvroFieldReader {
  * Reads a union into a row with a field for each branch: the value of the record's branch in its field, the others
  * null. A branch without a field is skipped.
  */
-private class AvroUnionReader(schema: Schema, shape: SqlType.Struct) extends AvroFieldReader {
+private class AvroUnionReader(schema: Schema, sqlType: SqlType.Struct) extends AvroFieldReader {
   private val branches = Avro.branches(schema).map { branch =>
-    if (branch.getType == NULL) AvroFieldReader.of(branch, shape)
-    else valueOf(branch, Avro.position(Avro.branchName(branch), shape.names))
+    if (branch.getType == NULL) AvroFieldReader.of(branch, sqlType)
+    else valueOf(branch, Avro.position(Avro.branchName(branch), sqlType.names))
   }.toArray
 
   private def valueOf(branch: Schema, at: Int): AvroFieldReader = {
-    val value = if (at < 0) null else AvroFieldReader.of(branch, shape.shapes(at))
+    val value = if (at < 0) null else AvroFieldReader.of(branch, sqlType.fieldTypes(at))
     in => {
-      val row = new Array[Any](shape.shapes.size)
+      val row = new Array[Any](sqlType.fieldTypes.size)
       if (at < 0) in.skip(branch)
       else
         try row(at) = value.read(in)
-        catch { case AvroInput.Refused(bad) => throw bad.inside("." + shape.names(at)) }
+        catch { case AvroInput.Refused(bad) => throw bad.inside("." + sqlType.names(at)) }
       new GenericInternalRow(row)
     }
   }
@@ -234,21 +234,21 @@ private class AvroUnionReader(schema: Schema, shape: SqlType.Struct) extends Avr
 }
 
 /** Reads a record into a row by field name; fields without a column are skipped, columns without a field are null. */
-private class AvroRecordReader(schema: Schema, shape: SqlType.Struct) extends AvroFieldReader {
+private class AvroRecordReader(schema: Schema, sqlType: SqlType.Struct) extends AvroFieldReader {
   private val fields = schema.getFields.asScala.map(_.schema).toArray
   private val targets = Array.fill(fields.length)(-1)
   private val names = schema.getFields.asScala.map(_.name).toSeq
   // Iterates over the columns, not the fields: of two fields that differ only in case, the exact match is taken.
-  shape.names.zipWithIndex.foreach { case (name, i) =>
+  sqlType.names.zipWithIndex.foreach { case (name, i) =>
     val at = Avro.position(name, names)
     if (at >= 0 && targets(at) < 0) targets(at) = i
   }
   private val readers = fields.indices.map { f =>
-    if (targets(f) < 0) null else AvroFieldReader.of(fields(f), shape.shapes(targets(f)))
+    if (targets(f) < 0) null else AvroFieldReader.of(fields(f), sqlType.fieldTypes(targets(f)))
   }.toArray
 
   override def read(in: AvroInput): Any = {
-    val row = new Array[Any](shape.shapes.size)
+    val row = new Array[Any](sqlType.fieldTypes.size)
     var f = 0
     while (f < fields.length) {
       if (targets(f) < 0) in.skip(fields(f)) else row(targets(f)) = field(f, in)
@@ -259,5 +259,5 @@ private class AvroRecordReader(schema: Schema, shape: SqlType.Struct) extends Av
 
   private def field(f: Int, in: AvroInput): Any =
     try readers(f).read(in)
-    catch { case AvroInput.Refused(bad) => throw bad.inside("." + shape.names(targets(f))) }
+    catch { case AvroInput.Refused(bad) => throw bad.inside("." + sqlType.names(targets(f))) }
 }

@@ -59,11 +59,11 @@ object AvroFieldWriter {
   private[millstream] val NoNull = "null where the schema allows none"
 
   /** The writer of a schema; `default` (encoded) is written for null where the schema does not allow null. */
-  def of(schema: Schema, shape: SqlType, default: Array[Byte] = null): AvroFieldWriter = shape match {
+  def of(schema: Schema, sqlType: SqlType, default: Array[Byte] = null): AvroFieldWriter = sqlType match {
     case struct: SqlType.Struct if schema.getType == UNION && Avro.isUnionOf(schema, struct) =>
       nullOr(schema, new AvroUnionWriter(schema, struct), default)
-    case _ if schema.getType == UNION => union(schema, shape, default)
-    case _ => orDefault(some(schema, shape), default, s"null where the schema requires ${schema.getType.getName}")
+    case _ if schema.getType == UNION => union(schema, sqlType, default)
+    case _ => orDefault(some(schema, sqlType), default, s"null where the schema requires ${schema.getType.getName}")
   }
 
   private def orDefault(value: AvroFieldWriter, default: Array[Byte], refusal: String): AvroFieldWriter =
@@ -72,11 +72,11 @@ object AvroFieldWriter {
       else if (default != null) out.writeFixed(default)
       else throw new BadRecord(refusal)
 
-  private def union(schema: Schema, shape: SqlType, default: Array[Byte]): AvroFieldWriter = {
+  private def union(schema: Schema, sqlType: SqlType, default: Array[Byte]): AvroFieldWriter = {
     val types = schema.getTypes.asScala.toSeq
-    val branchIndex = types.indexWhere(t => t.getType != NULL && holds(t, shape))
-    if (branchIndex < 0) throw new BadRecord(s"no branch of the schema's union $schema can hold ${shape.sql}")
-    val value = some(types(branchIndex), shape)
+    val branchIndex = types.indexWhere(t => t.getType != NULL && holds(t, sqlType))
+    if (branchIndex < 0) throw new BadRecord(s"no branch of the schema's union $schema can hold ${sqlType.sql}")
+    val value = some(types(branchIndex), sqlType)
     nullOr(schema, (from, i, out) => { out.writeIndex(branchIndex); value.write(from, i, out) }, default)
   }
 
@@ -87,11 +87,11 @@ object AvroFieldWriter {
     else (from, i, out) => if (from.isNullAt(i)) out.writeIndex(none) else value.write(from, i, out)
   }
 
-  private def holds(schema: Schema, shape: SqlType): Boolean =
-    try { some(schema, shape); true }
+  private def holds(schema: Schema, sqlType: SqlType): Boolean =
+    try { some(schema, sqlType); true }
     catch { case _: BadRecord => false }
 
-  private def some(schema: Schema, shape: SqlType): AvroFieldWriter = (schema.getType, shape) match {
+  private def some(schema: Schema, sqlType: SqlType): AvroFieldWriter = (schema.getType, sqlType) match {
     case (BOOLEAN, SqlType.Bool) => (from, i, out) => out.writeBoolean(from.getBoolean(i))
     case (INT | LONG, SqlType.Int | SqlType.Date) => (from, i, out) => out.writeInt(from.getInt(i))
     case (LONG, SqlType.Long) => (from, i, out) => out.writeLong(from.getLong(i))
@@ -119,19 +119,19 @@ object AvroFieldWriter {
       map(of(k, key), of(v, value))
     case (MAP, SqlType.Map(key, value)) => map(keyText(key), of(schema.getValueType, value))
     case (RECORD, struct: SqlType.Struct) => new AvroRecordWriter(schema, struct)
-    case _ => throw unheld(schema, shape)
+    case _ => throw unheld(schema, sqlType)
   }
 
-  private def unheld(schema: Schema, shape: SqlType): BadRecord =
-    new BadRecord(s"the schema's ${schema.getType.getName} cannot hold ${shape.sql}")
+  private def unheld(schema: Schema, sqlType: SqlType): BadRecord =
+    new BadRecord(s"the schema's ${schema.getType.getName} cannot hold ${sqlType.sql}")
 
   /** A payload that is a single bytes value. */
-  def raw(schema: Schema, shape: SqlType): AvroFieldWriter = shape match {
+  def raw(schema: Schema, sqlType: SqlType): AvroFieldWriter = sqlType match {
     case SqlType.Bytes => (from, i, out) => out.writeFixed(from.getBinary(i))
     case d: SqlType.Decimal =>
       val unscaled = decimal(schema, d)
       (from, i, out) => out.writeFixed(unscaled(from, i))
-    case _ => throw unheld(schema, shape)
+    case _ => throw unheld(schema, sqlType)
   }
 
   /** Writes a string from Spark's own bytes, repaired if they are not valid UTF-8. */
@@ -168,10 +168,10 @@ object AvroFieldWriter {
   }
 
   /** The bytes of a decimal, encoded as Avro's own decimal conversion does. */
-  private def decimal(schema: Schema, shape: SqlType.Decimal): (SpecializedGetters, Int) => Array[Byte] =
+  private def decimal(schema: Schema, sqlType: SqlType.Decimal): (SpecializedGetters, Int) => Array[Byte] =
     schema.getLogicalType match {
       case logicalType: LogicalTypes.Decimal => { (from, i) =>
-        val value = from.getDecimal(i, shape.precision, shape.scale).toJavaBigDecimal
+        val value = from.getDecimal(i, sqlType.precision, sqlType.scale).toJavaBigDecimal
         try
           if (schema.getType == BYTES) decimals.toBytes(value, schema, logicalType).array
           else decimals.toFixed(value, schema, logicalType).bytes
@@ -181,7 +181,7 @@ object AvroFieldWriter {
             throw new BadRecord(s"$value does not fit into the schema's $sql")
         }
       }
-      case _ => throw unheld(schema, shape)
+      case _ => throw unheld(schema, sqlType)
     }
 
   private def array(element: AvroFieldWriter): AvroFieldWriter = { (from, at, out) =>
@@ -217,30 +217,30 @@ object AvroFieldWriter {
 
 /** Writes a row, or a STRUCT, by a schema. */
 trait AvroStructWriter extends AvroFieldWriter {
-  protected def shape: SqlType.Struct
+  protected def sqlType: SqlType.Struct
 
   /** Writes the fields of a row; throws BadRecord. */
   def fields(row: InternalRow, out: Encoder): Unit
 
   override def write(from: SpecializedGetters, i: Int, out: Encoder): Unit =
-    fields(from.getStruct(i, shape.shapes.size), out)
+    fields(from.getStruct(i, sqlType.fieldTypes.size), out)
 }
 
 object AvroStructWriter {
-  def of(schema: Schema, shape: SqlType.Struct): AvroStructWriter =
-    if (schema.getType == RECORD) new AvroRecordWriter(schema, shape)
-    else if (schema.getType == UNION && Avro.isUnionOf(schema, shape)) new AvroUnionWriter(schema, shape)
+  def of(schema: Schema, sqlType: SqlType.Struct): AvroStructWriter =
+    if (schema.getType == RECORD) new AvroRecordWriter(schema, sqlType)
+    else if (schema.getType == UNION && Avro.isUnionOf(schema, sqlType)) new AvroUnionWriter(schema, sqlType)
     else throw new BadRecord(s"the schema is ${schema.getType.getName}, not a record")
 }
 
 /** Writes a row with a field for each branch of a union: the value that is not null, in its branch. */
-class AvroUnionWriter(schema: Schema, protected val shape: SqlType.Struct) extends AvroStructWriter {
+class AvroUnionWriter(schema: Schema, protected val sqlType: SqlType.Struct) extends AvroStructWriter {
   private val branches = schema.getTypes.asScala.toSeq
   private val none = branches.indexWhere(_.getType == NULL)
-  private val targets = shape.names.map(name => Avro.position(name, branches.map(Avro.branchName))).toArray
+  private val targets = sqlType.names.map(name => Avro.position(name, branches.map(Avro.branchName))).toArray
   private val writers = targets.indices.map { f =>
-    if (targets(f) < 0) throw new BadRecord(s"the schema's union has no branch ${shape.names(f)}")
-    AvroFieldWriter.of(branches(targets(f)), shape.shapes(f))
+    if (targets(f) < 0) throw new BadRecord(s"the schema's union has no branch ${sqlType.names(f)}")
+    AvroFieldWriter.of(branches(targets(f)), sqlType.fieldTypes(f))
   }.toArray
 
   override def fields(row: InternalRow, out: Encoder): Unit =
@@ -248,24 +248,24 @@ class AvroUnionWriter(schema: Schema, protected val shape: SqlType.Struct) exten
       case Seq(f) =>
         out.writeIndex(targets(f))
         try writers(f).write(row, f, out)
-        catch { case bad: BadRecord => throw bad.inside("." + shape.names(f)) }
+        catch { case bad: BadRecord => throw bad.inside("." + sqlType.names(f)) }
       case Seq() => if (none < 0) throw new BadRecord(AvroFieldWriter.NoNull) else out.writeIndex(none)
       case several =>
-        throw new BadRecord(s"a union holds one value, not each of ${several.map(shape.names).mkString(", ")}")
+        throw new BadRecord(s"a union holds one value, not each of ${several.map(sqlType.names).mkString(", ")}")
     }
 }
 
 /** Writes a row as a record: each field of the schema from the column of that name, or its default value. */
-class AvroRecordWriter(schema: Schema, protected val shape: SqlType.Struct) extends AvroStructWriter {
+class AvroRecordWriter(schema: Schema, protected val sqlType: SqlType.Struct) extends AvroStructWriter {
   private val names = schema.getFields.asScala.map(_.name).toArray
-  private val sources = names.map(Avro.position(_, shape.names))
-  shape.names.indices.filterNot(sources.contains(_)).foreach { column =>
-    throw new BadRecord(s"the schema's ${schema.getName} has no field ${shape.names(column)}")
+  private val sources = names.map(Avro.position(_, sqlType.names))
+  sqlType.names.indices.filterNot(sources.contains(_)).foreach { column =>
+    throw new BadRecord(s"the schema's ${schema.getName} has no field ${sqlType.names(column)}")
   }
   private val writers = schema.getFields.asScala.zip(sources).map { case (field, source) =>
     if (source < 0) AvroRecordWriter.withoutColumn(field)
     else
-      try AvroFieldWriter.of(field.schema, shape.shapes(source), AvroRecordWriter.default(field).orNull)
+      try AvroFieldWriter.of(field.schema, sqlType.fieldTypes(source), AvroRecordWriter.default(field).orNull)
       catch { case bad: BadRecord => throw bad.inside("." + field.name) }
   }.toArray
 

@@ -9,14 +9,14 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 
 /** Reads the first line of delimiter-separated text, with CSV quoting; an empty field is null. */
 class DelimitedReader(spec: Spec) extends Reader {
-  private val shapes = spec.columns.shapes.toArray
+  private val fieldTypes = spec.columns.fieldTypes.toArray
 
   override def read(bytes: Array[Byte]): InternalRow = {
     val fields = new DelimitedLine(new String(bytes, UTF_8), spec.delimiter).fields()
     if (fields.isEmpty) throw new BadRecord("the record has no fields")
-    if (fields.size != shapes.length)
-      throw new BadRecord(s"the record has ${fields.size} fields, and ${shapes.length} are expected")
-    val row = new Array[Any](shapes.length)
+    if (fields.size != fieldTypes.length)
+      throw new BadRecord(s"the record has ${fields.size} fields, and ${fieldTypes.length} are expected")
+    val row = new Array[Any](fieldTypes.length)
     var i = 0
     while (i < row.length) { row(i) = field(fields.get(i), i); i += 1 }
     new GenericInternalRow(row)
@@ -25,7 +25,7 @@ class DelimitedReader(spec: Spec) extends Reader {
   private def field(text: String, i: Int): Any =
     if (text.isEmpty) null
     else
-      try ScalarConversions.scalar(text, shapes(i))
+      try ScalarConversions.scalar(text, fieldTypes(i))
       catch { case bad: BadRecord => throw bad.inside("." + spec.columns.names(i)) }
 }
 
@@ -79,15 +79,15 @@ private class DelimitedLine(text: String, delimiter: Char) {
  * uses; later versions quote other fields. If the delimiter is a quote, nothing is quoted.
  */
 class DelimitedWriter(spec: Spec) extends Writer {
-  private val shapes = spec.columns.shapes.toArray
+  private val fieldTypes = spec.columns.fieldTypes.toArray
   private val format =
     (if (spec.delimiter == '"') CSVFormat.DEFAULT.withQuote(null) else CSVFormat.DEFAULT).withDelimiter(spec.delimiter)
 
   override def write(row: InternalRow): Array[Byte] = {
     val text = new java.lang.StringBuilder
     val line = new CSVPrinter(text, format)
-    shapes.indices.foreach { i =>
-      line.print(if (row.isNullAt(i)) null else ScalarConversions.text(row.get(i, shapes(i).spark), shapes(i)))
+    fieldTypes.indices.foreach { i =>
+      line.print(if (row.isNullAt(i)) null else ScalarConversions.text(row.get(i, fieldTypes(i).spark), fieldTypes(i)))
     }
     text.toString.getBytes(UTF_8)
   }

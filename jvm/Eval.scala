@@ -93,8 +93,8 @@ object Eval {
 /** Rows go in and out as JSON arrays of columns, in the codec's text forms. Thread-safe. */
 class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[InternalRow]]], out: SqlType.Struct) {
   private val parsers = new JsonParsers
-  private val readers = in.shapes.map(JsonFieldReader.of(_, parsers)).toArray
-  private val writers = out.shapes.map(JsonFieldWriter.of).toArray
+  private val readers = in.fieldTypes.map(JsonFieldReader.of(_, parsers)).toArray
+  private val writers = out.fieldTypes.map(JsonFieldWriter.of).toArray
   private var states: Seq[DriverStateMap[_]] = Nil
 
   /** From `[[…], …]` to `[[[…], …], …]`: the output rows of each input row. Throws what the expressions throw. */
@@ -170,7 +170,7 @@ class RecordCodec(text: String) {
     val out = new JsonOut
     if (!row.isNullAt(1)) { out.ascii("{\"error\":"); out.text(row.getUTF8String(1)) }
     else if (row.isNullAt(0)) out.ascii("{\"value\":null")
-    else { out.ascii("{\"value\":"); writer.fields(row.getStruct(0, spec.columns.shapes.size), out) }
+    else { out.ascii("{\"value\":"); writer.fields(row.getStruct(0, spec.columns.fieldTypes.size), out) }
     out.byte('}')
     out.toText
   }

@@ -23,7 +23,7 @@ abstract class JsonFieldReader {
 /** Readers of JSON text by column type; a value of the wrong kind throws BadRecord with the path to it. */
 object JsonFieldReader {
   /** The reader of a column type, from parsers of `parsers`. */
-  def of(shape: SqlType, parsers: JsonParsers): JsonFieldReader = shape match {
+  def of(sqlType: SqlType, parsers: JsonParsers): JsonFieldReader = sqlType match {
     case SqlType.Bool => bool
     case SqlType.Int => int
     case SqlType.Long => long
@@ -146,16 +146,19 @@ object JsonText {
   }
 }
 
-private class JsonDecimalReader(shape: SqlType.Decimal) extends JsonFieldReader {
+private class JsonDecimalReader(sqlType: SqlType.Decimal) extends JsonFieldReader {
   override protected def value(in: JsonParser): Any = in.currentToken match {
-    case VALUE_NUMBER_INT | VALUE_NUMBER_FLOAT => ScalarConversions.decimal(number(in), shape)
-    case VALUE_STRING => ScalarConversions.decimal(in.getText, shape)
-    case _ => throw JsonFieldReader.mismatch(in, shape.sql)
+    case VALUE_NUMBER_INT | VALUE_NUMBER_FLOAT => ScalarConversions.decimal(number(in), sqlType)
+    case VALUE_STRING => ScalarConversions.decimal(in.getText, sqlType)
+    case _ => throw JsonFieldReader.mismatch(in, sqlType.sql)
   }
 
   private def number(in: JsonParser): JavaDecimal =
     try in.getDecimalValue
-    catch { case _: NumberFormatException => throw new BadRecord(s"cannot read ${BadRecord.shown(in.getText)} as ${shape.sql}") }
+    catch {
+      case _: NumberFormatException =>
+        throw new BadRecord(s"cannot read ${BadRecord.shown(in.getText)} as ${sqlType.sql}")
+    }
 }
 
 private class JsonArrayReader(element: JsonFieldReader) extends JsonFieldReader {
@@ -192,10 +195,10 @@ private class JsonMapReader(key: SqlType, element: JsonFieldReader, parsers: Jso
  *   {"V":1,"v":2}       1: a member with another spelling does not overwrite the one with the exact name
  *   {"v":"x","V":1}     1 for an INTEGER: a member that is overwritten need not be of the field's type
  */
-private class JsonObjectReader(shape: SqlType.Struct, parsers: JsonParsers) extends JsonFieldReader {
-  private val size = shape.shapes.size
-  private val names = shape.names.toArray
-  private val readers = shape.shapes.map(JsonFieldReader.of(_, parsers)).toArray
+private class JsonObjectReader(sqlType: SqlType.Struct, parsers: JsonParsers) extends JsonFieldReader {
+  private val size = sqlType.fieldTypes.size
+  private val names = sqlType.names.toArray
+  private val readers = sqlType.fieldTypes.map(JsonFieldReader.of(_, parsers)).toArray
   private val spellings = new JavaMap[String, Integer]
   names.indices.foreach(i => spellings.put(names(i), i))
 

@@ -24,14 +24,14 @@ object JsonRequired {
       Some(fields(root, root, spec.columns))
     }
 
-  private def fields(node: JsonNode, root: JsonNode, shape: SqlType.Struct): JsonRequiredFields = {
+  private def fields(node: JsonNode, root: JsonNode, sqlType: SqlType.Struct): JsonRequiredFields = {
     val properties = branch(node, root, _.has("properties"))
     val required = properties.path("required").elements.asScala.map(_.asText).toSet
     properties.path("properties").fields.asScala.foreach { e =>
-      if (required(e.getKey) && !nullable(e.getValue, root) && Avro.position(e.getKey, shape.names) < 0)
+      if (required(e.getKey) && !nullable(e.getValue, root) && Avro.position(e.getKey, sqlType.names) < 0)
         throw new BadRecord(s"the schema requires the field ${e.getKey}, for which there is no column")
     }
-    new JsonRequiredFields(shape, shape.names.zip(shape.shapes).map { case (name, inner) =>
+    new JsonRequiredFields(sqlType, sqlType.names.zip(sqlType.fieldTypes).map { case (name, inner) =>
       val (field, schema) = property(properties, name)
       new JsonRequiredField(name, required(field) && !nullable(schema, root), inside(schema, root, inner))
     }.toArray)
@@ -43,10 +43,10 @@ object JsonRequired {
     if (at < 0) (name, node.path("properties").path(name)) else (known(at), node.path("properties").get(known(at)))
   }
 
-  private def inside(node: JsonNode, root: JsonNode, shape: SqlType): JsonRequired = shape match {
+  private def inside(node: JsonNode, root: JsonNode, sqlType: SqlType): JsonRequired = sqlType match {
     case struct: SqlType.Struct =>
       val required = fields(node, root, struct)
-      (from, i) => required.check(from.getStruct(i, struct.shapes.size))
+      (from, i) => required.check(from.getStruct(i, struct.fieldTypes.size))
     case SqlType.Array(element) =>
       val required = inside(branch(node, root, _.has("items")).path("items"), root, element)
       if (required == null) null else (from, i) => each(from.getArray(i), required)
@@ -83,7 +83,7 @@ object JsonRequired {
 class JsonRequiredField(val name: String, val must: Boolean, val inner: JsonRequired)
 
 /** The required fields of a struct. `check` throws BadRecord, with the path of the field, if one of them is null. */
-class JsonRequiredFields(shape: SqlType.Struct, fields: Array[JsonRequiredField]) {
+class JsonRequiredFields(sqlType: SqlType.Struct, fields: Array[JsonRequiredField]) {
   /** Throws BadRecord if a required field of the row is null. */
   def check(row: SpecializedGetters): Unit = {
     var i = 0
@@ -95,6 +95,7 @@ class JsonRequiredFields(shape: SqlType.Struct, fields: Array[JsonRequiredField]
   }
 
   private def one(field: JsonRequiredField, row: SpecializedGetters, i: Int): Unit =
-    if (row.isNullAt(i)) { if (field.must) throw new BadRecord(s"null where the schema requires ${shape.shapes(i).sql}") }
-    else if (field.inner != null) field.inner.check(row, i)
+    if (row.isNullAt(i)) {
+      if (field.must) throw new BadRecord(s"null where the schema requires ${sqlType.fieldTypes(i).sql}")
+    } else if (field.inner != null) field.inner.check(row, i)
 }

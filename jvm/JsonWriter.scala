@@ -129,7 +129,7 @@ object JsonFieldWriter {
   private[millstream] val Null = "null".getBytes
 
   /** The writer of a column type. */
-  def of(shape: SqlType): JsonFieldWriter = shape match {
+  def of(sqlType: SqlType): JsonFieldWriter = sqlType match {
     case SqlType.Bool => writer((from, i, out) => out.ascii(from.getBoolean(i).toString))
     case SqlType.Int | SqlType.Date => writer((from, i, out) => out.long(from.getInt(i)))
     case SqlType.Long | SqlType.Time => writer((from, i, out) => out.long(from.getLong(i)))
@@ -143,7 +143,7 @@ object JsonFieldWriter {
     case SqlType.Map(key, value) => map(key, of(value))
     case s: SqlType.Struct =>
       val struct = new JsonObjectWriter(s)
-      writer((from, i, out) => struct.fields(from.getStruct(i, s.shapes.size), out))
+      writer((from, i, out) => struct.fields(from.getStruct(i, s.fieldTypes.size), out))
   }
 
   /** A function of Scala would get the ordinal boxed. */
@@ -189,10 +189,10 @@ object JsonFieldWriter {
 }
 
 /** Writes a row as an object with the user's field names. */
-class JsonObjectWriter(shape: SqlType.Struct) {
-  private val writers = shape.shapes.map(JsonFieldWriter.of).toArray
+class JsonObjectWriter(sqlType: SqlType.Struct) {
+  private val writers = sqlType.fieldTypes.map(JsonFieldWriter.of).toArray
   // `{"A":`, `,"B":` …, encoded once.
-  private val heads = shape.names.zipWithIndex.map { case (name, i) => head(name, i) }.toArray
+  private val heads = sqlType.names.zipWithIndex.map { case (name, i) => head(name, i) }.toArray
 
   private def head(name: String, i: Int): Array[Byte] = {
     val out = new JsonOut

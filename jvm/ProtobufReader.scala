@@ -82,17 +82,17 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
   private val byNumber = new JavaMap[Int, ProtobufFieldReader]
   private val byColumn = struct.names.indices.map { column =>
     val field = ProtobufSchema.field(message, struct.names(column))
-    val reader = field.map(ProtobufFieldReader.of(_, struct.shapes(column), column)).orNull
+    val reader = field.map(ProtobufFieldReader.of(_, struct.fieldTypes(column), column)).orNull
     field.foreach(f => byNumber.put(f.getNumber, reader))
-    ProtobufSchema.oneof(message, struct.names(column), struct.shapes(column)).foreach(oneof(_, column))
+    ProtobufSchema.oneof(message, struct.names(column), struct.fieldTypes(column)).foreach(oneof(_, column))
     reader
   }.toArray
 
   private def oneof(oneof: OneofDescriptor, column: Int): Unit = {
-    val shape = struct.shapes(column).asInstanceOf[SqlType.Struct]
-    ProtobufSchema.members(oneof, shape).foreach { case (field, member) =>
-      val value = ProtobufValueReader.of(field, shape.shapes(member))
-      byNumber.put(field.getNumber, new ProtobufMemberReader(column, value, member, shape))
+    val sqlType = struct.fieldTypes(column).asInstanceOf[SqlType.Struct]
+    ProtobufSchema.members(oneof, sqlType).foreach { case (field, member) =>
+      val value = ProtobufValueReader.of(field, sqlType.fieldTypes(member))
+      byNumber.put(field.getNumber, new ProtobufMemberReader(column, value, member, sqlType))
     }
   }
 
@@ -148,16 +148,16 @@ class ProtobufFieldReader(val column: Int, value: ProtobufValueReader, absent: A
 /** Readers of fields by their descriptors and column types. */
 object ProtobufFieldReader {
   /** The reader of a field into a column; throws BadRecord if the type does not fit. */
-  def of(field: FieldDescriptor, shape: SqlType, column: Int): ProtobufFieldReader = shape match {
+  def of(field: FieldDescriptor, sqlType: SqlType, column: Int): ProtobufFieldReader = sqlType match {
     case map: SqlType.Map if field.isMapField =>
       val entry = SqlType.Struct(Seq("key", "value"), Seq(map.key, map.value), "")
       new ProtobufMapReader(column, new ProtobufMessageReader(field.getMessageType, entry))
     case list: SqlType.Array if field.isRepeated && !field.isMapField =>
       new ProtobufListReader(column, ProtobufValueReader.of(field, list.element))
     case _ if field.isRepeated =>
-      throw new BadRecord(s"cannot read Protobuf's repeated ${field.getName} as ${shape.sql}")
+      throw new BadRecord(s"cannot read Protobuf's repeated ${field.getName} as ${sqlType.sql}")
     case _ =>
-      val value = ProtobufValueReader.of(field, shape)
+      val value = ProtobufValueReader.of(field, sqlType)
       new ProtobufFieldReader(column, value, if (isNullable(field)) null else value.default)
   }
 
@@ -176,7 +176,7 @@ private class ProtobufMemberReader(column: Int, value: ProtobufValueReader, memb
   override def read(in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean = {
     val isValue = wireType == value.wireType
     if (isValue) {
-      val members = new Array[Any](struct.shapes.size)
+      val members = new Array[Any](struct.fieldTypes.size)
       try members(member) = value.read(in, depth)
       catch { case bad: BadRecord => throw bad.inside("." + struct.names(member)) }
       row(column) = new GenericInternalRow(members)
@@ -230,25 +230,32 @@ abstract class ProtobufValueReader(val wireType: Int, val default: Any) {
 /** Readers of single values by field and column type. */
 object ProtobufValueReader {
   /** The reader of a value of the field; throws BadRecord if the type does not fit. */
-  def of(field: FieldDescriptor, shape: SqlType): ProtobufValueReader = (field.getType, shape) match {
+  def of(field: FieldDescriptor, sqlType: SqlType): ProtobufValueReader = (field.getType, sqlType) match {
     case (Type.STRING, SqlType.Text) => make(field, UTF8String.EMPTY_UTF8)(in => UTF8String.fromBytes(in.readByteArray()))
     case (Type.BYTES, SqlType.Bytes) => make(field, Array.emptyByteArray)(_.readByteArray())
     case (Type.BOOL, SqlType.Bool | SqlType.Text) =>
-      make(field, ScalarConversions.bool(false, shape))(in => ScalarConversions.bool(in.readBool(), shape))
+      make(field, ScalarConversions.bool(false, sqlType))(in => ScalarConversions.bool(in.readBool(), sqlType))
     case (Type.DOUBLE, SqlType.Double | SqlType.Text | _: SqlType.Decimal) =>
-      make(field, ScalarConversions.real(0, "0.0", shape)) { in => val d = in.readDouble(); ScalarConversions.real(d, d.toString, shape) }
+      make(field, ScalarConversions.real(0, "0.0", sqlType)) { in =>
+        val d = in.readDouble()
+        ScalarConversions.real(d, d.toString, sqlType)
+      }
     case (Type.FLOAT, SqlType.Double | SqlType.Text | _: SqlType.Decimal) =>
-      make(field, ScalarConversions.real(0, "0.0", shape)) { in => val f = in.readFloat(); ScalarConversions.real(f, f.toString, shape) }
+      make(field, ScalarConversions.real(0, "0.0", sqlType)) { in =>
+        val f = in.readFloat()
+        ScalarConversions.real(f, f.toString, sqlType)
+      }
     case (Type.ENUM, _) =>
       val symbols = field.getEnumType
-      make(field, symbol(symbols, 0, shape))(in => symbol(symbols, in.readEnum(), shape))
-    case (Type.MESSAGE, _) => message(field, shape)
-    case (Type.STRING | Type.BYTES | Type.BOOL | Type.DOUBLE | Type.FLOAT | Type.GROUP, _) => unreadable(field, shape)
-    case (_, SqlType.Bool | SqlType.Bytes | _: SqlType.Array | _: SqlType.Map | _: SqlType.Struct) => unreadable(field, shape)
+      make(field, symbol(symbols, 0, sqlType))(in => symbol(symbols, in.readEnum(), sqlType))
+    case (Type.MESSAGE, _) => message(field, sqlType)
+    case (Type.STRING | Type.BYTES | Type.BOOL | Type.DOUBLE | Type.FLOAT | Type.GROUP, _) => unreadable(field, sqlType)
+    case (_, SqlType.Bool | SqlType.Bytes | _: SqlType.Array | _: SqlType.Map | _: SqlType.Struct) =>
+      unreadable(field, sqlType)
     // A column declared INTEGER over unsigned numbers takes their lower 32 bits.
     case _ =>
       val next = whole(field.getType)
-      make(field, ScalarConversions.whole(0, shape))(in => ScalarConversions.whole(next(in), shape))
+      make(field, ScalarConversions.whole(0, sqlType))(in => ScalarConversions.whole(next(in), sqlType))
   }
 
   private def make(field: FieldDescriptor, default: Any)(body: CodedInputStream => Any): ProtobufValueReader =
@@ -256,8 +263,8 @@ object ProtobufValueReader {
       override def read(in: CodedInputStream, depth: Int): Any = body(in)
     }
 
-  private def unreadable(field: FieldDescriptor, shape: SqlType): ProtobufValueReader =
-    make(field, null)(_ => throw new BadRecord(s"cannot read Protobuf's ${ProtobufSchema.kind(field)} as ${shape.sql}"))
+  private def unreadable(field: FieldDescriptor, sqlType: SqlType): ProtobufValueReader =
+    make(field, null)(_ => throw new BadRecord(s"cannot read Protobuf's ${ProtobufSchema.kind(field)} as ${sqlType.sql}"))
 
   private def whole(kind: Type): CodedInputStream => Long = kind match {
     case Type.INT32 => _.readInt32()
@@ -270,12 +277,12 @@ object ProtobufValueReader {
     case _ => _.readInt64()
   }
 
-  private def symbol(symbols: EnumDescriptor, number: Int, shape: SqlType): Any =
-    if (shape != SqlType.Text) ScalarConversions.whole(number, shape)
+  private def symbol(symbols: EnumDescriptor, number: Int, sqlType: SqlType): Any =
+    if (sqlType != SqlType.Text) ScalarConversions.whole(number, sqlType)
     else UTF8String.fromString(Option(symbols.findValueByNumber(number)).fold(number.toString)(_.getName))
 
-  private def message(field: FieldDescriptor, shape: SqlType): ProtobufValueReader =
-    (field.getMessageType.getFullName, shape) match {
+  private def message(field: FieldDescriptor, sqlType: SqlType): ProtobufValueReader =
+    (field.getMessageType.getFullName, sqlType) match {
       case (_, struct: SqlType.Struct) => nested(field, struct)(row => row)
       case ("google.protobuf.Timestamp", SqlType.Timestamp) => numbers(field, "seconds", "nanos") { row =>
         try Math.addExact(Math.multiplyExact(row.getLong(0), 1000000L), row.getLong(1) / 1000000L * 1000L)
@@ -294,8 +301,8 @@ object ProtobufValueReader {
           ScalarConversions.decimal(row.getBinary(0), row.getInt(1), decimal)
         }
       case (name, _) if ProtobufSchema.Wrappers(name) =>
-        nested(field, SqlType.Struct(Seq("value"), Seq(shape), ""))(_.asInstanceOf[GenericInternalRow].values(0))
-      case _ => unreadable(field, shape)
+        nested(field, SqlType.Struct(Seq("value"), Seq(sqlType), ""))(_.asInstanceOf[GenericInternalRow].values(0))
+      case _ => unreadable(field, sqlType)
     }
 
   /** A value computed from the row of a message. */

@@ -77,7 +77,7 @@ object ProtobufSchema {
   }
 
   /** The oneof that a STRUCT column of a name holds: `choice_0` for the message's first oneof, `choice`. */
-  def oneof(message: Descriptor, name: String, shape: SqlType): Option[OneofDescriptor] = shape match {
+  def oneof(message: Descriptor, name: String, sqlType: SqlType): Option[OneofDescriptor] = sqlType match {
     case _: SqlType.Struct if field(message, name).isEmpty =>
       val oneofs = message.getRealOneofs
       val names = oneofs.asScala.map(oneof => s"${oneof.getName}_${oneof.getIndex}").toSeq

@@ -78,19 +78,19 @@ private class ProtobufBuffer {
 class ProtobufMessageWriter(message: Descriptor, struct: SqlType.Struct) {
   private val fields = message.getFields.asScala.flatMap { field =>
     val column = struct.names.indexWhere(name => ProtobufSchema.field(message, name).contains(field))
-    if (column >= 0) Some(field.getNumber -> new ProtobufFieldWriter(field, struct.shapes(column), column))
+    if (column >= 0) Some(field.getNumber -> new ProtobufFieldWriter(field, struct.fieldTypes(column), column))
     else if (field.isRequired)
       throw new BadRecord(s"the schema requires the field ${field.getName}, for which there is no column")
     else None
   }
-  private val oneofs = struct.names.zip(struct.shapes).zipWithIndex.flatMap { case ((name, shape), column) =>
-    ProtobufSchema.oneof(message, name, shape).map { oneof =>
-      oneof.getField(0).getNumber -> new ProtobufOneofWriter(oneof, shape.asInstanceOf[SqlType.Struct], column)
+  private val oneofs = struct.names.zip(struct.fieldTypes).zipWithIndex.flatMap { case ((name, sqlType), column) =>
+    ProtobufSchema.oneof(message, name, sqlType).map { oneof =>
+      oneof.getField(0).getNumber -> new ProtobufOneofWriter(oneof, sqlType.asInstanceOf[SqlType.Struct], column)
     }
   }
   private val columns: Array[ProtobufColumnWriter] = (fields ++ oneofs).sortBy(_._1).map(_._2).toArray
-  struct.names.zip(struct.shapes).foreach { case (name, shape) =>
-    if (ProtobufSchema.field(message, name).isEmpty && ProtobufSchema.oneof(message, name, shape).isEmpty)
+  struct.names.zip(struct.fieldTypes).foreach { case (name, sqlType) =>
+    if (ProtobufSchema.field(message, name).isEmpty && ProtobufSchema.oneof(message, name, sqlType).isEmpty)
       throw new BadRecord(s"the schema's message ${message.getFullName} has no field $name")
   }
 
@@ -110,12 +110,12 @@ abstract class ProtobufColumnWriter {
 /** Writes the STRUCT of a oneof: the field that is not null. */
 class ProtobufOneofWriter(oneof: OneofDescriptor, struct: SqlType.Struct, column: Int) extends ProtobufColumnWriter {
   private val members = ProtobufSchema.members(oneof, struct).map { case (field, member) =>
-    member -> new ProtobufFieldWriter(field, struct.shapes(member), member)
+    member -> new ProtobufFieldWriter(field, struct.fieldTypes(member), member)
   }
 
   override def write(row: InternalRow, out: CodedOutputStream): Unit =
     if (!row.isNullAt(column)) {
-      val held = row.getStruct(column, struct.shapes.size)
+      val held = row.getStruct(column, struct.fieldTypes.size)
       val given = members.filter { case (member, _) => !held.isNullAt(member) }
       if (given.size > 1) {
         val names = given.map { case (member, _) => struct.names(member) }
@@ -127,23 +127,23 @@ class ProtobufOneofWriter(oneof: OneofDescriptor, struct: SqlType.Struct, column
 }
 
 /** Writes a column of a row as a field with its tag. The numbers of a list are packed. */
-class ProtobufFieldWriter(field: FieldDescriptor, shape: SqlType, column: Int) extends ProtobufColumnWriter {
+class ProtobufFieldWriter(field: FieldDescriptor, sqlType: SqlType, column: Int) extends ProtobufColumnWriter {
   private val number = field.getNumber
   private val buffer = new ProtobufBuffer
-  private val present: (SpecializedGetters, CodedOutputStream) => Unit = shape match {
+  private val present: (SpecializedGetters, CodedOutputStream) => Unit = sqlType match {
     case map: SqlType.Map if field.isMapField =>
-      val Seq(key, value) = Seq(1 -> map.key, 2 -> map.value).map { case (n, shape) =>
-        ProtobufValueWriter.of(field.getMessageType.findFieldByNumber(n), shape)
+      val Seq(key, value) = Seq(1 -> map.key, 2 -> map.value).map { case (n, sqlType) =>
+        ProtobufValueWriter.of(field.getMessageType.findFieldByNumber(n), sqlType)
       }
       (row, out) => entries(row.getMap(column), key, value, out)
     case list: SqlType.Array if field.isRepeated && !field.isMapField =>
       val value = ProtobufValueWriter.of(field, list.element)
       (row, out) => elements(row.getArray(column), value, out)
     case _ if !field.isRepeated =>
-      val value = ProtobufValueWriter.of(field, shape)
+      val value = ProtobufValueWriter.of(field, sqlType)
       val isAlways = field.hasPresence
       (row, out) => if (isAlways || !value.isDefault(row, column)) value.write(number, row, column, out)
-    case _ => throw new BadRecord(s"the schema's field ${field.getName} cannot hold ${shape.sql}")
+    case _ => throw new BadRecord(s"the schema's field ${field.getName} cannot hold ${sqlType.sql}")
   }
 
   /** Writes the column of the row; throws BadRecord, with the field's name in its path. */
@@ -215,7 +215,7 @@ object ProtobufValueWriter {
   private type Write = (SpecializedGetters, Int, CodedOutputStream) => Unit
 
   /** The writer of a value of the field; throws BadRecord if the type does not fit. */
-  def of(field: FieldDescriptor, shape: SqlType): ProtobufValueWriter = (field.getType, shape) match {
+  def of(field: FieldDescriptor, sqlType: SqlType): ProtobufValueWriter = (field.getType, sqlType) match {
     case (Type.STRING, SqlType.Text) =>
       make(field, (from, i) => from.getUTF8String(i).numBytes == 0)((from, i, out) => text(from.getUTF8String(i), out))
     case (Type.BYTES, SqlType.Bytes) =>
@@ -234,13 +234,13 @@ object ProtobufValueWriter {
         val name = from.getUTF8String(i)
         out.writeInt32NoTag(numbers.getOrElse(name, throw new BadRecord(s"the schema's enum has no symbol $name")))
       }
-    case (Type.MESSAGE, _) => message(field, shape)
+    case (Type.MESSAGE, _) => message(field, sqlType)
     case (Type.STRING | Type.BYTES | Type.BOOL | Type.DOUBLE | Type.FLOAT | Type.ENUM | Type.GROUP, _) =>
-      throw refused(field, shape)
+      throw refused(field, sqlType)
     case (_, SqlType.Int | SqlType.Date) => whole(field, (from, i) => from.getInt(i))
     case (_, SqlType.Long | SqlType.Time) => whole(field, (from, i) => from.getLong(i))
     case (_, SqlType.Timestamp) => whole(field, (from, i) => Math.floorDiv(from.getLong(i), 1000L))
-    case _ => throw refused(field, shape)
+    case _ => throw refused(field, sqlType)
   }
 
   private def make(field: FieldDescriptor, default: Check)(body: Write): ProtobufValueWriter =
@@ -249,8 +249,8 @@ object ProtobufValueWriter {
       override def isDefault(from: SpecializedGetters, i: Int): Boolean = default(from, i)
     }
 
-  private def refused(field: FieldDescriptor, shape: SqlType): BadRecord =
-    new BadRecord(s"the schema's ${ProtobufSchema.kind(field)} cannot hold ${shape.sql}")
+  private def refused(field: FieldDescriptor, sqlType: SqlType): BadRecord =
+    new BadRecord(s"the schema's ${ProtobufSchema.kind(field)} cannot hold ${sqlType.sql}")
 
   // Minus zero is not the default value.
   private def isZero(value: Double): Boolean = java.lang.Double.doubleToRawLongBits(value) == 0L
@@ -281,11 +281,11 @@ object ProtobufValueWriter {
     }
   }
 
-  private def message(field: FieldDescriptor, shape: SqlType): ProtobufValueWriter =
-    (field.getMessageType.getFullName, shape) match {
+  private def message(field: FieldDescriptor, sqlType: SqlType): ProtobufValueWriter =
+    (field.getMessageType.getFullName, sqlType) match {
       case (_, struct: SqlType.Struct) =>
         val writer = new ProtobufMessageWriter(field.getMessageType, struct)
-        nested(field)((from, i, out) => writer.write(from.getStruct(i, struct.shapes.size), out))
+        nested(field)((from, i, out) => writer.write(from.getStruct(i, struct.fieldTypes.size), out))
       case ("google.protobuf.Timestamp", SqlType.Timestamp) => nested(field) { (from, i, out) =>
         val micros = from.getLong(i)
         numbers(out, Math.floorDiv(micros, 1000000L), Math.floorMod(micros, 1000000L) / 1000L * 1000000L)
@@ -305,9 +305,9 @@ object ProtobufValueWriter {
         if (decimal.scale != 0) out.writeInt32(3, decimal.scale)
       }
       case (name, _) if ProtobufSchema.Wrappers(name) =>
-        val value = of(field.getMessageType.findFieldByNumber(1), shape)
+        val value = of(field.getMessageType.findFieldByNumber(1), sqlType)
         nested(field)((from, i, out) => if (!value.isDefault(from, i)) value.write(1, from, i, out))
-      case _ => throw refused(field, shape)
+      case _ => throw refused(field, sqlType)
     }
 
   /** A nested message. It is written to a buffer first, because its length precedes it. */

@@ -183,7 +183,7 @@ class PythonWorker(pool: PythonPool) {
   @volatile private var expired = false
   @volatile var used: Long = System.nanoTime
 
-  private def writers(shapes: Seq[SqlType]): Array[JsonFieldWriter] = shapes.map(JsonFieldWriter.of).toArray
+  private def writers(fieldTypes: Seq[SqlType]): Array[JsonFieldWriter] = fieldTypes.map(JsonFieldWriter.of).toArray
 
   private def spawn(): Process = {
     val program = PythonFunctions.setting("program", "")

@@ -28,25 +28,25 @@ object ScalarConversions {
     catch { case _: IllegalArgumentException => throw new BadRecord("the text for BYTES is not base64") }
 
   /** A number as the DECIMAL type; throws BadRecord if it does not fit exactly. */
-  def decimal(number: JavaDecimal, shape: SqlType.Decimal): Decimal = {
+  def decimal(number: JavaDecimal, sqlType: SqlType.Decimal): Decimal = {
     // Count the digits before the point before expanding anything: 1e999999999 is nine characters long.
-    val fits = number.signum == 0 || number.precision.toLong - number.scale <= shape.precision - shape.scale
-    val exact = if (fits) rescaled(number, shape.scale) else null
-    if (exact == null) throw new BadRecord(s"$number does not fit into ${shape.sql} exactly")
-    Decimal(exact, shape.precision, shape.scale)
+    val fits = number.signum == 0 || number.precision.toLong - number.scale <= sqlType.precision - sqlType.scale
+    val exact = if (fits) rescaled(number, sqlType.scale) else null
+    if (exact == null) throw new BadRecord(s"$number does not fit into ${sqlType.sql} exactly")
+    Decimal(exact, sqlType.precision, sqlType.scale)
   }
 
   /** The decimal whose unscaled value is in big-endian bytes; no bytes mean 0. */
-  def decimal(unscaled: Array[Byte], scale: Int, shape: SqlType.Decimal): Decimal = {
+  def decimal(unscaled: Array[Byte], scale: Int, sqlType: SqlType.Decimal): Decimal = {
     if (unscaled.length > LongestNumber) throw new BadRecord(s"a decimal has ${unscaled.length} bytes")
     val digits = if (unscaled.isEmpty) BigInteger.ZERO else new BigInteger(unscaled)
-    decimal(new JavaDecimal(digits, scale), shape)
+    decimal(new JavaDecimal(digits, scale), sqlType)
   }
 
   /** A DECIMAL from its text; throws BadRecord. */
-  def decimal(text: String, shape: SqlType.Decimal): Decimal =
-    try if (text.length > LongestNumber) throw unread(text, shape.sql) else decimal(new JavaDecimal(text), shape)
-    catch { case _: NumberFormatException => throw unread(text, shape.sql) }
+  def decimal(text: String, sqlType: SqlType.Decimal): Decimal =
+    try if (text.length > LongestNumber) throw unread(text, sqlType.sql) else decimal(new JavaDecimal(text), sqlType)
+    catch { case _: NumberFormatException => throw unread(text, sqlType.sql) }
 
   private def rescaled(number: JavaDecimal, scale: Int): JavaDecimal =
     if (number.signum == 0) JavaDecimal.ZERO.setScale(scale)
@@ -57,14 +57,14 @@ object ScalarConversions {
       catch { case _: ArithmeticException => null }
 
   /** The digits of a DECIMAL without an exponent, with all decimals of its type. */
-  def plain(value: Decimal, shape: SqlType.Decimal): String =
-    value.toJavaBigDecimal.setScale(shape.scale, RoundingMode.HALF_UP).toPlainString
+  def plain(value: Decimal, sqlType: SqlType.Decimal): String =
+    value.toJavaBigDecimal.setScale(sqlType.scale, RoundingMode.HALF_UP).toPlainString
 
   /** The UTF-8 bytes of a string; invalid bytes are replaced. */
   def utf8(text: UTF8String): Array[Byte] = (if (text.isValid) text else text.makeValid()).getBytes
 
   /** The text of a scalar that is not null. */
-  def text(value: Any, shape: SqlType): String = shape match {
+  def text(value: Any, sqlType: SqlType): String = sqlType match {
     case SqlType.Bytes => Base64.getEncoder.encodeToString(value.asInstanceOf[Array[Byte]])
     case SqlType.Timestamp => Math.floorDiv(value.asInstanceOf[Long], 1000L).toString
     case d: SqlType.Decimal => plain(value.asInstanceOf[Decimal], d)
@@ -72,11 +72,11 @@ object ScalarConversions {
   }
 
   /** A scalar from its text; throws BadRecord. */
-  def scalar(text: String, shape: SqlType): Any =
-    try parsed(text, shape)
-    catch { case _: NumberFormatException | _: ArithmeticException => throw unread(text, shape.sql) }
+  def scalar(text: String, sqlType: SqlType): Any =
+    try parsed(text, sqlType)
+    catch { case _: NumberFormatException | _: ArithmeticException => throw unread(text, sqlType.sql) }
 
-  private def parsed(text: String, shape: SqlType): Any = shape match {
+  private def parsed(text: String, sqlType: SqlType): Any = sqlType match {
     case SqlType.Bool => java.lang.Boolean.parseBoolean(text)
     case SqlType.Int | SqlType.Date => Integer.parseInt(text)
     case SqlType.Long => java.lang.Long.parseLong(text)
@@ -95,8 +95,8 @@ object ScalarConversions {
   private def lost(value: Any, expected: SqlType): BadRecord = new BadRecord(s"cannot read $value as ${expected.sql}")
 
   /** A whole number converted to the column's type; throws BadRecord. */
-  def whole(value: Long, shape: SqlType): Any = shape match {
-    case SqlType.Int | SqlType.Date => if (value.toInt == value) value.toInt else throw lost(value, shape)
+  def whole(value: Long, sqlType: SqlType): Any = sqlType match {
+    case SqlType.Int | SqlType.Date => if (value.toInt == value) value.toInt else throw lost(value, sqlType)
     case SqlType.Long => value
     case SqlType.Double => value.toDouble
     case SqlType.Text => UTF8String.fromString(value.toString)
@@ -107,7 +107,7 @@ object ScalarConversions {
   }
 
   /** A floating-point number converted to the column's type; `text` is its shortest text. */
-  def real(value: Double, text: => String, shape: SqlType): Any = shape match {
+  def real(value: Double, text: => String, sqlType: SqlType): Any = sqlType match {
     case SqlType.Double => value
     case SqlType.Text => UTF8String.fromString(text)
     case d: SqlType.Decimal if java.lang.Double.isFinite(value) => decimal(text, d)
@@ -115,7 +115,7 @@ object ScalarConversions {
   }
 
   /** A boolean converted to the column's type, BOOLEAN or STRING; throws BadRecord. */
-  def bool(value: Boolean, shape: SqlType): Any = shape match {
+  def bool(value: Boolean, sqlType: SqlType): Any = sqlType match {
     case SqlType.Bool => value
     case SqlType.Text => UTF8String.fromString(value.toString)
     case other => throw lost(value, other)

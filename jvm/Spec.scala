@@ -49,8 +49,8 @@ object SqlType {
   case class Map(key: SqlType, value: SqlType) extends SqlType { val spark: DataType = MapType(key.spark, value.spark) }
 
   /** Fields by their SQL names; in Spark they are named by `prefix` and their index. */
-  case class Struct(names: Seq[String], shapes: Seq[SqlType], prefix: String) extends SqlType {
-    val spark: StructType = StructType(shapes.zipWithIndex.map { case (s, i) => StructField(prefix + i, s.spark) })
+  case class Struct(names: Seq[String], fieldTypes: Seq[SqlType], prefix: String) extends SqlType {
+    val spark: StructType = StructType(fieldTypes.zipWithIndex.map { case (s, i) => StructField(prefix + i, s.spark) })
   }
 
   private val simple = scala.Predef.Map("BOOLEAN" -> Bool, "INTEGER" -> Int, "BIGINT" -> Long, "DOUBLE" -> Double,
@@ -94,7 +94,7 @@ object SqlType {
 case class Spec(
     text: String, format: String, wrapped: Boolean, delimiter: Char, columns: SqlType.Struct, schema: Physical) {
   /** The type of the only column of a side that is not wrapped. */
-  def single: SqlType = columns.shapes.head
+  def single: SqlType = columns.fieldTypes.head
 }
 
 /** The schema that a side is written with, and the address of the registry that has it under a subject or an id. */
