@@ -29,11 +29,11 @@ def choose(
     columns: Sequence[Column],
     settings: Mapping[str, str],
     inherited: Serde | None = None,
-    shape: Wrapping | None = None,
+    implied: Wrapping | None = None,
 ) -> Serde:
     """The serde of one side ("KEY" or "VALUE") for its columns.
 
-    The format is the property's, else that of the source it is inherited from, else the setting's; `shape` is the
+    The format is the property's, else that of the source it is inherited from, else the setting's; `implied` is the
     wrapping of a single column by the statement's form. Raises StatementError if the format does not exist or cannot
     hold the columns.
     """
@@ -43,7 +43,7 @@ def choose(
     # Types are checked first, whatever the wrapping; names are checked again with it, as a bare column's is not
     # written.
     check_columns(side, Serde(format.name, wrap=False), columns, at)
-    wrap = wrapping.choose_wrapping(side, p, columns, settings, format, shape)
+    wrap = wrapping.choose_wrapping(side, p, columns, settings, format, implied)
     check_columns(side, Serde(format.name, wrap), columns, at)
     return Serde(format.name, wrap, _properties(side, p, format, inherited))
 

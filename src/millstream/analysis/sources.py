@@ -52,8 +52,8 @@ def declare(
     schema = _completed(declared, keys, values, columns.shares_names)
     _check_names(columns)
     _check_key(statement, kind, schema)
-    key = serdes.choose("KEY", p, schema.key, settings, shape=columns.key)
-    value = serdes.choose("VALUE", p, schema.value, settings, shape=columns.value)
+    key = serdes.choose("KEY", p, schema.key, settings, implied=columns.key)
+    value = serdes.choose("VALUE", p, schema.value, settings, implied=columns.value)
     if not schema.columns:
         raise StatementError(
             "No columns supplied.", statement.span, f"list the columns: {value.format} has no schema to read them from"

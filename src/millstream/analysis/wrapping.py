@@ -34,21 +34,21 @@ def choose_wrapping(
     columns: Sequence[Column],
     settings: Mapping[str, str],
     format: Format,
-    shape: Wrapping | None = None,
+    implied: Wrapping | None = None,
 ) -> bool | None:
     """The wrapping of a side's single column by WITH clause, form or setting; None if the format decides.
 
-    `shape` is the wrapping by the statement's form. Raises StatementError if the format does not allow it.
+    `implied` is the wrapping by the statement's form. Raises StatementError if the format does not allow it.
     """
     both = len(columns) == 1 and format.wraps and format.unwraps
     property_name = _deciding_property(side, p)
-    if shape is not None:
-        _check_form(side, p, columns, format, shape)
+    if implied is not None:
+        _check_form(side, p, columns, format, implied)
     if property_name is not None and (columns or property_name != "WRAP_SINGLE_FIELDS"):
         _check(side, p, property_name, columns, format)
         return bool(p.values[property_name]) if both else None
-    if shape is not None:
-        return shape.wrapped if both else None
+    if implied is not None:
+        return implied.wrapped if both else None
     setting = settings.get(SETTINGS[side], "")
     if not both or (side == "VALUE" and not setting):
         return None
@@ -115,19 +115,19 @@ def _count_hint(side: str, name: str, columns: Sequence[Column]) -> str:
     return f"the {side.lower()} has {len(columns)} columns, {names}, which always make a record; leave {name} out"
 
 
-def _check_form(side: str, p: Properties, columns: Sequence[Column], format: Format, shape: Wrapping) -> None:
+def _check_form(side: str, p: Properties, columns: Sequence[Column], format: Format, implied: Wrapping) -> None:
     property_name = _deciding_property(side, p)
-    if property_name is not None and bool(p.values[property_name]) is not shape.wrapped:
+    if property_name is not None and bool(p.values[property_name]) is not implied.wrapped:
         value = _value_text(property_name, bool(p.values[property_name]))
         raise StatementError(
-            f"'{property_name}' set to '{value}' contradicts {shape.words}",
+            f"'{property_name}' set to '{value}' contradicts {implied.words}",
             p.place(property_name),
-            f"leave {property_name} out: {shape.words} says it",
+            f"leave {property_name} out: {implied.words} says it",
         )
-    if len(columns) == 1 and not (format.wraps if shape.wrapped else format.unwraps):
-        form = "in a record" if shape.wrapped else "bare"
+    if len(columns) == 1 and not (format.wraps if implied.wrapped else format.unwraps):
+        form = "in a record" if implied.wrapped else "bare"
         raise StatementError(
-            f"Format '{format.name}' cannot write a single column {form}, as {shape.words} asks for",
+            f"Format '{format.name}' cannot write a single column {form}, as {implied.words} asks for",
             p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT"),
-            f"{side}_FORMAT may be {_formats_for(shape.wrapped)}",
+            f"{side}_FORMAT may be {_formats_for(implied.wrapped)}",
         )
