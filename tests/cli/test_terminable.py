@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from millstream.cli.service import stop_requested, terminable, undisturbed
+from millstream.cli.service import signals_delayed, stop_requested, terminable
 from support.patience import PATIENCE
 
 
@@ -41,7 +41,7 @@ def test_a_signal_during_the_start_is_obeyed_after_it(number: int, capfd: pytest
     done: list[str] = []
 
     def start() -> None:
-        with undisturbed():
+        with signals_delayed():
             os.kill(os.getpid(), number)
             done.append("the start")
 

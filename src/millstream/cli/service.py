@@ -43,7 +43,7 @@ def serve(properties: Mapping[str, str], report: Callable[[str], None]) -> None:
         report(f"millstream answers at {server.url}")
         if properties.get(PG_LISTEN):
             report(f"Postgres's clients are served at {properties[PG_LISTEN]}")
-        wait_or_die(server, stop)
+        wait_for_stop(server, stop)
         termination.begun = True
         report("stopping …")
 
@@ -72,7 +72,7 @@ def serving(properties: Mapping[str, str], report: Callable[[str], None] = lambd
     # A statement's tree may be as deep as its parser allows; planning recurses a few calls further for each level.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     with ExitStack() as stack:
-        with undisturbed():
+        with signals_delayed():
             hosts = [host, *([pg_address(options)[0]] if options.pg_listen else [])]
             anyone = options.login is None and not all(map(is_loopback, hosts))
             engine = _started(engine_properties(properties, anyone))
@@ -125,7 +125,7 @@ def _started(properties: Mapping[str, str]) -> MillstreamEngine:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def signals_delayed() -> Iterator[None]:
     """Delays the signals that stop a server until the end of the block; a second one ends the process at once.
 
     What the process has started (Spark's JVM, a broker) then ends by itself, as it does after a kill -9.
@@ -176,7 +176,7 @@ def stop_requested() -> Iterator[threading.Event]:
         yield requested
 
 
-def wait_or_die(server: Server, stop: threading.Event) -> None:
+def wait_for_stop(server: Server, stop: threading.Event) -> None:
     """Return when `stop` is set. If the engine needs a new process to recover, end this one and its JVM with code 1."""
     while not stop.wait(WATCH):
         failure = server.engine.fatal()

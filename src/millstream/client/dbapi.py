@@ -29,7 +29,7 @@ KINDS = {"BYTES": BINARY, "DATE": DATETIME, "TIME": DATETIME, "TIMESTAMP": DATET
 KINDS |= dict.fromkeys(("INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "BOOLEAN"), NUMBER)
 Date, Time, Timestamp, Binary = date, time, datetime, bytes
 # The number of INSERTs of an executemany in one request.
-TOGETHER = 500
+BATCH = 500
 
 
 class Warning(Exception):
@@ -169,7 +169,7 @@ class DbCursor(ClosedByBlock):
             raise ProgrammingError("executemany takes no SELECT")
         count, remaining = 0, iter(seq_of_parameters)
         with translated():
-            while batch := [_ended(bound(operation, parameters)) for parameters in islice(remaining, TOGETHER)]:
+            while batch := [_ended(bound(operation, parameters)) for parameters in islice(remaining, BATCH)]:
                 self.connection.client.execute("\n".join(batch))
                 count += len(batch)
         self.rowcount = count if INSERTS.match(operation) else -1

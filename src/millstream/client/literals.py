@@ -11,8 +11,8 @@ from millstream.client.values import utc
 from millstream.model.names import literal
 
 # Where a question mark is not a parameter: in texts, quoted names and comments, including hints.
-HIDING = r"'(?:[^']|'')*'|`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/"
-MARK = re.compile(rf"({HIDING})|\?", re.DOTALL)
+QUOTED_OR_COMMENT = r"'(?:[^']|'')*'|`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/"
+MARK = re.compile(rf"({QUOTED_OR_COMMENT})|\?", re.DOTALL)
 
 # As described in docs/language.md#settings-and-variables.
 VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_@]*\}")

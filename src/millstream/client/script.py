@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from millstream.client.literals import HIDING
+from millstream.client.literals import QUOTED_OR_COMMENT
 
 COMMENTS = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
 ROWS_STATEMENT = re.compile(rf"{COMMENTS}(?:SELECT|WITH)\b", re.IGNORECASE | re.DOTALL)
@@ -12,7 +12,7 @@ PUSHES = re.compile(r"\bEMIT\s+(?:CHANGES|FINAL)\b", re.IGNORECASE)
 INSERTS = re.compile(rf"{COMMENTS}INSERT\s+INTO\b(?!.*\bSELECT\b)", re.IGNORECASE | re.DOTALL)
 TEXTS = re.compile(r"'(?:[^']|'')*'|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
 # A semicolon, or text in which a semicolon ends no statement; the body of a Python function is between two `$$`.
-ENDS = re.compile(rf"{HIDING}|\$\$.*?\$\$|;", re.DOTALL)
+ENDS = re.compile(rf"{QUOTED_OR_COMMENT}|\$\$.*?\$\$|;", re.DOTALL)
 BLANK = re.compile(rf"{COMMENTS};?", re.DOTALL)
 
 

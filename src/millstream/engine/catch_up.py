@@ -59,16 +59,17 @@ class CatchUp:
         isolation: str,
         start: BacklogStart,
         subscription: PushSubscription,
-        own: SharedEvaluation,
+        backlog_evaluation: SharedEvaluation,
         access: CatchUpAccess,
     ) -> None:
-        """`own` evaluates until the subscription is added to the fan-out; it is prepared only if that takes a while."""
+        """`backlog_evaluation` evaluates until the subscription is added to the fan-out; it is prepared only if that
+        takes a while."""
         self._topic = topic
         self._reader = PushReader(
             {topic: start.positions}, start.exact, access.kafka, lambda: access.kafka.backlog_reader(isolation, PULSE)
         )
-        self._subscription, self._own, self._access = subscription, own, access
-        self._evaluation = own
+        self._subscription, self._backlog_evaluation, self._access = subscription, backlog_evaluation, access
+        self._evaluation = backlog_evaluation
         self._frontier: Positions | None = None
         self._ends: Positions = {}
         self._taken = threading.Event()
@@ -81,7 +82,7 @@ class CatchUp:
         if self._is_near_end():
             self._join()
         else:
-            self._own.prepare()
+            self._backlog_evaluation.prepare()
         if self._is_caught_up():
             self._finish()
 
@@ -89,7 +90,7 @@ class CatchUp:
         """End it, and free what it has; may be called by any thread, and more than once."""
         self._taken.set()
         self.loop.stop()
-        self._own.release()
+        self._backlog_evaluation.release()
 
     @property
     def _positions(self) -> Positions:

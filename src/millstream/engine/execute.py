@@ -27,7 +27,7 @@ NO_REGISTRY, CATCH_UP_TIMEOUT = 42801, 50301
 CATCH_UP = 5.0
 TOO_DEEP = "the statement nests too deeply to be planned\n  hint: split it: CREATE a stream for an inner part"
 
-ASKING = tree.Show | tree.Describe | tree.DescribeAll | tree.DescribeFunction | tree.Explain
+READING_STATEMENTS = tree.Show | tree.Describe | tree.DescribeAll | tree.DescribeFunction | tree.Explain
 CHANGING = (
     tree.CreateSource
     | tree.CreateAs
@@ -108,7 +108,7 @@ def one(context: StatementContext, request: Request, engine: EngineContext) -> E
             )
     if connectors.is_about_connectors(statement):
         return connectors.execute(context, engine, lambda source: _may_describe(source, request, engine))
-    if isinstance(statement, ASKING):
+    if isinstance(statement, READING_STATEMENTS):
         return answers.answer(statement, context, engine)
     if isinstance(statement, CHANGING):
         entity = changes.change(context, engine)

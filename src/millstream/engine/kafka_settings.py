@@ -128,14 +128,14 @@ def _without_empty(settings: Mapping[str, str | None]) -> dict[str, str]:
 def _tls(java: Mapping[str, str]) -> dict[str, str]:
     """The trusted certificates, and the own one: as they are now. A renewed one needs a restart, as with Java."""
     try:
-        trusted, own = client_trust(java), client_key(java)
+        trusted, key_pair = client_trust(java), client_key(java)
     except (ValueError, OSError) as error:
         hint = "ssl.truststore.… and ssl.keystore.… name files of JKS, PKCS12 or PEM"
         raise SettingRefused(f"no TLS to Kafka: {error}\n  hint: {hint}") from error
     except SetupError as error:
         raise SettingRefused(f"no TLS to Kafka: {error.fact}\n  hint: {error.hint}") from error
     native = {"ssl.ca.pem": trusted} if trusted else {}
-    return native | ({"ssl.certificate.pem": own.certificates, "ssl.key.pem": own.key} if own else {})
+    return native | ({"ssl.certificate.pem": key_pair.certificates, "ssl.key.pem": key_pair.key} if key_pair else {})
 
 
 def login_options(jaas: str) -> dict[str, str]:

@@ -35,7 +35,7 @@ Key = int | str
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LookupShape:
     """A statement without its keys: `text` has a letter for the type of each, after a character that no SQL has."""
 
     text: str
@@ -61,7 +61,7 @@ def is_select(text: str) -> bool:
     return _SELECT.match(text) is not None
 
 
-def shape_of(text: str) -> Shape | None:
+def shape_of(text: str) -> LookupShape | None:
     """The shape of a SELECT; None for another statement, for several, and for one that is spelled in an unusual way."""
     end = _END.search(text)
     if end is None or len(text) > LONGEST or not is_select(text):
@@ -76,7 +76,7 @@ def shape_of(text: str) -> Shape | None:
             return None
         else:
             pieces.append(_INTEGER.sub(lambda number: _number(number, keys), piece))
-    return Shape("".join(pieces), tuple(keys))
+    return LookupShape("".join(pieces), tuple(keys))
 
 
 def _number(number: re.Match[str], keys: list[Key]) -> str:
@@ -190,7 +190,7 @@ class PlannedLookups:
                 self._templates[shape.text, session] = template
 
     def _template(
-        self, shape: Shape, request: Request, parse: Callable[[str], StatementContext]
+        self, shape: LookupShape, request: Request, parse: Callable[[str], StatementContext]
     ) -> LookupTemplate | None:
         unlikely = [_UNLIKELY[piece[0]](i) for i, piece in enumerate(shape.text.split(_MARK)[1:])]
         try:

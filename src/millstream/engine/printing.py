@@ -20,7 +20,7 @@ from millstream.syntax import tree
 
 PULSE = 0.25
 NULL = "<null>"
-SHRUG = "¯\\_(ツ)_/¯ - no data processed"
+NO_DATA = "¯\\_(ツ)_/¯ - no data processed"
 JSON, TEXT, UNKNOWN = "JSON", "KAFKA_STRING", "UNRECOGNIZED_BYTES"
 
 
@@ -106,7 +106,7 @@ class FormatGuess:
 
     def new_guess(self) -> Iterator[str]:
         """`Key format: KAFKA_INT or KAFKA_STRING`, if that was not printed yet."""
-        formats = " or ".join(dict.fromkeys(self._possible or ())) or SHRUG
+        formats = " or ".join(dict.fromkeys(self._possible or ())) or NO_DATA
         if formats != self._printed:
             self._printed = formats
             yield f"{self._side} format: {formats}"

@@ -179,14 +179,14 @@ class PushSubscriptions:
     ) -> None:
         """Read the topic from a start for one subscription, until it can be handed over to the fan-out."""
         name = f"push-{next(self._numbers)}-catch-up"
-        own = SharedEvaluation(plan, self._evaluation_id(plan), self._access)
+        backlog_evaluation = SharedEvaluation(plan, self._evaluation_id(plan), self._access)
         access = CatchUpAccess(
             self._access,
             lambda: self._join_fanout(subscription, plan, place),
             lambda: self._caught_up(subscription),
             lambda error: self._fail(subscription, error),
         )
-        self._start_reader(subscription, CatchUp(name, *place, start, subscription, own, access))
+        self._start_reader(subscription, CatchUp(name, *place, start, subscription, backlog_evaluation, access))
 
     def _start_reader(self, subscription: PushSubscription, reader: CatchUp | StatefulPush) -> None:
         """Prepare a reader of its own, and start it unless it has caught up or its client has left meanwhile."""

@@ -25,7 +25,7 @@ from millstream.pg.settings import VERSION_TEXT, SessionIdentity
 CATALOG, INFORMATION = "pg_catalog", "information_schema"
 # The schemas of catalog.sql.
 SCHEMAS: Mapping[str, str] = {CATALOG: "pgc", INFORMATION: "info"}
-OPENINGS = ("SELECT", "WITH", "VALUES", "(")
+QUERY_KEYWORDS = ("SELECT", "WITH", "VALUES", "(")
 # The functions that are allowed in FROM; others could read files, or never end.
 TABLE_FUNCTIONS = frozenset({"generate_series", "unnest", "generate_subscripts", "_pg_expandarray"})
 # Postgres's types that are plain numbers in DuckDB.
@@ -52,7 +52,7 @@ def catalog_query(statement: ClientStatement, sources: Collection[str]) -> Catal
     `sources` are the engine's, which come first where a name is both. Raises PgError 0A000 for a query of both kinds,
     42P01 for a table of the catalog that is not there.
     """
-    if statement.first_words(1)[0] not in OPENINGS or not _may_name_catalog(statement, sources):
+    if statement.first_words(1)[0] not in QUERY_KEYWORDS or not _may_name_catalog(statement, sources):
         return None
     try:
         tree = sqlglot.parse_one(_OID_CAST.sub(r"\1bigint\3", statement.text), read="postgres")

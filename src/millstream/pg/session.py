@@ -32,7 +32,7 @@ from millstream.services.errors import SetupError
 from millstream.syntax import tree
 from millstream.syntax.parser import parse_one
 
-ROWS_OPENINGS = ("SELECT", "WITH", "VALUES", "(")
+QUERY_KEYWORDS = ("SELECT", "WITH", "VALUES", "(")
 ENDINGS = ("ROLLBACK", "COMMIT", "END", "ABORT")
 
 
@@ -102,7 +102,7 @@ class PgSession:
         text = self.engine_text(statement, values).text
         request = self.request(text)
         first_words = statement.first_words(1)[0]
-        if first_words in ROWS_OPENINGS:
+        if first_words in QUERY_KEYWORDS:
             return await queried(request, self.context, self.principal)
         if first_words == "PRINT":
             raise PgError("0A000", "PRINT is not answered here", "select from a stream over the topic")
@@ -172,7 +172,7 @@ class PgSession:
         if (catalog := self._catalog_query(statement)) is not None:
             columns, _ = await self._catalog_rows(catalog.limited(), [None] * statement.parameters)
             return columns
-        if statement.first_words(1)[0] in ROWS_OPENINGS:
+        if statement.first_words(1)[0] in QUERY_KEYWORDS:
             text = "EXPLAIN " + for_engine(statement, lambda number: sample(types, number)).text
             request = self.request(text)
             entities = await self.context.statements.run(lambda: self.context.engine.execute(request))
@@ -246,7 +246,7 @@ class PgSession:
 
 def is_query(statement: ClientStatement) -> bool:
     """True for a SELECT, of the engine or of the catalog."""
-    return statement.first_words(1)[0] in ROWS_OPENINGS
+    return statement.first_words(1)[0] in QUERY_KEYWORDS
 
 
 def inner_query(statement: ClientStatement) -> ClientStatement:

@@ -10,7 +10,7 @@ from millstream.server.options import RequestLimits
 
 # The size of one write, in bytes.
 PIECE = 64 * 1024
-GOODBYE_SECONDS = 1.0
+CLOSE_SECONDS = 1.0
 
 
 class ClientLeft(Exception):
@@ -100,7 +100,7 @@ class PgStream:
     async def close(self) -> None:
         """Send the buffer, if the client reads it within a second, and close the connection."""
         try:
-            async with asyncio.timeout(GOODBYE_SECONDS):
+            async with asyncio.timeout(CLOSE_SECONDS):
                 await self.flush()
                 self._writer.close()
                 await self._writer.wait_closed()

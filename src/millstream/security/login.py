@@ -52,7 +52,7 @@ class Login:
         if scheme.lower() != "basic" or self.users is None:
             return True
         try:
-            return self.users.remembers(*_credentials(value))
+            return self.users.is_cached(*_credentials(value))
         except LoginRefused:
             return True
 

@@ -186,7 +186,7 @@ class UserFile:
         """A verifier that no password fits, for a name that is no user's."""
         return pretended(name, self._secret)
 
-    def remembers(self, name: str, password: str) -> bool:
+    def is_cached(self, name: str, password: str) -> bool:
         """True if `user` would answer without computing a hash."""
         return self._digest(name, password) in self._verified
 

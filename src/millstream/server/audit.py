@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from millstream.security.audit import AuditLog
 
 # The paths of the messages between servers, which are recorded only if they are refused.
-AMONG_SERVERS = ("/heartbeat", "/lag")
+BETWEEN_SERVERS = ("/heartbeat", "/lag")
 
 
 class Audit:
@@ -47,7 +47,7 @@ class Audit:
 
 
 def _is_recorded(scope: Scope) -> bool:
-    return scope["method"] == "POST" and scope["path"] not in AMONG_SERVERS
+    return scope["method"] == "POST" and scope["path"] not in BETWEEN_SERVERS
 
 
 def entry_of(scope: Scope, begin: float, status: int) -> dict[str, Any]:

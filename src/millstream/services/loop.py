@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 # A loop that fails for so many seconds, other than by an outage, will not recover; nor one whose step does not return.
-HOPELESS_AFTER = 60.0
+FATAL_AFTER = 60.0
 STUCK_AFTER = 300.0
 
 
@@ -102,7 +102,7 @@ class Loop(Generic[R]):
             return WELL
         if since is not None and error is not None:
             seconds = now - since
-            too_long = seconds > HOPELESS_AFTER and not isinstance(error, self._outages)
+            too_long = seconds > FATAL_AFTER and not isinstance(error, self._outages)
             return LoopHealth(_sentence(error), seconds, too_long or isinstance(error, self._hopeless))
         turn = now - self._step_began
         if turn > STUCK_AFTER:

@@ -34,9 +34,9 @@ ANSWER_PRODUCER = {"linger.ms": "0"}
 LONGEST_BATCH = "7 days"
 # How long a new run's first batch lasts, in ms: a query that crashes soon after each start still makes progress.
 FIRST_BATCH = 3000
-TELLING = 600
+MESSAGE_LENGTH = 600
 # How much of that the innermost cause may take.
-ROOT = 300
+CAUSE_LENGTH = 300
 # The name of an exception's class, before its message.
 _CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
 # What Spark and py4j write around the failure of a task, or of a call: the task's number, its host, the method.
@@ -332,8 +332,8 @@ def why(failure: object) -> str:
     innermost = failure
     while (cause := getattr(innermost, "_cause", None)) is not None:
         innermost = cause
-    words, reason = first_line(failure), first_line(innermost)[:ROOT]
-    return words if _CLASS.sub("", reason) in words else f"{words[: TELLING - ROOT]}: {reason}"
+    words, reason = first_line(failure), first_line(innermost)[:CAUSE_LENGTH]
+    return words if _CLASS.sub("", reason) in words else f"{words[: MESSAGE_LENGTH - CAUSE_LENGTH]}: {reason}"
 
 
 def first_line(failure: object) -> str:
@@ -346,4 +346,4 @@ def first_line(failure: object) -> str:
     for appendix in ("\n\nJVM stacktrace", "== DataFrame ==", "=== Streaming Query ==="):
         text = text.split(appendix)[0]
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-    return _AROUND.sub("", " ".join(lines[:3]))[:TELLING]
+    return _AROUND.sub("", " ".join(lines[:3]))[:MESSAGE_LENGTH]

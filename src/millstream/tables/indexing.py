@@ -58,8 +58,8 @@ class TableIndexing:
         entries = self.entries(rows)
         if entries is None:
             return
-        own_values = [{name: values[name] for name in names} for values in entries]
-        self._store.build(rows, own_values, names if len(rows) < SLICE else ())
+        incomplete_values = [{name: values[name] for name in names} for values in entries]
+        self._store.build(rows, incomplete_values, names if len(rows) < SLICE else ())
         if rows:
             last = rows[-1]
             self._place = last.key, last.start, last.end

@@ -31,7 +31,7 @@ from millstream.tester.topic_renaming import original
 PATIENCE = 600.0
 # Seconds between checks of a topic's number of records, at first, and of the queries' progress.
 PULSE = 0.03
-LOOK = 0.5
+CHECK_SECONDS = 0.5
 
 
 class LiveFailure(Exception):
@@ -75,7 +75,7 @@ class LivePlay:
         while not self._settled():
             if time.monotonic() > deadline:
                 raise LiveFailure(f"the queries did not read all records in {PATIENCE:.0f} s")
-            time.sleep(LOOK)
+            time.sleep(CHECK_SECONDS)
 
     def records(self, topic: str) -> list[PlacedRecord]:
         """The records of a topic, by the case's name for it, in order."""
@@ -88,18 +88,18 @@ class LivePlay:
 
     def _wait_for_outputs(self, feed: RecordFeed) -> None:
         """Wait until there are as many outputs as in the bounded run, or there cannot be more."""
-        deadline = look = time.monotonic() + LOOK
+        deadline = look = time.monotonic() + CHECK_SECONDS
         deadline += PATIENCE
         pause = PULSE
         while any(self._count(t) - self._repeated.get(t, 0) < n for t, n in feed.emitted.items()):
             if time.monotonic() > look:
                 if self._settled():
                     return
-                look = time.monotonic() + LOOK
+                look = time.monotonic() + CHECK_SECONDS
             if time.monotonic() > deadline:
                 raise LiveFailure(f"a record of {feed.topic} had not all its outputs after {PATIENCE:.0f} s")
             time.sleep(pause)
-            pause = min(1.5 * pause, LOOK)
+            pause = min(1.5 * pause, CHECK_SECONDS)
 
     def _count(self, topic: str) -> int:
         """The number of records written to a topic, by the case's name for it."""

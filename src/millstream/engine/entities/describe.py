@@ -193,8 +193,10 @@ def push_query(text: str, id: str, statement: str, schema: Schema, sources: list
     return {**described, "queryDescription": {**described["queryDescription"], **running}}
 
 
-def function_entity(text: str, function: Function, own: UserFunction | None = None, confinement: str = "") -> Entity:
-    """DESCRIBE FUNCTION; `own` is a user's declaration, `confinement` what its processes may not do.
+def function_entity(
+    text: str, function: Function, user_function: UserFunction | None = None, confinement: str = ""
+) -> Entity:
+    """DESCRIBE FUNCTION; `user_function` is a user's declaration, `confinement` what its processes may not do.
 
     ksqlDB's descriptions have neither the confinement nor the statement.
     """
@@ -203,12 +205,12 @@ def function_entity(text: str, function: Function, own: UserFunction | None = No
         text,
         name=function.name,
         description=function.description,
-        author="" if own else "millstream",
-        version="" if own else VERSION,
-        path=(own.file or STATEMENT) if own else BUILT_IN,
+        author="" if user_function else "millstream",
+        version="" if user_function else VERSION,
+        path=(user_function.file or STATEMENT) if user_function else BUILT_IN,
         type=function.kind.value,
         functions=[_variant(s, function.description) for s in function.signatures],
-        **({"confinement": confinement, "statement": own.statement} if own else {}),
+        **({"confinement": confinement, "statement": user_function.statement} if user_function else {}),
     )
 
 
