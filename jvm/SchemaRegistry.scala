@@ -119,9 +119,8 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
   }
 
   /**
-   * A page of a proxy, in place of JSON, means that the registry is away: reading it throws an IOException too. What a
-   * registry does not have it says with an error code of its own, or (Apicurio) with nothing; another 404 is a proxy's,
-   * which finds no registry.
+   * A proxy's page instead of JSON means that the registry is away: reading it throws an IOException too. A registry's
+   * own 404 has an error code, or (Apicurio's) an empty body; any other 404 comes from a proxy that finds no registry.
    */
   private def trySend(request: HttpRequest): Either[IOException, HttpResponse[String]] =
     try {

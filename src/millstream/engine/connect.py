@@ -159,8 +159,8 @@ class ConnectClient:
         self._request("DELETE", _path(name), lambda answer: None)
 
     def _request(self, verb: str, path: str, read: Callable[[Any], T], body: object = None) -> T:
-        """What `read` makes of the answer to a request; while the workers share out their connectors anew, which is
-        answered 409, it is repeated."""
+        """The answer to a request, converted by `read`. The request is repeated while Connect answers 409 because its
+        workers rebalance."""
         deadline = time.monotonic() + self._access.seconds
         while True:
             answer = self._answer(verb, path, body)
@@ -221,8 +221,8 @@ def _errors(answer: Any) -> list[tuple[str, list[str]]]:
 
 
 def _read(answer: httpx.Response, read: Callable[[Any], T]) -> T:
-    """What `read` makes of an answer's JSON, None if it is empty. Raises ConnectFailed if it is an error, or if `read`
-    cannot read it."""
+    """An answer's JSON (None if it is empty), converted by `read`. Raises ConnectFailed for an error, and for JSON that
+    `read` cannot convert."""
     try:
         content = answer.json() if answer.content else None
     except OTHER_FORM:

@@ -1,7 +1,7 @@
 """Sends heartbeats, and lags, to the other servers of the service, whose /clusterStatus shows which are alive.
 
-Servers find each other in the lease's consumer group: the client id of a member is the URL at which it is reached. Only
-who may join that group in Kafka is sent anything.
+Servers find each other in the lease's consumer group: the client id of a member is the URL at which it is reached. So
+messages only go to clients that Kafka's ACLs let join that group.
 
     discover   group _millstream-default_: millstream@http://a:8088, millstream@http://b:8088
     a → b      POST http://b:8088/heartbeat {"hostInfo": {"host": "a", "port": 8088}, "timestamp": 1795387303971}

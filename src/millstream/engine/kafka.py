@@ -286,7 +286,7 @@ class KafkaClient:
 
     @staticmethod
     def _settle(done: Callable[[], Any], seconds: float = SETTLE) -> Any:
-        """What `done` returns once that is true, or after so many seconds."""
+        """The result of `done`, which is called until it is true or so many seconds have passed."""
         deadline, pause = time.monotonic() + seconds, FIRST_PAUSE
         while not (answer := done()) and time.monotonic() < deadline:
             time.sleep(pause)

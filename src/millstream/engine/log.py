@@ -37,7 +37,7 @@ OUTAGES = (KafkaException, CommandTopicReplaced)
 class CommandLog:
     """The command topic of one service id; it is created if it does not exist.
 
-    It is known by its id: offsets of another topic of that name say nothing about the commands that were read.
+    It is identified by its topic id, since offsets are meaningless in another topic of the same name.
     """
 
     def __init__(self, kafka: KafkaClient, service: str, replicas: int) -> None:

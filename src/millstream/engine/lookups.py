@@ -3,9 +3,9 @@
     SELECT name FROM t WHERE id = 7;          the statement
     SELECT name FROM t WHERE id = ?;   (7)    its shape and its keys
 
-A shape is learned from the first statement of that shape: it is planned again with other keys, whose values occur
-nowhere else. If the plan has these values only in its accesses, it is a template: other keys are put into their places.
-What the planner decides is thus decided by the planner alone; a statement without a template is planned.
+A shape is learned from the first statement of that shape: it is planned again with placeholders as keys, values that
+occur nowhere else. If the plan has them only in its accesses, it is a template, in which other keys replace them. So
+there are no rules of planning here; a statement without a template is planned.
 """
 
 import re
@@ -49,7 +49,7 @@ class LookupShape:
 
 _MARK = "\0"
 # By the type of a key, placeholder values for the places 0, 1, …, which hardly occur in statements.
-_UNLIKELY: Mapping[str, Callable[[int], Key]] = {
+_PLACEHOLDERS: Mapping[str, Callable[[int], Key]] = {
     "s": lambda place: f"~{place}~ 0f6b1a",
     "i": lambda place: 1_987_654_321 + place,
     "l": lambda place: 8_123_456_789_012_345 + place,
@@ -95,7 +95,7 @@ def _literal(key: Key) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LookupTemplate:
-    """The plan of all look-ups of one shape; `places` has the index of the key for each of its unlikely constants."""
+    """The plan of all look-ups of one shape; `places` has the index of the key for each of its placeholders."""
 
     statement: tree.Statement
     query: TableQuery
@@ -192,16 +192,16 @@ class PlannedLookups:
     def _template(
         self, shape: LookupShape, request: Request, parse: Callable[[str], StatementContext]
     ) -> LookupTemplate | None:
-        unlikely = [_UNLIKELY[piece[0]](i) for i, piece in enumerate(shape.text.split(_MARK)[1:])]
+        placeholders = [_PLACEHOLDERS[piece[0]](i) for i, piece in enumerate(shape.text.split(_MARK)[1:])]
         try:
-            context = parse(shape.with_keys(unlikely) + ";")
+            context = parse(shape.with_keys(placeholders) + ";")
             query, plan = planned_pull(context, self._engine)
             _, own_plan = planned_pull(parse(request.text), self._engine)
         except StatementError:
             return None
-        if plan is None or own_plan is None or not _is_template(plan, unlikely):
+        if plan is None or own_plan is None or not _is_template(plan, placeholders):
             return None
-        places: dict[object, int] = {key: i for i, key in enumerate(unlikely)}
+        places: dict[object, int] = {key: i for i, key in enumerate(placeholders)}
         template = LookupTemplate(context.statement, table_query(query, plan, self._engine), plan.accesses, places)
         # The statement itself must get the same plan from its template as from the planner.
         same = own_plan == replace(plan, accesses=template.with_keys(shape.keys))
@@ -212,12 +212,12 @@ def _session(request: Request) -> str:
     return repr(sorted(request.properties.items())) if request.properties else ""
 
 
-def _is_template(plan: PullPlan, unlikely: Sequence[Key]) -> bool:
-    """True if a plan is a look-up that contains all of the unlikely keys, each as a constant of its accesses only."""
+def _is_template(plan: PullPlan, placeholders: Sequence[Key]) -> bool:
+    """True if a plan is a look-up that contains all of the placeholders, each as a constant of its accesses only."""
     if any(isinstance(access, FullScan) or not isinstance(access, KeyLookup) for access in plan.accesses):
         return False
     constants = [
         part for constant in _constants(plan.accesses) for part in constant.walk() if isinstance(part, Constant)
     ]
     values = {abs(c.value) if isinstance(c.value, int) else c.value for c in constants}
-    return values == set(unlikely) and not any(str(key) in repr(plan.plan) for key in unlikely)
+    return values == set(placeholders) and not any(str(key) in repr(plan.plan) for key in placeholders)

@@ -4,7 +4,7 @@
     AccessDenied: Authorization denied to Read on topic(s): [orders]
 
 As in ksqlDB (KsqlAuthorizationValidatorImpl), whose `ksql.access.validator.enable` switches it off. Without ACLs Kafka
-allows everything. What is taken back later ends a query with Kafka's own error; it goes on when it is granted again.
+allows everything. A right that is revoked later ends a query with Kafka's error, until it is granted again.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
-"""A producer that notices that its client will never connect again, and sends what waits by another one.
+"""A producer that detects that its client has lost all brokers for good, and sends its records with a new client.
 
 write a, b      Kafka is away: they wait in the client
-Kafka is back   a and b are sent; or the client has lost all brokers (watched_consumer.py), and another one sends them:
-                what the first had sent without hearing of it comes twice
+Kafka is back   a and b are sent; or the client has lost all brokers (watched_consumer.py), and a new one sends them:
+                records that the first had sent without an acknowledgement are then in the topic twice
 """
 
 import logging

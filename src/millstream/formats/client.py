@@ -145,9 +145,9 @@ class Registry:
         return Reference(reference["name"], reference["subject"], int(reference["version"]), registered.schema)
 
     def _request(self, verb: str, path: str, read: Callable[[Any], T], body: object = None) -> T | None:
-        """What `read` makes of the response's JSON; None for a registry's 404 and for an empty response.
+        """The response's JSON, converted by `read`; None for a registry's 404 and for an empty response.
 
-        Raises RegistryFailed, also if the response is something that `read` cannot read.
+        Raises RegistryFailed, also for JSON that `read` cannot convert.
         """
         place = without_user(self._access.url)
         try:

@@ -60,7 +60,7 @@ def _connect(conf: Mapping[str, str], long_running: bool) -> None:
 def _connect_to(launched: launcher.LaunchedJvm) -> None:
     """Connect pyspark to a JVM that was started. Raises SetupError if it has ended."""
     address = launched.address()
-    # This is how pyspark is told of a JVM that runs.
+    # With these variables pyspark connects to a running JVM instead of starting one.
     os.environ |= {"PYSPARK_GATEWAY_PORT": str(address.port), "PYSPARK_GATEWAY_SECRET": address.secret}
     try:
         SparkContext._ensure_initialized()

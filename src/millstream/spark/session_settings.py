@@ -25,10 +25,10 @@ REGISTRY = "spark.millstream.schema.registry."
 # The prefix of the settings that start and limit the processes of Python functions (jvm/Python.scala).
 PYTHON = "spark.millstream.python."
 
-# Java collects all garbage whenever classes take twice as much room as before, from 21 MB on; Spark's take 130 MB.
+# The JVM collects all garbage each time that the metaspace has doubled, from 21 MB on; Spark's classes take 130 MB.
 METASPACE = "-XX:MetaspaceSize=256m"
 HEAP_SPACES = ("-XX:NewSize=128m", "-XX:OldSize=1360m")
-# An object that has survived two collections of young ones, such as a new state, is not copied a third time.
+# Objects that survive two collections of the young generation, such as new states, are promoted, not copied again.
 TWO_COPIES = "-XX:MaxTenuringThreshold=1"
 
 # C2 compiles a method only after ten times Java's default numbers of calls and loops. Code that runs for each record

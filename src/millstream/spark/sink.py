@@ -51,7 +51,7 @@ def run_realtime(
     """
     session = frame.sparkSession
     settings = {**PRODUCER, **producer_conf}
-    # A producer refuses a delivery.timeout.ms that somebody has set and that has no room for the linger.
+    # A producer refuses a delivery.timeout.ms of the settings that is shorter than linger.ms plus request.timeout.ms.
     is_prompt = settings["linger.ms"] == PRODUCER["linger.ms"] and "delivery.timeout.ms" not in settings
     conf = jvm.java_map(session, settings | ({"linger.ms": BUSY_LINGER} if is_prompt else {}))
     rows = jvm.java_frame(frame.where(SENT))
