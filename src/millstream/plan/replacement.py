@@ -15,7 +15,7 @@ from millstream.catalog.catalog import Source
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 
-NOTHING = "none"
+ABSENT = "none"
 
 
 @dataclass(frozen=True, slots=True)

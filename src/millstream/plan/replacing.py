@@ -35,7 +35,7 @@ from millstream.plan.nodes import (
     stateful_filters,
 )
 from millstream.plan.queries import plan_persistent
-from millstream.plan.replacement import NOTHING, QueryPart, Replacement
+from millstream.plan.replacement import ABSENT, QueryPart, Replacement
 from millstream.plan.state_ttl import STATE_TTL, with_state_ttl
 from millstream.syntax import parser, tree
 
@@ -76,7 +76,7 @@ def replacement(
     return Replacement(
         old,
         query.id if query else None,
-        stays=tuple(QueryPart(p.name, p.after, p.after) for p in parts if p.same and p.after != NOTHING),
+        stays=tuple(QueryPart(p.name, p.after, p.after) for p in parts if p.same and p.after != ABSENT),
         changes=tuple(_part(p) for p in parts if not p.same and not p.fixed),
         rebuilds=tuple(_part(p, p.fixed) for p in fixed),
         rule=fixed[0].rule or f"its {fixed[0].name} cannot change" if fixed else "",
@@ -144,13 +144,13 @@ def _of_sink(old: Source, new: Source) -> Iterator[_Comparison]:
         common, added = old.schema.value, tuple(new.schema.value)[len(old.schema.value) :]
         yield _Comparison("columns", columns_text(common), columns_text(common))
         if added:
-            yield _Comparison("columns added", NOTHING, columns_text(added))
+            yield _Comparison("columns added", ABSENT, columns_text(added))
 
 
 def _subjects(source: Source) -> str:
     """The subjects of a source's schemas, with the ids that the user chose."""
     physical = [side.schema for side in (source.key, source.value) if side.schema is not None]
-    return ", ".join(p.subject + (f" (id {p.id})" if p.id is not None else "") for p in physical) or NOTHING
+    return ", ".join(p.subject + (f" (id {p.id})" if p.id is not None else "") for p in physical) or ABSENT
 
 
 # ---------------------------------------------------------------- the plan
@@ -186,11 +186,11 @@ def _sources(plan: PlanNode) -> str:
 
 def _filters(plan: PlanNode, having: bool) -> str:
     filters = [n for n in plan.walk() if isinstance(n, Filter) and isinstance(n.source, Aggregate) is having]
-    return " AND ".join(f.text for f in filters) or NOTHING
+    return " AND ".join(f.text for f in filters) or ABSENT
 
 
 def _rekeys(plan: PlanNode) -> str:
-    return "; ".join(_texts(n.keys) for n in plan.walk() if isinstance(n, Rekey)) or NOTHING
+    return "; ".join(_texts(n.keys) for n in plan.walk() if isinstance(n, Rekey)) or ABSENT
 
 
 def _rekey_shapes(plan: PlanNode) -> list[tuple[TypedExpression, ...]]:
@@ -198,14 +198,14 @@ def _rekey_shapes(plan: PlanNode) -> list[tuple[TypedExpression, ...]]:
 
 
 def _flattened(plan: PlanNode) -> str:
-    return "; ".join(_texts(n.functions) for n in plan.walk() if isinstance(n, Flatten)) or NOTHING
+    return "; ".join(_texts(n.functions) for n in plan.walk() if isinstance(n, Flatten)) or ABSENT
 
 
 def _inner_queries(plan: PlanNode) -> str:
     """The columns of the inner queries, which are neither those of the sink nor those that a join takes of a side."""
     outer = (plan, *(side for join in joins(plan) for side in (join.left, join.right)))
     inner = (n for n in plan.walk() if isinstance(n, Select) and not any(n is node for node in outer))
-    return "; ".join(_texts((*n.keys, *n.columns), named=True) for n in inner) or NOTHING
+    return "; ".join(_texts((*n.keys, *n.columns), named=True) for n in inner) or ABSENT
 
 
 def _texts(expressions: Sequence[NamedExpression], named: bool = False) -> str:
@@ -262,7 +262,7 @@ def _call_shapes(group: Aggregate) -> tuple[object, ...]:
 
 def _both(text: Callable[[Aggregate], str], before: Sequence[Aggregate], after: Sequence[Aggregate]) -> tuple[str, str]:
     """The texts of the groups before and after."""
-    old_text, new_text = ("; ".join(filter(None, map(text, each))) or NOTHING for each in (before, after))
+    old_text, new_text = ("; ".join(filter(None, map(text, each))) or ABSENT for each in (before, after))
     return old_text, new_text
 
 
@@ -302,7 +302,7 @@ def _deduplications(plan: PlanNode) -> Iterator[Deduplicate]:
 def _distinct_text(plan: PlanNode) -> str:
     """The rows that are compared by DISTINCT, and how long they are kept."""
     texts = (f"{columns_text(tuple(node.schema))}{_kept(node)}" for node in _deduplications(plan))
-    return "; ".join(texts) or NOTHING
+    return "; ".join(texts) or ABSENT
 
 
 def _layout(group: Aggregate) -> tuple[object, ...]:
@@ -328,7 +328,7 @@ def _group_text(group: Aggregate) -> str:
 
 def _of_joins(before: Sequence[Join], after: Sequence[Join]) -> Iterator[_Comparison]:
     if len(before) != len(after):
-        old_text, new_text = ("; ".join(map(_join_text, each)) or NOTHING for each in (before, after))
+        old_text, new_text = ("; ".join(map(_join_text, each)) or ABSENT for each in (before, after))
         yield _Comparison("join", old_text, new_text, "the state is that of the old joins")
         return
     for old, new in zip(before, after, strict=True):
@@ -358,7 +358,7 @@ def _stored(join: Join) -> str:
     streamed = join.window is None and join.kind is RelationKind.STREAM
     sides = (join.right,) if streamed else (join.left, join.right)
     owned = (f"{owner}.{c.name} {c.type}" for s in sides for owner, c in zip(_owners(s), s.schema.value, strict=True))
-    return ", ".join(owned) or NOTHING
+    return ", ".join(owned) or ABSENT
 
 
 def _owners(node: PlanNode) -> list[str]:
