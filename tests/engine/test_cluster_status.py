@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from millstream.engine.cluster_status import GONE_AFTER, MOST_SERVERS, KnownServers, own_status
+from millstream.engine.cluster_status import HIDDEN_AFTER, MOST_SERVERS, KnownServers, own_status
 
 LAGS = {
     "stateStoreLags": {
@@ -70,7 +70,7 @@ def test_a_server_is_alive_as_long_as_its_heartbeats_come() -> None:
     assert servers.statuses(frozenset())["b:1"]["hostAlive"] is False
     servers.heartbeat("b:1")
     assert servers.statuses(frozenset())["b:1"]["hostAlive"] is True
-    clock.now += GONE_AFTER + 1
+    clock.now += HIDDEN_AFTER + 1
     assert servers.statuses(frozenset()) == {}
 
 

@@ -44,10 +44,10 @@ def test_a_broker_that_is_away_twice(own_broker: BrokerProcess, tmp_path: Path) 
             kafka.produce("in", f"k{outage}", {"v": outage})
             wait_for(lambda n=outage: kafka.ends("COPY") > n, "the output before the outage")  # type: ignore[misc]
             own_broker.stop()
-            gone = time.monotonic()
+            stopped_at = time.monotonic()
             wait_for(lambda: health(server)["isHealthy"] is False, "the outage is seen")
             assert httpx.get(f"{server.url}/chc/ready", timeout=30).status_code == 503
-            time.sleep(max(0.0, AWAY - (time.monotonic() - gone)))
+            time.sleep(max(0.0, AWAY - (time.monotonic() - stopped_at)))
             own_broker.start()
             wait_for(lambda: health(server)["isHealthy"] is True, "the server mends itself")
             server.ksql(f"CREATE STREAM after_{outage} AS SELECT * FROM s WHERE v = {outage};")

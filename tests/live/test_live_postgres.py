@@ -37,11 +37,11 @@ def test_a_table_is_created_filled_and_queried(server: EngineProcess, kafka: Bro
             cursor.execute(f"SELECT n FROM {name}_totals EMIT CHANGES".encode())
             while cursor.fetchone() != {"n": 3}:
                 pass
-    row = asyncio.run(_asked(port, f"SELECT * FROM {name}_totals WHERE region = $1", "it's north"))
+    row = asyncio.run(_fetched(port, f"SELECT * FROM {name}_totals WHERE region = $1", "it's north"))
     assert (row["n"], str(row["total"])) == (3, "3.75")
 
 
-async def _asked(port: int, query: str, *values: Any) -> Any:
+async def _fetched(port: int, query: str, *values: Any) -> Any:
     connection = await asyncpg.connect(host="127.0.0.1", port=port, user="me", database="millstream")
     try:
         return await connection.fetchrow(query, *values)

@@ -103,9 +103,9 @@ def _records(topics: Iterable[str], tombstones: bool, random: Random) -> Iterato
     for topic in topics:
         now += random.choice((0, 20, 90, 300, 700))
         row = {"G": random.choice("abcd"), "V": random.randint(-9, 9)}
-        gone = tombstones and random.random() < 0.3
+        deleted = tombstones and random.random() < 0.3
         late = random.choice((0, 0, 0, 100, 500, 900, 1_500, 3_000))
-        yield CaseRecord(topic, random.choice("123456"), None if gone else row, now - late)
+        yield CaseRecord(topic, random.choice("123456"), None if deleted else row, now - late)
 
 
 def table(records: Sequence[PlacedRecord], played: PlayResult) -> naive.Table:

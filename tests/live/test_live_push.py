@@ -81,7 +81,7 @@ def reaches(server: ServerProcess, name: str, value: int) -> None:
     wait_for(lambda: figure(server, name) == value, f"{name} {value}", seen=lambda: str(figure(server, name)))
 
 
-def gone(server: ServerProcess) -> None:
+def wait_until_closed(server: ServerProcess) -> None:
     """Wait until no push query has a consumer."""
     time.sleep(METRICS_KEPT)
     reaches(server, "millstream_push_consumers", 0)
@@ -105,7 +105,7 @@ def test_many_clients_get_all_rows_of_one_consumer(server: ServerProcess, kafka:
     assert all(rows == [[n, f"ROW {n}"] for n in range(1, 1001)] for rows in answers)
     for client in clients:
         client.close()
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_a_client_that_does_not_read_is_ended_without_delaying_others(
@@ -132,7 +132,7 @@ def test_a_client_that_does_not_read_is_ended_without_delaying_others(
     assert [reader.rows(1) for reader in readers] == [[[-1, "after"]]] * 3
     for client in (slow, *readers):
         client.close()
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_rows_and_log_are_those_of_a_query_of_its_own(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -171,7 +171,7 @@ def test_rows_and_log_are_those_of_a_query_of_its_own(server: ServerProcess, kaf
     )
     for client in (alone, shared):
         client.close()
-    gone(server)
+    wait_until_closed(server)
 
 
 def logged(server: ServerProcess, kafka: BrokerClient, query: str) -> list[tuple[str, Any]]:
@@ -179,8 +179,8 @@ def logged(server: ServerProcess, kafka: BrokerClient, query: str) -> list[tuple
     info = httpx.get(f"{server.url}/info", timeout=PATIENCE).json()["KsqlServerInfo"]
     log = f"{info['ksqlServiceId']}ksql_processing_log"
     entries: list[Any] = [record.json for record in kafka.consume_all(log, kafka.ends(log))]
-    mine = [entry for entry in entries if entry["logger"].startswith(f"processing.{query}")]
-    return [(entry["logger"].split(".", 2)[2], entry["message"]) for entry in mine]
+    own_entries = [entry for entry in entries if entry["logger"].startswith(f"processing.{query}")]
+    return [(entry["logger"].split(".", 2)[2], entry["message"]) for entry in own_entries]
 
 
 def test_a_limit_ends_the_query(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -189,7 +189,7 @@ def test_a_limit_ends_the_query(server: ServerProcess, kafka: BrokerClient) -> N
     for n in range(5):
         kafka.produce(topic, "1", {"v": str(n)})
     assert [client.rest() for client in clients] == [[], [["0"]], [["0"], ["1"], ["2"], ["3"]]]
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_changes_of_a_table_if_ksqldb_would_share_them(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -209,7 +209,7 @@ def test_changes_of_a_table_if_ksqldb_would_share_them(server: ServerProcess, ka
     assert complete.rows(3) == [[1, 1], [1, 2], [1, None]]
     client.close()
     complete.close()
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_changes_of_a_table_that_pass_a_filter(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -226,7 +226,7 @@ def test_changes_of_a_table_that_pass_a_filter(server: ServerProcess, kafka: Bro
     assert [client.rows(3) for client in clients] == [[[1, 20], [1, 40], [1, 50]]] * 5
     for client in clients:
         client.close()
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_queries_from_the_beginning_join_the_others(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -247,7 +247,7 @@ def test_queries_from_the_beginning_join_the_others(server: ServerProcess, kafka
     assert not [t for t in kafka.topics() if "-transient-" in t]
     for client in (latest, *early):
         client.close()
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_a_query_goes_on_after_its_token(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -272,7 +272,7 @@ def test_a_query_goes_on_after_its_token(server: ServerProcess, kafka: BrokerCli
     assert (after.rows(1), again.rows(1)) == ([[7]], [[7]])
     for client in (after, again):
         client.close()
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_a_token_that_cannot_be_followed_is_refused(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -291,7 +291,7 @@ def test_a_token_that_cannot_be_followed_is_refused(server: ServerProcess, kafka
     assert f"it is a token of topic {topic}" in refusal(f"SELECT id FROM {other} EMIT CHANGES;", token)
     assert "it is no continuation token" in refusal(f"SELECT id FROM {name} EMIT CHANGES;", "x")
     assert "it has state" in refusal(f"SELECT id, COUNT(*) FROM {name} GROUP BY id EMIT CHANGES;", token)
-    gone(server)
+    wait_until_closed(server)
 
 
 WITH_STATE = tomllib.loads(Path(__file__).with_name("push_with_state.toml").read_text())
@@ -326,7 +326,7 @@ def test_queries_with_state_give_the_same_rows_in_the_server_and_in_spark(
     with ThreadPoolExecutor(4) as pool:
         for query, rows in zip(WITH_STATE["query"], pool.map(answer, WITH_STATE["query"]), strict=True):
             assert in_order(query, rows) == in_order(query, expected(query)), query["select"]
-    gone(server)
+    wait_until_closed(server)
 
 
 def text_of(query: Any, names: dict[str, str]) -> str:
@@ -356,7 +356,7 @@ def test_queries_with_state_that_begin_late_follow_their_topics(server: ServerPr
     for client, query in zip(clients, queries, strict=True):
         assert client.rows(len(query["rows"])) == expected(query), query["select"]
         client.close()
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_a_join_of_tables_follows_both(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -375,7 +375,7 @@ def test_a_join_of_tables_follows_both(server: ServerProcess, kafka: BrokerClien
         rows += client.rows(1)
     assert rows == [[1, "ann", None], [1, "ann", "Aachen"], [1, "anna", "Aachen"], [1, "anna", None], [None] * 3]
     client.close()
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_a_long_backlog_with_state_is_read_by_spark(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -388,7 +388,7 @@ def test_a_long_backlog_with_state_is_read_by_spark(server: ServerProcess, kafka
     counts = dict(client.rows(LONGEST_BACKLOG + 1))
     assert sum(counts.values()) == LONGEST_BACKLOG + 1
     client.close()
-    gone(server)
+    wait_until_closed(server)
 
 
 @pytest.mark.parametrize("select", ["SELECT v FROM {}", "SELECT id, COUNT(*) AS n FROM {} GROUP BY id"])
@@ -398,7 +398,7 @@ def test_a_topic_that_does_not_exist_is_named(select: str, server: ServerProcess
     body = {"sql": f"{select.format(name)} EMIT CHANGES;"}
     answer = httpx.post(f"{server.url}/query-stream", json=body, timeout=PATIENCE).json()
     assert answer["message"] == f"Kafka: topic {topic} does not exist"
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_a_topic_that_is_deleted_ends_its_queries(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -409,7 +409,7 @@ def test_a_topic_that_is_deleted_ends_its_queries(server: ServerProcess, kafka: 
     kafka.delete_topic(topic)
     (error,) = client.rest()
     assert f"topic {topic} was deleted" in error["message"]
-    gone(server)
+    wait_until_closed(server)
 
 
 def test_explain_of_a_running_push_query(server: ServerProcess, kafka: BrokerClient) -> None:
@@ -424,7 +424,7 @@ def test_explain_of_a_running_push_query(server: ServerProcess, kafka: BrokerCli
             assert (described["statementText"], described["sources"]) == (text, [name])
             assert "> '7'" in described["executionPlan"]
             assert list(described["ksqlHostQueryStatus"].values()) == ["RUNNING"]
-    gone(server)
+    wait_until_closed(server)
     with pytest.raises(AssertionError, match="does not exist, use SHOW QUERIES"):
         server.ksql(f"EXPLAIN {id};")
 

@@ -128,8 +128,8 @@ def test_repeated_lookups_over_http(server: EngineProcess, kafka: BrokerClient) 
         kafka.produce(topic, "k0", None)
         assert look_up("k0").text.count("\n") == 1
         server.execute("DROP TABLE repeated;")
-        gone = look_up("k1")
-        assert (gone.status_code, gone.json()["error_code"]) == (400, 40001)
+        after_drop = look_up("k1")
+        assert (after_drop.status_code, after_drop.json()["error_code"]) == (400, 40001)
         server.execute(create.format("id STRING PRIMARY KEY, s STRING"))
         for _ in range(3):
             assert look_up("k1").text.splitlines()[1:] == ['["k1","é"]']

@@ -24,9 +24,9 @@ def test_states_go_on_from_call_to_call(spark: SparkSession) -> None:
 def test_a_row_that_no_longer_passes_is_a_tombstone_or_nothing(spark: SparkSession, only_changes: bool) -> None:
     changes = Bounded(spark).changes(plan("SELECT id, v FROM t WHERE v > 1"), "q", only_changes)
     values = [Record(b"1", value, 0) for value in (b'{"V": 2}', b'{"V": 1}', b'{"V": 0}', b'{"V": 3}', None)]
-    gone = [[1, None, True]]
-    never = [] if only_changes else gone
-    assert changes(values, ()) == [[[1, 2, False]], never, [], [[1, 3, False]], gone]
+    deleted = [[1, None, True]]
+    never = [] if only_changes else deleted
+    assert changes(values, ()) == [[[1, 2, False]], never, [], [[1, 3, False]], deleted]
 
 
 def test_a_topic_that_is_read_twice_enters_at_both_leaves(spark: SparkSession) -> None:

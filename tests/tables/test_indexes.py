@@ -213,11 +213,11 @@ def test_the_order_is_that_of_a_scan(table: str, form: str, keys: list[Any], ope
     one.keep()
     stored, name = keys_of(one.source), one.source.schema.key[0].name
     places = [(k, start) for k in keys for start in starts]
-    coded = [stored.stored(struct.pack(form, k) if form else k.encode()) for k, _ in places]
+    stored_keys = [stored.stored(struct.pack(form, k) if form else k.encode()) for k, _ in places]
     one.apply(
         [
             Change(key, start, start + 1000, b'{"N":%d}' % (i % 7 % 3), i)
-            for i, (key, (_, start)) in enumerate(zip(coded, places, strict=True))
+            for i, (key, (_, start)) in enumerate(zip(stored_keys, places, strict=True))
         ]
     )
     one.build()

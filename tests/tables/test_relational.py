@@ -218,9 +218,9 @@ def test_the_index_finds_keys_after_many_inserts_and_deletes(spark: SparkSession
     choice = random.Random(5)
     for step in range(30):
         rows = [{"ID": choice.randrange(4000), "V": step} for _ in range(700)]
-        gone = [{"ID": choice.randrange(4000)} for _ in range(400)]
-        tables.put("T", rows + gone)
+        deleted = [{"ID": choice.randrange(4000)} for _ in range(400)]
+        tables.put("T", rows + deleted)
         expected |= {row["ID"]: row["V"] for row in rows}
-        for row in gone:
+        for row in deleted:
             expected.pop(row["ID"], None)
     assert tables.answer("SELECT id, v FROM t ORDER BY id;") == [[key, expected[key]] for key in sorted(expected)]

@@ -21,16 +21,16 @@ class LineBuffer:
     """Splits a body that arrives in pieces at newlines only: JSON may contain every other line separator."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._incomplete_line = b""
 
     def lines(self, chunk: bytes) -> list[bytes]:
         """The lines that this piece completes, without empty ones."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        *lines, self._incomplete_line = (self._incomplete_line + chunk).split(b"\n")
         return [line for line in lines if line]
 
     def last(self) -> list[bytes]:
         """The rest after the last newline, if any."""
-        return [self._rest] if self._rest else []
+        return [self._incomplete_line] if self._incomplete_line else []
 
 
 class AnswerHeader:

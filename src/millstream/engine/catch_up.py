@@ -72,12 +72,12 @@ class CatchUp:
         self._evaluation = backlog_evaluation
         self._frontier: Positions | None = None
         self._ends: Positions = {}
-        self._taken = threading.Event()
+        self._drained = threading.Event()
         self.loop = Loop(name, self._step, self._reader.consumer, outages=(KafkaException,))
 
     def prepare(self) -> None:
         """Compile the plan, or join the fan-out at once. Raises CannotRun, KafkaException."""
-        self._subscription.on_take = self._taken.set
+        self._subscription.on_drain = self._drained.set
         self._subscription.add(RowBatch((), self._positions))
         if self._is_near_end():
             self._join()
@@ -88,7 +88,7 @@ class CatchUp:
 
     def end(self) -> None:
         """End it, and free what it has; may be called by any thread, and more than once."""
-        self._taken.set()
+        self._drained.set()
         self.loop.stop()
         self._backlog_evaluation.release()
 
@@ -103,9 +103,9 @@ class CatchUp:
             self._access.fail(f"the query failed: {failure}")
 
     def _advance(self, consumer: Consumer) -> None:
-        self._taken.clear()
+        self._drained.clear()
         if self._frontier is None and not self._subscription.is_below_half:
-            self._taken.wait(PULSE)
+            self._drained.wait(PULSE)
             return
         self._reader.check()
         if self._frontier is None and self._is_near_end():

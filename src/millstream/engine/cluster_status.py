@@ -19,7 +19,7 @@ from millstream.engine.api import Entity
 # The most servers that are remembered: of more, those that have been silent the longest are forgotten.
 MOST_SERVERS = 100
 # After so many seconds of silence a server is not shown any more.
-GONE_AFTER = 600.0
+HIDDEN_AFTER = 600.0
 LAGS_UNKNOWN: Mapping[str, Any] = {"stateStoreLags": {}, "updateTimeMs": 0}
 
 
@@ -65,7 +65,7 @@ class KnownServers:
                 "hostStoreLags": _readable(server.lags, readable),
             }
             for host, server in servers.items()
-            if server.heartbeat_at is not None and now - server.heartbeat_at <= GONE_AFTER
+            if server.heartbeat_at is not None and now - server.heartbeat_at <= HIDDEN_AFTER
         }
 
     def _change(self, host: str, change: Callable[[ServerHeartbeats], ServerHeartbeats]) -> None:

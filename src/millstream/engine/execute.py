@@ -176,8 +176,8 @@ def refusals(text: Callable[[], str], entities: list[Entity] | None = None) -> I
         raise RequestFailed(BAD_STATEMENT, str(refused), text(), entities or ()) from refused
     except CannotRun as failure:
         raise RequestFailed(SERVER_ERROR, f"the query cannot run: {failure}", text(), entities or ()) from failure
-    except CommandTopicReplaced as gone:
-        raise RequestFailed(SERVER_ERROR, str(gone), text(), entities or ()) from gone
+    except CommandTopicReplaced as replaced:
+        raise RequestFailed(SERVER_ERROR, str(replaced), text(), entities or ()) from replaced
     except topic_access.AccessDenied as denied:
         raise RequestFailed(topic_access.FORBIDDEN, str(denied), text(), entities or ()) from denied
     except KafkaException as failure:

@@ -97,8 +97,8 @@ class RelationalPullQuery(ClientQuery):
         self.ending, self._instead = "", instead
         self._node, self._context = node, engine
         self._closed = threading.Event()
-        kept_tables = {k.source.name: k for k in materialized_tables(engine.state)}
-        reads = [TableRead(kept_tables[rows.source.name], rows.accesses) for rows in tables_of(node)]
+        materialized = {k.source.name: k for k in materialized_tables(engine.state)}
+        reads = [TableRead(materialized[rows.source.name], rows.accesses) for rows in tables_of(node)]
         try:
             self._snapshots = engine.images.snapshots(reads)
         except ConstantFailed as failure:

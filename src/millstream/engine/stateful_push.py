@@ -65,24 +65,24 @@ class StatefulPush:
         self._leaves: dict[str, list[int]] = {topic: [] for topic in start.positions}
         for number, leaf in enumerate(leaves(evaluation.plan)):
             self._leaves[leaf.origin.topic].append(number)
-        self._taken = threading.Event()
+        self._drained = threading.Event()
         self.loop = Loop(name, self._step, self._reader.consumer, outages=(KafkaException,))
 
     def prepare(self) -> None:
         """Compile the plan. Raises CannotRun."""
-        self._subscription.on_take = self._taken.set
+        self._subscription.on_drain = self._drained.set
         self._evaluation.prepare()
 
     def end(self) -> None:
         """End it, and free what it has; may be called by any thread, and more than once."""
-        self._taken.set()
+        self._drained.set()
         self.loop.stop()
         self._evaluation.release()
 
     def _step(self, consumer: Consumer) -> None:
-        self._taken.clear()
+        self._drained.clear()
         if not self._subscription.is_below_half:
-            self._taken.wait(PULSE)
+            self._drained.wait(PULSE)
             return
         try:
             self._reader.check_partitions(consumer)

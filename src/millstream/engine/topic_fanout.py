@@ -71,7 +71,7 @@ class PushSubscription:
         self._error = ""
         self._closed = False
         # Called after rows were taken, and after rows have arrived or it has ended.
-        self.on_take: Callable[[], object] = lambda: None
+        self.on_drain: Callable[[], object] = lambda: None
         self.on_arrival: Callable[[], object] = lambda: None
 
     @property
@@ -124,7 +124,7 @@ class PushSubscription:
             self._batches.clear()
             self._buffered = 0
         if batches:
-            self.on_take()
+            self.on_drain()
         return batches
 
     def end(self, error: str) -> None:
@@ -243,12 +243,12 @@ class TopicFanout:
         self._reader = PushReader({topic: positions}, exact=False, kafka=access, open_consumer=gathering)
         self._delivered_at = 0.0
         self._was_full = False
-        self._rows_taken = threading.Event()
+        self._drained = threading.Event()
         self.loop = Loop(name, self._step, self._reader.consumer, outages=(KafkaException,))
 
     def subscribe(self, evaluation: SharedEvaluation, subscription: PushSubscription) -> None:
         """Add a subscription; the caller holds the lock."""
-        subscription.on_take = self._rows_taken.set
+        subscription.on_drain = self._drained.set
         evaluation.subscriptions.add(subscription)
 
     def _gather_seconds(self) -> float:
@@ -257,9 +257,9 @@ class TopicFanout:
         return self._gathered
 
     def _step(self, consumer: Consumer) -> None:
-        self._rows_taken.clear()
+        self._drained.clear()
         if not self._has_demand():
-            self._rows_taken.wait(PULSE)
+            self._drained.wait(PULSE)
             return
         if gathered(self._intervals()) != self._gathered:
             raise ReopenResource

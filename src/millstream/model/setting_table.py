@@ -67,9 +67,9 @@ def _secret(name: str, doc: str) -> Setting:
     return Setting(name, "", doc, SettingScope.KSQL, False, True, _anything)
 
 
-def _most(what: str, default: str, doc: str) -> Setting:
+def _most(limited: str, default: str, doc: str) -> Setting:
     """A setting that limits statements."""
-    return _number(f"millstream.statement.max.{what}", default, doc, alterable=True)
+    return _number(f"millstream.statement.max.{limited}", default, doc, alterable=True)
 
 
 def _number(name: str, default: str, doc: str, alterable: bool = False) -> Setting:

@@ -51,10 +51,10 @@ def cursor_query(statement: ClientStatement) -> CursorQuery | None:
     if len(words) < 4 or not at or at + 1 >= len(words):
         raise PgError(SYNTAX, "a cursor is declared as DECLARE name CURSOR FOR query")
     options = [lexeme.word for lexeme in words[2:at]]
-    return CursorQuery(_name(words[1]), _rest(statement, words[at + 1]), "WITH" in options)
+    return CursorQuery(_name(words[1]), _query_of(statement, words[at + 1]), "WITH" in options)
 
 
-def _rest(statement: ClientStatement, first: Lexeme) -> ClientStatement:
+def _query_of(statement: ClientStatement, first: Lexeme) -> ClientStatement:
     lexemes = statement.lexemes[statement.lexemes.index(first) :]
     return ClientStatement(lexemes, "".join(lexeme.text for lexeme in lexemes), first.at)
 

@@ -55,7 +55,7 @@ class InputLines:
     """
 
     def __init__(self, pieces: AsyncIterator[bytes], limits: RequestLimits) -> None:
-        self._pieces, self._limits, self._rest = pieces, limits, b""
+        self._pieces, self._limits, self._incomplete_line = pieces, limits, b""
         self._waiting: list[bytes] = []
         self._too_long = False
 
@@ -72,20 +72,22 @@ class InputLines:
             waiting, self._waiting = self._waiting, []
             yield waiting
         while not self._too_long and (piece := await self._piece()) is not None:
-            *complete_lines, self._rest = (self._rest + piece).split(b"\n")
+            *complete_lines, self._incomplete_line = (self._incomplete_line + piece).split(b"\n")
             short_enough = list(takewhile(lambda line: len(line) <= self._limits.row_bytes, complete_lines))
-            self._too_long = len(short_enough) < len(complete_lines) or len(self._rest) > self._limits.row_bytes
+            self._too_long = (
+                len(short_enough) < len(complete_lines) or len(self._incomplete_line) > self._limits.row_bytes
+            )
             if lines := [line for line in short_enough if line.strip()]:
                 yield lines
         if self._too_long:
             raise too_large("a line", self._limits.row_bytes, "millstream.row.max.bytes")
-        if self._rest.strip():
-            last, self._rest = self._rest, b""
+        if self._incomplete_line.strip():
+            last, self._incomplete_line = self._incomplete_line, b""
             yield [last]
 
     async def _piece(self) -> bytes | None:
         """The next piece of the body; None at its end."""
-        seconds = self._limits.body_seconds if self._rest else self._limits.idle_seconds
+        seconds = self._limits.body_seconds if self._incomplete_line else self._limits.idle_seconds
         try:
             with anyio.fail_after(seconds):
                 return await anext(self._pieces, None)
