@@ -53,8 +53,8 @@ def test_a_signal_during_the_start_is_obeyed_after_it(number: int, capfd: pytest
 
 def test_a_second_signal_during_the_start_ends_it_at_once() -> None:
     program = (
-        "import os, signal, time; from millstream.cli.service import undisturbed\n"
-        "with undisturbed():\n"
+        "import os, signal, time; from millstream.cli.service import signals_delayed\n"
+        "with signals_delayed():\n"
         "    os.kill(os.getpid(), signal.SIGTERM); os.kill(os.getpid(), signal.SIGTERM); time.sleep(600)"
     )
     assert subprocess.run([sys.executable, "-c", program], timeout=PATIENCE).returncode == 130
