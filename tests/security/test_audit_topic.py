@@ -76,7 +76,7 @@ def test_requests_do_not_wait_for_a_broker_that_is_away(open_server: Open, tmp_p
 
 def test_waiting_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "WAITING", 5)
-    monkeypatch.setattr(audit, "LEAVE_SECONDS", 0.1)
+    monkeypatch.setattr(audit, "FLUSH_SECONDS", 0.1)
     settings = {"bootstrap.servers": f"127.0.0.1:{free_port()}"}
     log = AuditLog([AuditTopic("audit", KafkaClient(settings), 1)])
     for number in range(12):
