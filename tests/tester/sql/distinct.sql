@@ -63,3 +63,23 @@ INSERT INTO a (id, v) VALUES (1, 5);
 INSERT INTO a (id, v) VALUES (2, 5);
 ASSERT VALUES o (s, n) VALUES (5, 1);
 ASSERT VALUES o (s, n) VALUES (5, 2);
+
+--@test: distinct - values of all types, and rows without a key or a value
+CREATE STREAM a (id STRING KEY, t TIME, d DATE, ts TIMESTAMP, b BYTES, n DECIMAL(5, 2), bo BOOLEAN, st STRUCT<x INT, y ARRAY<DOUBLE>>) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT DISTINCT * FROM a;
+INSERT INTO a (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.001', '2024-01-01', '2024-01-01T00:00:00.001', TO_BYTES('ab', 'ascii'), 1.50, true, STRUCT(x := 1, y := ARRAY[1.5]));
+INSERT INTO a (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.001', '2024-01-01', '2024-01-01T00:00:00.001', TO_BYTES('ab', 'ascii'), 1.5, true, STRUCT(x := 1, y := ARRAY[1.5]));
+INSERT INTO a (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.002', '2024-01-01', '2024-01-01T00:00:00.001', TO_BYTES('ab', 'ascii'), 1.50, true, STRUCT(x := 1, y := ARRAY[1.5]));
+INSERT INTO a (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.002', '2024-01-02', '2024-01-01T00:00:00.001', TO_BYTES('ab', 'ascii'), 1.50, true, STRUCT(x := 1, y := ARRAY[1.5]));
+INSERT INTO a (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.002', '2024-01-02', '2024-01-01T00:00:00.002', TO_BYTES('ab', 'ascii'), 1.50, true, STRUCT(x := 1, y := ARRAY[1.5]));
+INSERT INTO a (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.002', '2024-01-02', '2024-01-01T00:00:00.002', TO_BYTES('ac', 'ascii'), 1.50, true, STRUCT(x := 1, y := ARRAY[1.5]));
+INSERT INTO a (id, bo) VALUES (NULL, true);
+INSERT INTO a (id, bo) VALUES (NULL, true);
+INSERT INTO a (id, bo) VALUES (NULL, false);
+ASSERT VALUES o (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.001', '2024-01-01', '2024-01-01T00:00:00.001', TO_BYTES('ab', 'ascii'), 1.50, true, STRUCT(x := 1, y := ARRAY[1.5]));
+ASSERT VALUES o (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.002', '2024-01-01', '2024-01-01T00:00:00.001', TO_BYTES('ab', 'ascii'), 1.50, true, STRUCT(x := 1, y := ARRAY[1.5]));
+ASSERT VALUES o (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.002', '2024-01-02', '2024-01-01T00:00:00.001', TO_BYTES('ab', 'ascii'), 1.50, true, STRUCT(x := 1, y := ARRAY[1.5]));
+ASSERT VALUES o (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.002', '2024-01-02', '2024-01-01T00:00:00.002', TO_BYTES('ab', 'ascii'), 1.50, true, STRUCT(x := 1, y := ARRAY[1.5]));
+ASSERT VALUES o (id, t, d, ts, b, n, bo, st) VALUES ('k', '10:00:00.002', '2024-01-02', '2024-01-01T00:00:00.002', TO_BYTES('ac', 'ascii'), 1.50, true, STRUCT(x := 1, y := ARRAY[1.5]));
+ASSERT VALUES o (id, bo) VALUES (NULL, true);
+ASSERT VALUES o (id, bo) VALUES (NULL, false);
