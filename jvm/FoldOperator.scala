@@ -24,13 +24,13 @@ import org.apache.spark.sql.types._
  */
 case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, out: StructType, subkey: BoundExpression,
     update: BoundExpression, emit: BoundExpression, expiration: Option[ExpirationSpec], label: String,
-    sharedClock: Boolean, override val tableInput: String) extends OperatorSpec[Array[Byte]] {
+    sharedClock: Boolean, override val tableInput: String, scans: Seq[Int]) extends OperatorSpec[Array[Byte]] {
   val clock: Int = at("clock")
 
   override def codec: StateCodec[Array[Byte]] = ByteStates
   override def task(states: StateMap[Array[Byte]], behind: Map[InputPlace, Long]): OperatorTask =
     new FoldTask(this, states, behind)
-  override def limitedInputs: Int = if (sharedClock && tableInput.isEmpty) 1 else 0
+  override def limitedInputs: Seq[Int] = if (sharedClock && tableInput.isEmpty) scans else Nil
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "offset")
   override protected def bounds: Seq[BoundExpression] =
     Seq(subkey, update, emit) ++ expiration.toSeq.flatMap(e => Seq(e.due, e.update, e.emit))
@@ -62,7 +62,7 @@ object FoldSpec {
       ExpirationSpec(due, bound("due_update"), bound("due_emit"), texts("fixed_due").toBoolean)
     }
     FoldSpec(texts("by").split(',').toSeq, in.schema, state, out, bound("subkey"), bound("update"), bound("emit"),
-      expiration, texts("label"), texts("shared_clock").toBoolean, texts("table_input"))
+      expiration, texts("label"), texts("shared_clock").toBoolean, texts("table_input"), OperatorSpec.scans(texts))
   }
 }
 

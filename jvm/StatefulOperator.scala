@@ -80,8 +80,8 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   /** True if the row is of the right input (`side` 1). */
   def isRight(in: UnsafeRow): Boolean = !in.isNullAt(side) && in.getInt(side) == 1
 
-  /** How many sources' rows must arrive before stream time passes them (StreamTimeLimit); 0 if time is by partition. */
-  def limitedInputs: Int
+  /** The scans of each input that stream time waits for (StreamTimeLimit); none if time is by partition. */
+  def limitedInputs: Seq[Int]
 
   /** All compiled expressions of the operator. */
   protected def bounds: Seq[BoundExpression]
@@ -110,6 +110,9 @@ object OperatorSpec {
 
   /** The struct type of a text such as `struct<n: bigint>`. */
   def struct(text: String): StructType = DataType.fromDDL(text).asInstanceOf[StructType]
+
+  /** The number of scans of each input, from an operator's texts. */
+  def scans(texts: Map[String, String]): Seq[Int] = texts("scans").split(',').toSeq.map(_.toInt)
 }
 
 /** The operator's work in one task: a row goes in, its output rows come out. */

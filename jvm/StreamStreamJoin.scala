@@ -25,7 +25,8 @@ import org.apache.spark.sql.types._
  * results wait for the stream time of both sides, and a side's rows expire by the stream time of that side.
  */
 case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, label: String, sharedClock: Boolean,
-    sides: Seq[JoinSideSpec], forward: BoundExpression, grace: Long, eager: Boolean) extends OperatorSpec[JoinChunk] {
+    sides: Seq[JoinSideSpec], forward: BoundExpression, grace: Long, eager: Boolean, scans: Seq[Int])
+    extends OperatorSpec[JoinChunk] {
   val Seq(clock, time) = Seq("clock", "rowtime").map(at)
   /** How long a side keeps its rows, in ms of its own stream time. */
   val retention: Long = sides.head.before + sides.head.after + grace
@@ -35,7 +36,7 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
   override def codec: StateCodec[JoinChunk] = JoinChunk
   override def task(states: StateMap[JoinChunk], behind: Map[InputPlace, Long]): OperatorTask =
     new StreamStreamJoinTask(this, states, behind)
-  override def limitedInputs: Int = 2
+  override def limitedInputs: Seq[Int] = scans
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "offset", "rowtime")
   override protected def bounds: Seq[BoundExpression] =
     forward +: sides.flatMap(s => Seq(s.stored, s.joined, s.unmatched, s.order))
@@ -72,7 +73,7 @@ object JoinSpec {
         bound(s"unmatched$i"), bound(s"order$i"))
     }
     JoinSpec(texts("by").split(',').toSeq, in.schema, out, texts("label"), texts("shared_clock").toBoolean, sides,
-      bound("forward"), grace, texts("eager").toBoolean)
+      bound("forward"), grace, texts("eager").toBoolean, OperatorSpec.scans(texts))
   }
 }
 

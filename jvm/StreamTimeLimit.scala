@@ -76,19 +76,22 @@ final case class InputPlace(input: Int, partition: Int)
 object StreamTimeLimit {
   /**
    * The partitions that are behind when a batch begins to read, with the offsets at which they ended when the run
-   * began. None for an operator above another one: rows of a partition arrive in their order only at the first.
+   * began; `inputs` has the number of scans of each input. None for an operator above another one: rows of a partition
+   * arrive in their order only at the first. None of an input that is a union of several scans, either: their partitions
+   * have the same numbers, and their rows do not say which is theirs.
    */
-  def behind(plan: SparkPlan, inputs: Int): Map[InputPlace, Long] =
-    if (plan.exists(_.isInstanceOf[StatefulExec])) Map.empty
+  def behind(plan: SparkPlan, inputs: Seq[Int]): Map[InputPlace, Long] = {
+    val scans = SparkInternals.scans(plan)
+    if (plan.exists(_.isInstanceOf[StatefulExec]) || scans.size < inputs.sum) Map.empty
     else {
-      val scans = SparkInternals.scans(plan).take(inputs)
-      if (scans.size < inputs) Map.empty
-      else scans.zipWithIndex.flatMap { case (tasks, input) =>
-        tasks.collect { case KafkaInputPartition(place, from, _, _, end, _) if from < end =>
+      val first = inputs.scanLeft(0)(_ + _)
+      inputs.indices.filter(inputs(_) == 1).flatMap { input =>
+        scans(first(input)).collect { case KafkaInputPartition(place, from, _, _, end, _) if from < end =>
           InputPlace(input, place.partition) -> end
         }
       }.toMap
     }
+  }
 }
 
 /**

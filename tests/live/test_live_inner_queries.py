@@ -101,3 +101,18 @@ def test_groups_of_an_inner_query_are_filtered_and_grouped(server: EngineProcess
     wait_for(lambda: is_there([["a", 3], ["b", 3]], [[2, 1], [3, 2]]), "the groups after a pause")
     text = f"SELECT item, n FROM ({groups}) WHERE n > 1 EMIT CHANGES LIMIT 5;"
     assert sorted(server.rows(text, 5)) == [["a", 2], ["a", 3], ["b", 2], ["b", 3], ["c", 2]]
+
+
+def test_a_join_of_a_union_has_its_unmatched_rows(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Stream time does not wait until the other side has as many rows as the backlog of the union's second stream."""
+    (eu, eu_topic), (us, us_topic), (other, _) = (declare(server, kafka, 1) for _ in range(3))
+    for id in range(20):
+        kafka.send(us_topic, str(id), b'{"ITEMS": ["a"]}', 1000 + id)
+    kafka.send(eu_topic, "100", b'{"ITEMS": ["b"]}', 1000)
+    kafka.flush()
+    union = f"SELECT id, items FROM {eu} UNION ALL SELECT id, items FROM {us}"
+    joined = f"({union}) u LEFT JOIN {other} o WITHIN 1 SECOND GRACE PERIOD 0 SECONDS ON u.id = o.id"
+    server.execute(f"CREATE STREAM {eu}_J AS SELECT u.id AS id, u.items AS l, o.items AS r FROM {joined};")
+    kafka.produce(us_topic, "50", b'{"ITEMS": ["d"]}', 90_000)
+    rows = kafka.consume_all(f"{eu}_J", 21)
+    assert sorted(int(r.key or b"") for r in rows) == [*range(20), 100]

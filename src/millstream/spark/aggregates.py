@@ -323,6 +323,7 @@ class _ExpiringFolds(_GroupFolds):
                 emit=spark_sql(array(gone)),
             ),
             shared_clock=self.node.repartitions,
+            scans=len(leaves(self.node)),
             punctuation=self.ttl.punctuation,
         )
 
@@ -430,6 +431,7 @@ class _WindowFolds(_GroupFolds):
                 fixed_due=True,
             ),
             shared_clock=self.node.repartitions,
+            scans=len(leaves(self.node)),
             punctuation=Punctuation(closing, window.advance, _is_last(window)) if window.final else None,
         )
 
@@ -498,6 +500,7 @@ class _SessionFolds(_WindowFolds):
             label=self.label,
             expiry=self._session_expiry(layout, closing, window.final),
             shared_clock=self.node.repartitions,
+            scans=len(leaves(self.node)),
             punctuation=Punctuation(closing + 1, 1) if window.final else None,
         )
 

@@ -68,7 +68,8 @@ class Fold:
     task, and with it stream time. `shared_clock`: all partitions have one stream time (jvm/StreamTimeLimit.scala),
     because rows of a group come from several. `table_input` names the input (table_bootstrap.table_input) whose rows
     have `side` 1 and which streams wait for at a start, "" for none. `punctuation`: when other tasks get stream time;
-    without it, a task only knows the times of the rows it gets.
+    without it, a task only knows the times of the rows it gets. `scans`: the number of sources that the rows come from;
+    stream time waits for the backlog of one, but not for those of a union (jvm/StreamTimeLimit.scala).
     """
 
     by: Sequence[str]
@@ -82,6 +83,7 @@ class Fold:
     shared_clock: bool = False
     table_input: str = ""
     punctuation: Punctuation | None = None
+    scans: int = 1
 
 
 def fold(rows: LazyFrame, spec: Fold, live: bool) -> LazyFrame:
@@ -142,6 +144,7 @@ def _texts(spec: Fold) -> dict[str, str]:
         "label": spec.label,
         "shared_clock": str(spec.shared_clock).lower(),
         "table_input": spec.table_input,
+        "scans": str(spec.scans),
     }
     expiry = spec.expiry
     if expiry is None:

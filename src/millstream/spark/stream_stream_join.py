@@ -23,7 +23,7 @@ from millstream.functions.operator_expressions import (
     null,
 )
 from millstream.functions.operator_sql import spark_sql
-from millstream.plan.nodes import JoinWindow
+from millstream.plan.nodes import JoinWindow, leaves
 from millstream.spark.aggregates import sorted_bytes
 from millstream.spark.fold import Punctuation, stateful
 from millstream.spark.join_step import ROW, JoinStep
@@ -57,7 +57,8 @@ class StreamStreamOperator:
     """`by` are the columns of the frame that form the group, `forward` (over row) is the output of a row of no side.
 
     The frame has the columns `side` (0, 1; null: the row is forwarded), rowtime, partition, offset, and `clock`: stream
-    time of the row's side. `window` defines which rows join. `out`, `label` and `shared_clock`: see Fold.
+    time of the row's side. `window` defines which rows join. `out`, `label` and `shared_clock`: see Fold. `scans`
+    has the number of sources of each side.
     """
 
     by: Sequence[str]
@@ -68,6 +69,7 @@ class StreamStreamOperator:
     out: str
     label: str
     shared_clock: bool
+    scans: tuple[int, int] = (1, 1)
 
     def texts(self) -> Mapping[str, str]:
         """The texts by the names under which the module reads them."""
@@ -82,6 +84,7 @@ class StreamStreamOperator:
             "out": self.out,
             "label": self.label,
             "shared_clock": str(self.shared_clock).lower(),
+            "scans": ",".join(map(str, self.scans)),
         }
         for i, side in enumerate((self.left, self.right)):
             texts |= {f"outer{i}": str(side.outer).lower(), f"entry{i}": side.type, f"stored{i}": side.stored}
@@ -107,8 +110,9 @@ class StreamStreamJoin(JoinStep):
         """The expressions of this join's operator, as Spark SQL texts."""
         forward, shared_clock = spark_sql(self.forward()), any(self.join.repartitions)
         left, right = self._side(0), self._side(1)
+        scans = len(leaves(self.join.left)), len(leaves(self.join.right))
         return StreamStreamOperator(
-            self.by(), self._window, left, right, forward, self.out.type, self.label, shared_clock
+            self.by(), self._window, left, right, forward, self.out.type, self.label, shared_clock, scans
         )
 
     def _side(self, side: int) -> SideSql:
