@@ -132,8 +132,8 @@ def test_print_shows_records_and_guesses_their_formats(server: EngineProcess, ka
 
 
 def test_a_query_without_free_slots_is_refused_with_the_reason(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, _ = declare(server, kafka, partitions=65)
-    with pytest.raises(RequestFailed, match="needs 65 task slots"):
+    name, _ = declare(server, kafka, partitions=97)
+    with pytest.raises(RequestFailed, match="needs 97 task slots"):
         derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
 
 
