@@ -60,6 +60,33 @@ def test_what_waits_in_a_lost_client_is_sent_by_another(monkeypatch: pytest.Monk
     assert (working.sent, len(producer), producer.refused) == ([b"a", b"b", b"c"], 0, None)
 
 
+class ForgetfulProducer(FakeProducer):
+    """Its topic is unknown for the first record, which a poll says, and for the second, which is refused at once."""
+
+    def produce(self, topic: str, value: bytes, on_delivery: Acknowledged) -> None:
+        if len(self.sent) == 1:
+            self.sent.append(value)
+            raise KafkaException(KafkaError(KafkaError._UNKNOWN_TOPIC))
+        super().produce(topic, value, on_delivery)
+
+    def poll(self, timeout: float) -> None:
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART) if len(self.sent) < 3 else None, None)
+
+
+def test_records_wait_until_their_topic_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    forgetful = ForgetfulProducer(lost=False)
+    producer = watched(monkeypatch, [forgetful], reached=True)
+    producer.write("t", b"a")
+    with pytest.raises(KafkaException, match="topic t is unknown; 1 records wait"):
+        producer.poll(0)
+    producer.write("t", b"b")
+    for _ in range(2):
+        producer.poll(0)
+    assert (forgetful.sent, len(producer), producer.refused) == ([b"a", b"a", b"b", b"a"], 0, None)
+
+
 def test_a_client_is_kept_while_no_other_reaches_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     lost = FakeProducer(lost=True)
     producer = watched(monkeypatch, [lost], reached=False)

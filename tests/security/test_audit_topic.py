@@ -1,5 +1,6 @@
 """The audit's topic, over a real broker: entries arrive, requests never wait for it, failures are in the health."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,28 @@ def test_requests_do_not_wait_for_a_broker_that_is_away(open_server: Open, tmp_p
     with BrokerProcess(tmp_path, port) as broker:
         assert len(entries(BrokerClient(broker.bootstrap), 20)) == 20
         wait_for(lambda: audit_health(server) == {"isHealthy": True}, "the health says so")
+
+
+def test_entries_wait_until_the_topic_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that connects before the topic is there gives up its records at once after a long outage."""
+    port = free_port()
+    kafka = KafkaClient({"bootstrap.servers": f"127.0.0.1:{port}"})
+    create, producer = kafka.create, kafka.producer
+
+    def create_late(*topic: Any) -> bool:
+        time.sleep(12)
+        return create(*topic)
+
+    impatient = {"topic.metadata.propagation.max.ms": 100}
+    monkeypatch.setattr(kafka, "create", create_late)
+    monkeypatch.setattr(kafka, "producer", lambda settings, logger: producer({**settings, **impatient}, logger))
+    log = AuditLog([AuditTopic("audit", kafka, 1)])
+    log.write({"number": 1})
+    with BrokerProcess(tmp_path, port) as broker:
+        log.write({"number": 2})
+        assert sorted(entry["number"] for entry in entries(BrokerClient(broker.bootstrap), 2)) == [1, 2]
+        wait_for(lambda: log.health()["isHealthy"], "the health says so")
+        log.close()
 
 
 def test_waiting_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,13 @@ from millstream.engine.watched_consumer import BrokerWatch
 LOG = logging.getLogger(__name__)
 
 
+# The errors for a topic that the brokers do not know, or not yet. librdkafka waits for a topic half a minute from the
+# first record on (topic.metadata.propagation.max.ms): after a longer outage not at all.
+UNKNOWN_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
+# The most records that wait for their topic to be known.
+MOST_UNSENT = 10_000
+
+
 class WatchedProducer:
     """A producer whose caller does not wait for acknowledgements. `write` may be called by any thread, all else by one.
 
@@ -29,6 +36,8 @@ class WatchedProducer:
         self._numbers = count()
         # The records that Kafka has not acknowledged, by number, in order: topic and value.
         self._waiting: dict[int, tuple[str, bytes]] = {}
+        # The numbers of those that are sent again, since their topic was unknown.
+        self._unsent: list[int] = []
         self._watch = BrokerWatch(answers)
         self._producer = open()
         self.refused: KafkaError | None = None
@@ -49,8 +58,13 @@ class WatchedProducer:
                 raise
 
     def poll(self, timeout: float) -> None:
-        """Handle acknowledgements for so many seconds. Raises KafkaException if records wait and no broker answers."""
+        """Handle acknowledgements for so many seconds.
+
+        Raises KafkaException if records wait and no broker answers, or their topic is unknown; they are sent again.
+        """
         self._producer.poll(timeout)
+        if self._unsent:
+            self._send_again()
         if not self._waiting:
             self._watch.record_contact()
         elif not self._answers():
@@ -67,9 +81,18 @@ class WatchedProducer:
         with self._lock:
             return next(topic for topic, _ in self._waiting.values())
 
+    def _send_again(self) -> None:
+        with self._lock:
+            unsent, self._unsent = self._unsent, []
+            for number in unsent:
+                self._send(number)
+        if self._unsent:
+            unknown = f"topic {self._first_topic()} is unknown; {len(self)} records wait"
+            raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, unknown))
+
     def _replace(self) -> None:
         with self._lock:
-            lost, self._producer = self._producer, self._open()
+            lost, self._producer, self._unsent = self._producer, self._open(), []
             for number in self._waiting:
                 self._send(number)
         lost.purge()
@@ -81,13 +104,20 @@ class WatchedProducer:
 
         def acknowledged(error: KafkaError | None, _: object) -> None:
             """The producer's delivery callback for record `number`."""
+            if error is not None and producer is self._producer and error.code() in UNKNOWN_TOPIC:
+                self._unsent.append(number)
             # A producer that was replaced reports what it did not send; the one in its place sends it.
-            if error is None or producer is self._producer:
+            elif error is None or producer is self._producer:
                 self._watch.record_contact()
                 self._waiting.pop(number, None)
                 self.refused = error
 
-        producer.produce(topic, value, on_delivery=acknowledged)
+        try:
+            producer.produce(topic, value, on_delivery=acknowledged)
+        except KafkaException as failure:
+            if failure.args[0].code() not in UNKNOWN_TOPIC or len(self._unsent) >= MOST_UNSENT:
+                raise
+            self._unsent.append(number)
 
 
 def no_broker(waiting: int) -> KafkaException:
