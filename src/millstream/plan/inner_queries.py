@@ -156,8 +156,9 @@ def union_all(source: tree.FromUnion, branches: Sequence[InnerRows]) -> tuple[Pl
     for branch in branches:
         if branch.source.kind is RelationKind.TABLE:
             raise StatementError("UNION is of streams, and this is a table", branch.at)
-        check_input(_once(branch.source, branch.at) if branch.distinct else branch.source, "in a UNION", branch.at)
-    types = common_types([[(c.name, type_of(c.expression)) for c in b.columns] for b in branches], _places(branches))
+        check_input(rows_of(branch)[0], "in a UNION", branch.at)
+    columns = [[(c.name, type_of(c.expression)) for c in branch.columns] for branch in branches]
+    types = common_types(columns, [branch.at for branch in branches])
     _check_windows(branches)
     first = branches[0]
     keyed = all(b.key == first.key and _has_types(b, types) for b in branches)
@@ -175,10 +176,6 @@ def _once(node: PlanNode, at: Span) -> Deduplicate:
             hint = "leave it out, or select its ENTRIES"
             raise StatementError(f"DISTINCT cannot compare {identifier(column.name)}, which holds a MAP", at, hint)
     return Deduplicate(node)
-
-
-def _places(branches: Sequence[InnerRows]) -> list[Span]:
-    return [branch.at for branch in branches]
 
 
 def _key_names(branch: InnerRows) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ from millstream.plan.nodes import (
     OuterSides,
     PlanNode,
     Select,
-    UnionAll,
+    has_union,
     leaves,
     reads,
     refs,
@@ -389,7 +389,7 @@ class _JoinChain:
         encoded differently."""
         inputs = (self.sides[0].input, right.input)
         alike = inputs[0].origins[0].key == inputs[1].origins[0].key
-        unions = [any(isinstance(n, UnionAll) for n in i.node.walk()) for i in inputs]
+        unions = [has_union(i.node) for i in inputs]
         if any(moves) or any(unions) or alike:
             return moves[0] or unions[0], moves[1] or unions[1]
         stays = self.node.kind is RelationKind.STREAM and right.node.kind is RelationKind.TABLE

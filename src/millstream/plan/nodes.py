@@ -189,8 +189,7 @@ class Aggregate(PlanNode):
         Those of a union come from several.
         """
         key = [bare(r) for r in refs(self.source.schema) if r.where is ColumnPlace.KEY]
-        unions = any(isinstance(node, UnionAll) for node in self.source.walk())
-        return unions or [bare(k.expression) for k in self.keys] != key
+        return has_union(self.source) or [bare(k.expression) for k in self.keys] != key
 
     @property
     def shuffles(self) -> int:
@@ -422,6 +421,11 @@ def leaves(node: PlanNode) -> tuple[Read, ...]:
 def joins(node: PlanNode) -> Iterator[Join]:
     """The joins of a plan, the last one first."""
     return (n for n in node.walk() if isinstance(n, Join))
+
+
+def has_union(node: PlanNode) -> bool:
+    """True if rows of a plan come from several sources whose partitions have the same numbers."""
+    return any(isinstance(n, UnionAll) for n in node.walk())
 
 
 def lookup_tables(node: PlanNode) -> tuple[Source, ...]:

@@ -185,21 +185,13 @@ def _inner(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str
     inner_queries.check_clauses(query)
     sources, query = query.sources(), _logical_view(query, catalog)
     relation, aliases = _rows(query, sources, catalog, settings)
-    if _selects_key(query, relation):
-        relation = _with_join_key(query, relation, sources[0].alias or sources[0].name)
+    may_drop = relation.node.kind is RelationKind.STREAM
+    relation = _with_join_key(query, relation, sources[0].alias or sources[0].name, may_drop)
     relation, items = _projected(query, relation)
     names = [aliases.of(item.expression, item.alias) for item in items]
     if named:
         inner_queries.check_names(items, names)
     return inner_queries.inner_rows(query, relation, items, names)
-
-
-def _selects_key(query: tree.SelectQuery, relation: Relation) -> bool:
-    """False for a join of streams whose key SELECT does not have, so that the rows of an inner query have none."""
-    has_own_key = query.group_by is not None or query.partition_by is not None
-    if relation.joined is None or has_own_key or relation.node.kind is RelationKind.TABLE:
-        return True
-    return relation.joined.names_key(_selected(query, relation))
 
 
 def _inner_relation(
@@ -219,16 +211,18 @@ def _joined(query: tree.SelectQuery, relations: Sequence[Relation]) -> Relation:
     return Relation(join.node, join.scope, relations[0].alias, joined=join)
 
 
-def _with_join_key(query: tree.SelectQuery, relation: Relation, sink: str) -> Relation:
-    """The relation in which the projected column that names a join's key refers to the key."""
-    if relation.joined is None or query.group_by is not None or query.partition_by is not None:
+def _with_join_key(query: tree.SelectQuery, relation: Relation, sink: str, may_drop: bool = False) -> Relation:
+    """The relation in which the projected column that names a join's key refers to the key.
+
+    If no projected column names the key, it is dropped if it `may`: no column refers to it. Else raises StatementError.
+    """
+    joined = relation.joined
+    if joined is None or query.group_by is not None or query.partition_by is not None:
         return relation
-    selected = _selected(query, relation)
-    return replace(relation, scope=relation.joined.keyed(relation.scope, selected, sink, query.span))
-
-
-def _selected(query: tree.SelectQuery, relation: Relation) -> list[TypedExpression]:
-    return [item.typed for item in projected_items(query, relation)]
+    selected = [item.typed for item in projected_items(query, relation)]
+    if may_drop and not joined.names_key(selected):
+        return relation
+    return replace(relation, scope=joined.keyed(relation.scope, selected, sink, query.span))
 
 
 def _projected(query: tree.SelectQuery, relation: Relation) -> tuple[Relation, tuple[ProjectionItem, ...]]:

@@ -19,7 +19,7 @@ before, if it is requested; and `wstart` and `wend` in windows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from millstream.catalog.catalog import RelationKind
 from millstream.functions.declare import LABEL, NEWER, OLDER, STATE, argument
@@ -263,12 +263,17 @@ class _GroupFolds:
             spark_sql(self.value.new(dict(zip(self.value.types, results, strict=True)))),
         )
 
+    def _group_fields(self) -> Mapping[str, tuple[str, OperatorExpression]]:
+        """The fields of a state beside those of its aggregates: their types, and their values after the row."""
+        return {"latest": ("bigint", _latest())}
+
     def _without_windows(self, states: Mapping[str, OperatorExpression]) -> Fold:
-        layout = StructLayout({"latest": "bigint", **self.states})
+        own = self._group_fields()
+        layout = StructLayout({**{name: type for name, (type, _) in own.items()}, **self.states})
         return Fold(
             by=("group_key",),
             state=layout.type,
-            update=spark_sql(layout.new({"latest": _latest(), **states})),
+            update=spark_sql(layout.new({**{name: value for name, (_, value) in own.items()}, **states})),
             emit=spark_sql(array(self._update())),
             out=StructLayout(self.output).type,
             label=self.label,
@@ -296,32 +301,29 @@ class _ExpiringFolds(_GroupFolds):
         assert node.ttl_ms is not None
         self.ttl = TimeToLive(node.ttl_ms)
 
+    def _group_fields(self) -> Mapping[str, tuple[str, OperatorExpression]]:
+        return {
+            "latest": ("bigint", self.ttl.latest),
+            "partition": ("int", _PARTITION),
+            "key": (self.key.type, _ROW.field("group_key")),
+        }
+
     def _before(self, i: int) -> OperatorExpression:
         return if_(self.ttl.expired, self._initial(i), super()._before(i))
 
     def of_stream(self) -> Fold:
         """One output row for each input row, and a tombstone for each group that expires without one."""
-        layout = StructLayout({"latest": "bigint", "partition": "int", "key": self.key.type, **self.states})
-        fields = {
-            "latest": self.ttl.latest,
-            "partition": _PARTITION,
-            "key": _ROW.field("group_key"),
-            **{name: self._added(i, self._before(i)) for i, name in enumerate(self.states)},
-        }
+        every_row = super().of_stream()
         gone = self._output(_STATE.field("key"), self.value.null(), self._results(_STATE), self.ttl.due)
-        return Fold(
-            by=("group_key",),
-            state=layout.type,
-            update=spark_sql(layout.new(fields)),
-            emit=spark_sql(array(self._update())),
-            out=StructLayout(self.output).type,
-            label=self.label,
-            expiry=Expiry(
-                due=spark_sql(self.ttl.due),
-                partition=spark_sql(_STATE.field("partition")),
-                update=spark_sql(layout.null()),
-                emit=spark_sql(array(gone)),
-            ),
+        expiry = Expiry(
+            due=spark_sql(self.ttl.due),
+            partition=spark_sql(_STATE.field("partition")),
+            update=spark_sql(null(every_row.state)),
+            emit=spark_sql(array(gone)),
+        )
+        return replace(
+            every_row,
+            expiry=expiry,
             shared_clock=self.node.repartitions,
             scans=len(leaves(self.node)),
             punctuation=self.ttl.punctuation,
