@@ -87,6 +87,28 @@ def test_records_wait_until_their_topic_is_known(monkeypatch: pytest.MonkeyPatch
     assert (forgetful.sent, len(producer), producer.refused) == ([b"a", b"a", b"b", b"a"], 0, None)
 
 
+def test_records_that_are_sent_again_may_find_the_queue_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the queue has no room for follows, in order."""
+    forgetful = ForgetfulProducer(lost=False)
+    producer = watched(monkeypatch, [forgetful], reached=True)
+    producer.write("t", b"a")
+    producer.write("t", b"b")
+    send = forgetful.produce
+    full = iter([False, True])
+
+    def produce(topic: str, value: bytes, on_delivery: Acknowledged) -> None:
+        if next(full, False):
+            raise BufferError
+        send(topic, value, on_delivery)
+
+    monkeypatch.setattr(forgetful, "produce", produce)
+    with pytest.raises(KafkaException, match="2 records wait"):
+        producer.poll(0)
+    for _ in range(2):
+        producer.poll(0)
+    assert (forgetful.sent, len(producer)) == ([b"a", b"b", b"b", b"a"], 0)
+
+
 def test_a_client_is_kept_while_no_other_reaches_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     lost = FakeProducer(lost=True)
     producer = watched(monkeypatch, [lost], reached=False)

@@ -6,6 +6,7 @@ Kafka is back   a and b are sent; or the client has lost all brokers (watched_co
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable
 from itertools import count
 from threading import Lock
@@ -83,9 +84,15 @@ class WatchedProducer:
 
     def _send_again(self) -> None:
         with self._lock:
-            unsent, self._unsent = self._unsent, []
-            for number in unsent:
-                self._send(number)
+            unsent, self._unsent = deque(self._unsent), []
+            try:
+                while unsent:
+                    self._send(unsent[0])
+                    unsent.popleft()
+            except BufferError:
+                LOG.info("the client's queue is full: %d records are sent later", len(unsent))
+            finally:
+                self._unsent += unsent
         if self._unsent:
             unknown = f"topic {self._first_topic()} is unknown; {len(self)} records wait"
             raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, unknown))
