@@ -53,9 +53,13 @@ class BrokerClient:
     def create_topic(
         self, name: str = "", partitions: int = 1, config: Mapping[str, str] | None = None, replicas: int = 1
     ) -> str:
-        """Create a topic, by default with a unique name, and return its name."""
+        """Create a topic, by default with a unique name, and return its name.
+
+        The controller answers before the brokers know the topic: it is waited for, or a loaded broker denies it.
+        """
         topic = name or self.unique()
         self.admin.create_topics([NewTopic(topic, partitions, replicas, config=dict(config or {}))])[topic].result()
+        wait_for(lambda: topic in self.topics(), f"the topic {topic}")
         return topic
 
     def delete_topic(self, name: str) -> None:
