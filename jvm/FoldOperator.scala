@@ -31,7 +31,7 @@ case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, ou
   override def task(states: StateMap[Array[Byte]], behind: Map[InputPlace, Long]): OperatorTask =
     new FoldTask(this, states, behind)
   override def limitedInputs: Seq[Int] = if (sharedClock && tableInput.isEmpty) scans else Nil
-  override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "offset")
+  override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "scan_partition", "offset")
   override protected def bounds: Seq[BoundExpression] =
     Seq(subkey, update, emit) ++ expiration.toSeq.flatMap(e => Seq(e.due, e.update, e.emit))
   override protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): FoldSpec =
@@ -131,7 +131,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], behind: Map[InputP
   /** Stream time of the task, including the row's time. */
   private def advanceTask(in: UnsafeRow): java.lang.Long =
     if (clock < 0 || in.isNullAt(clock)) taskTime.now
-    else taskTime.advance(number(in, spec.partition).toInt, number(in, spec.offset), in.getLong(clock))
+    else taskTime.advance(number(in, spec.scanPartition).toInt, number(in, spec.offset), in.getLong(clock))
 
   /** Update one state; true if it has changed. If an expression throws, the state stays as it was. */
   private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, by: StateChange,

@@ -37,7 +37,7 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
   override def task(states: StateMap[JoinChunk], behind: Map[InputPlace, Long]): OperatorTask =
     new StreamStreamJoinTask(this, states, behind)
   override def limitedInputs: Seq[Int] = scans
-  override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "offset", "rowtime")
+  override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "scan_partition", "offset", "rowtime")
   override protected def bounds: Seq[BoundExpression] =
     forward +: sides.flatMap(s => Seq(s.stored, s.joined, s.unmatched, s.order))
   override protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): JoinSpec =
@@ -125,7 +125,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
       if (timeLimit == null) Long.MaxValue
       else {
         if (!timeLimit.isOff)
-          timeLimit.arrived(side, in.getInt(spec.partition), StreamStreamJoinTask.this.number(in, spec.offset),
+          timeLimit.arrived(side, in.getInt(spec.scanPartition), StreamStreamJoinTask.this.number(in, spec.offset),
             in.getLong(spec.clock))
         Math.max(0, timeLimit.limit)
       }

@@ -69,7 +69,13 @@ final class StreamTimeLimit(behind: Map[InputPlace, Long], clockOf: InputPlace =
   }
 }
 
-/** A partition of an input of an operator: 0, for a join's right side 1. */
+/**
+ * A partition of an input of an operator: the input is 0, for a join's right side 1.
+ *
+ * An input may be the union of several scans, whose partitions have the same numbers: `partition` is the number among
+ * those of all scans. Partition p of scan i of n is p * n + i; the rows have it in the column `scan_partition`. All
+ * partitions of a union share the other stream times (`sharedClock`).
+ */
 final case class InputPlace(input: Int, partition: Int)
 
 /** Finds the partitions that are behind. */
@@ -77,19 +83,18 @@ object StreamTimeLimit {
   /**
    * The partitions that are behind when a batch begins to read, with the offsets at which they ended when the run
    * began; `inputs` has the number of scans of each input. None for an operator above another one: rows of a partition
-   * arrive in their order only at the first. None of an input that is a union of several scans, either: their partitions
-   * have the same numbers, and their rows do not say which is theirs.
+   * arrive in their order only at the first.
    */
   def behind(plan: SparkPlan, inputs: Seq[Int]): Map[InputPlace, Long] = {
     val scans = SparkInternals.scans(plan)
     if (plan.exists(_.isInstanceOf[StatefulExec]) || scans.size < inputs.sum) Map.empty
     else {
       val first = inputs.scanLeft(0)(_ + _)
-      inputs.indices.filter(inputs(_) == 1).flatMap { input =>
-        scans(first(input)).collect { case KafkaInputPartition(place, from, _, _, end, _) if from < end =>
-          InputPlace(input, place.partition) -> end
+      val behind = for (input <- inputs.indices; scan <- 0 until inputs(input)) yield
+        scans(first(input) + scan).collect { case KafkaInputPartition(place, from, _, _, end, _) if from < end =>
+          InputPlace(input, place.partition * inputs(input) + scan) -> end
         }
-      }.toMap
+      behind.flatten.toMap
     }
   }
 }

@@ -21,9 +21,10 @@ import org.apache.spark.sql.types._
  *   b, 12                b, 12, null → 1    null, 12, 7 → 0: what is due at 10 in task 0 expires
  *   a, 15                a, 15, null → 0
  *
- * Boundaries are `first`, `first` + `step`, … . The children are the row's partition, clock, side (null if rows have no
- * sides), offset, whether it is the last row of its record, and group. When the records that the partition had at the run's start have been read, a punctuation
- * with the offset behind them goes to every task (StreamTimeLimit). `tasks` is set by StatefulOperatorRule, because a
+ * Boundaries are `first`, `first` + `step`, … . The children are the row's partition (of a union's rows the number
+ * among those of all scans, InputPlace), clock, side (null if rows have no sides), offset, whether it is the last row of
+ * its record, and group. When the records that the partition had at the run's start have been read, a punctuation with
+ * the offset behind them goes to every task (StreamTimeLimit). `tasks` is set by StatefulOperatorRule, because a
  * checkpoint keeps the number of tasks it began with.
  */
 case class StreamTimePunctuation(children: Seq[Expression], id: String, first: Long, step: Long, tasks: Int = 1)

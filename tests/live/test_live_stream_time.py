@@ -106,3 +106,53 @@ def test_streams_with_a_backlog_are_joined_whole(
     expected = matched if kind == "INNER" else {i: matched.get(i) for i in range(2_000)}
     rows = [record.json for record in kafka.consume_all(f"{left[0]}_J", len(expected))]
     assert {row["V"]: row["W"] for row in rows if isinstance(row, dict)} == expected
+
+
+def declare_union(server: EngineProcess, kafka: BrokerClient) -> tuple[str, str]:
+    """The name of a new stream, and the text of a union of it with another one, read in the same time.
+
+    The other stream has the ids up to 20,000, a second apart, and the new one each hundredth of them.
+    """
+    few, many = (declare(server, kafka, 1) for _ in "fm")
+    for (_, topic), ids in ((few, range(0, 20_000, 100)), (many, range(20_000))):
+        for id in ids:
+            kafka.send(topic, f'"{id}"', {"v": id}, 1_000_000 + 1_000 * id)
+    kafka.flush()
+    return few[0], f"SELECT id, v FROM {few[0]} UNION ALL SELECT id, v FROM {many[0]}"
+
+
+def test_rows_of_a_union_with_a_backlog_are_not_late(server: EngineProcess, kafka: BrokerClient) -> None:
+    """The stream with few rows is read long before the other one, whose windows it would close."""
+    name, union = declare_union(server, kafka)
+    counted = (
+        f"SELECT 'all' AS g, COUNT(*) AS n FROM ({union}) WINDOW TUMBLING (SIZE 200 SECONDS, GRACE PERIOD 0 SECONDS)"
+    )
+    server.execute(f"CREATE TABLE {name}_T AS {counted} GROUP BY 'all' EMIT FINAL;")
+    assert windows(kafka.consume_all(f"{name}_T", 99)) == [(1_000_000 + 200_000 * i, 202) for i in range(99)]
+
+
+def test_groups_of_a_union_do_not_expire_while_its_backlog_is_read(server: EngineProcess, kafka: BrokerClient) -> None:
+    """A group has a row of each stream at the same time, and expires a hundred seconds later."""
+    name, union = declare_union(server, kafka)
+    ttl = "WITH (state_ttl='100 SECONDS')"
+    pairs = f"SELECT id, COUNT(*) AS n FROM ({union}) WHERE v % 100 = 0 GROUP BY id"
+    server.execute(f"CREATE TABLE {name}_T {ttl} AS {pairs};")
+    server.execute(f"CREATE STREAM {name}_D {ttl} AS SELECT DISTINCT * FROM ({union}) WHERE v % 100 = 0;")
+    once = kafka.consume_all(f"{name}_D", 200)
+    assert sorted(r.json["V"] for r in once) == list(range(0, 20_000, 100))
+    counts = [r.json["N"] for r in kafka.consume_all(f"{name}_T", 200 + 200 + 198) if r.value is not None]
+    assert sorted(counts) == [1] * 200 + [2] * 200
+
+
+def test_a_union_with_a_backlog_is_joined_whole(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Each row of the union has a match, whichever stream is read first."""
+    name, union = declare_union(server, kafka)
+    other, topic = declare(server, kafka, 1)
+    for id in range(20_000):
+        kafka.send(topic, f'"{id}"', {"v": id}, 1_000_000 + 1_000 * id)
+    kafka.flush()
+    joined = f"({union}) u LEFT JOIN {other} o WITHIN 1 SECOND GRACE PERIOD 0 SECONDS ON u.id = o.id"
+    server.execute(f"CREATE STREAM {name}_J AS SELECT u.id AS id, u.v AS v, o.v AS w FROM {joined};")
+    rows = [record.json for record in kafka.consume_all(f"{name}_J", 20_200)]
+    assert sorted(row["V"] for row in rows) == sorted([*range(20_000), *range(0, 20_000, 100)])
+    assert [row for row in rows if row["W"] != row["V"]] == []

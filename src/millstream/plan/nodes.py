@@ -428,6 +428,18 @@ def has_union(node: PlanNode) -> bool:
     return any(isinstance(n, UnionAll) for n in node.walk())
 
 
+def scans_of_union(node: PlanNode) -> int:
+    """The number of sources whose rows a node's rows are, unchanged but for their columns; 0 if it is only one.
+
+    Their partitions have the same numbers. The rows of joins, groups and DISTINCT are those of no source.
+    """
+    if isinstance(node, UnionAll):
+        return len(leaves(node))
+    if isinstance(node, Aggregate | Deduplicate | Join | Read):
+        return 0
+    return scans_of_union(next(node.children()))
+
+
 def lookup_tables(node: PlanNode) -> tuple[Source, ...]:
     """The distinct tables in which streams of a plan look up rows."""
     table_sides = (

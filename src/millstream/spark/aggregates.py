@@ -43,7 +43,7 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
-from millstream.plan.nodes import Aggregate, Window, leaves, type_of
+from millstream.plan.nodes import Aggregate, Window, leaves, scans_of_union, type_of
 from millstream.spark.codec import EXPRESSION, LATE, error_if, report
 from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
 from millstream.spark.lazy_frame import LazyFrame
@@ -78,7 +78,8 @@ def grouped(rows: LazyFrame, node: Aggregate, run: AggregateRun) -> LazyFrame:
     prepared = _GroupFolds(node, run).prepared(rows.where("value is not null")).where("has_group").drop("has_group")
     if node.window is None and node.ttl_ms is None:
         return fold(prepared, _GroupFolds(node, run).of_stream(), run.live)
-    timed = prepared.select("*", f"{clock(run.live)} as clock")
+    partition = "scan_partition" if scans_of_union(node.source) else "partition"
+    timed = prepared.select("*", f"{clock(run.live, partition)} as clock")
     if node.window is None:
         return fold(timed, _ExpiringFolds(node, run).of_stream(), run.live)
     if node.window.type == "SESSION":
@@ -149,6 +150,8 @@ class _GroupFolds:
         columns = [f"{key} as group_key", f"{arguments} as arguments", "value is not null as is_row", *_METADATA]
         if self.node.source.kind is RelationKind.TABLE:
             columns.append("key")
+        if scans_of_union(self.node.source):
+            columns.append("scan_partition")
         prepared = rows.select(*columns)
         missing = " or ".join(f"group_key.K{i} is null" for i in range(len(self.node.keys)))
         why = "a GROUP BY expression of the row is null, so it belongs to no group: it is left out"

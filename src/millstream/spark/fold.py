@@ -48,7 +48,8 @@ class Expiry:
 class Punctuation:
     """When stream time is sent to the tasks that a row does not go to: at `first`, `first` + `step`, … (in ms).
 
-    No state may be due between these times. The frame has the columns clock, partition (int) and offset. `last` is a
+    No state may be due between these times. The frame has the columns clock, partition (int) and offset, and
+    scan_partition (pipeline.py) if its rows are those of a union. `last` is a
     condition over it: whether a row is the last one of its record, which may be in several windows.
     """
 
@@ -68,8 +69,8 @@ class Fold:
     task, and with it stream time. `shared_clock`: all partitions have one stream time (jvm/StreamTimeLimit.scala),
     because rows of a group come from several. `table_input` names the input (table_bootstrap.table_input) whose rows
     have `side` 1 and which streams wait for at a start, "" for none. `punctuation`: when other tasks get stream time;
-    without it, a task only knows the times of the rows it gets. `scans`: the number of sources that the rows come from;
-    stream time waits for the backlog of one, but not for those of a union (jvm/StreamTimeLimit.scala).
+    without it, a task only knows the times of the rows it gets. `scans`: the number of sources that the rows come from,
+    for whose backlogs stream time waits (jvm/StreamTimeLimit.scala).
     """
 
     by: Sequence[str]
@@ -110,24 +111,25 @@ def stateful(
     return LazyFrame(session, run(rows.java_frame(), jvm.java_map(session, texts)))
 
 
-def clock(live: bool) -> str:
+def clock(live: bool, partition: str = "partition") -> str:
     """The text of a frame's column `clock`: stream time at a row, before rows are sent to the tasks of their groups.
 
-    Requires the columns partition and rowtime. An Evaluator sees every row in one place, so rowtime is sufficient
-    there.
+    Requires the columns rowtime and `partition`, which is "scan_partition" for the rows of a union. An Evaluator sees
+    every row in one place, so rowtime is sufficient there.
     """
-    return f"ms_stream_time(partition, rowtime, '{uuid4().hex}')" if live else "rowtime"
+    return f"ms_stream_time({partition}, rowtime, '{uuid4().hex}')" if live else "rowtime"
 
 
 def _punctuated(rows: LazyFrame, by: Sequence[str], at: Punctuation) -> LazyFrame:
     """The rows, each followed by the punctuations that it causes; a punctuation has no group."""
     columns = rows.frame().columns
-    carried = ("partition", "clock", *(["side"] if "side" in columns else []), "offset")
+    partition = "scan_partition" if "scan_partition" in columns else "partition"
+    carried = (partition, "clock", *(["side"] if "side" in columns else []), "offset")
     side = "side" if "side" in columns else "cast(null as int)"
-    row = f"partition, clock, {side}, offset, {at.last}, {', '.join(by)}"
+    row = f"{partition}, clock, {side}, offset, {at.last}, {', '.join(by)}"
     call = f"ms_punctuate('{uuid4().hex}', {at.first}L, {at.step}L, {row})"
     other_columns = [c for c in columns if c not in carried]
-    frame = rows.select(*other_columns, f"{call} as (t_partition, t_clock, t_side, t_offset, punctuation)")
+    frame = rows.select(*other_columns, f"{call} as (t_{partition}, t_clock, t_side, t_offset, punctuation)")
     grouped = [f"if(punctuation is null, {c}, null) as {c}" if c in by else c for c in other_columns]
     return frame.select(*grouped, *(f"t_{c} as {c}" for c in carried), "punctuation")
 

@@ -16,7 +16,7 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.schema import Column
-from millstream.plan.nodes import Join, PlanNode, leaves, windowed
+from millstream.plan.nodes import Join, PlanNode, leaves, scans_of_union, windowed
 from millstream.spark.aggregates import HEADERS
 from millstream.spark.codec import EXPRESSION, error_if, report
 from millstream.spark.fold import Fold
@@ -50,6 +50,14 @@ def right_layout(join: Join) -> StructLayout:
     """What a join stores of a row of its right input: the compared key, the value, and stream time."""
     value = columns_layout("V", join.right.schema.value)
     return StructLayout({"join_key": compared_key(join).type, "value": value.type, "clock": "bigint"})
+
+
+def limits_unions(join: Join) -> bool:
+    """True if the first join of a chain limits its stream time by the sources of a union (jvm/StreamTimeLimit.scala).
+
+    Its input then has the column scan_partition (pipeline.py).
+    """
+    return join.window is not None and any(scans_of_union(side) for side in (join.left, join.right))
 
 
 def with_key(rows: LazyFrame, missing: str, side: PlanNode, query: str) -> LazyFrame:
@@ -95,7 +103,8 @@ class JoinStep:
         side = f"case input when 0 then 0 when {self.place} then 1 end as side"
         own = "clock" if self.place == 1 else "rowtime"
         clock = f"case input when 0 then {own} when {self.place} then {right}.clock end as clock"
-        metadata = ("rowtime", *PLACE, *self.bounds, *self.forwarded)
+        scan_partition = ["scan_partition"] if self.place == 1 and limits_unions(self.join) else []
+        metadata = ("rowtime", *PLACE, *scan_partition, *self.bounds, *self.forwarded)
         values = (f"{key} as join_key", side, "value", f"{right}.value as right", "key as own_key")
         rows = frame.select("input", *values, *metadata, clock)
         rows = with_key(rows, "side is not null and join_key.K0 is null", self.join.left, self.query)

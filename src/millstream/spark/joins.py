@@ -29,11 +29,21 @@ from millstream.functions.operator_expressions import (
     integer,
 )
 from millstream.functions.operator_sql import spark_sql
-from millstream.plan.nodes import Join, PlanNode
+from millstream.plan.nodes import Join, PlanNode, scans_of_union
 from millstream.spark import table_bootstrap
 from millstream.spark.fold import Fold, clock, fold
 from millstream.spark.foreign_key_join import ForeignKeyJoin
-from millstream.spark.join_step import PLACE, ROW, STATE, JoinStep, bounds_of, columns_layout, right_layout, with_key
+from millstream.spark.join_step import (
+    PLACE,
+    ROW,
+    STATE,
+    JoinStep,
+    bounds_of,
+    columns_layout,
+    limits_unions,
+    right_layout,
+    with_key,
+)
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
 from millstream.spark.stream_stream_join import StreamStreamJoin
@@ -72,9 +82,14 @@ def _kind(join: Join) -> type[JoinStep]:
     return TableTableJoin if join.kind is RelationKind.TABLE else StreamTableJoin
 
 
-def _clock(join: Join, live: bool) -> str:
+def _clock(join: Join, input: PlanNode, live: bool) -> str:
     """Stream time at a row of an input, if the join needs it."""
-    return f"{clock(live) if join.window else 'rowtime'} as clock"
+    return f"{clock(live, _scan_partition(input)) if join.window else 'rowtime'} as clock"
+
+
+def _scan_partition(input: PlanNode) -> str:
+    """The number of a row's partition among those of all sources of an input."""
+    return "scan_partition" if scans_of_union(input) else "partition"
 
 
 def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: str, live: bool) -> LazyFrame:
@@ -86,11 +101,13 @@ def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: 
     present = "value is not null" if first.kind is RelationKind.STREAM else "true"
     no_rights = [f"{spark_sql(right_layout(j).null())} as right{i}" for i, j in enumerate(chain, 1)]
     first_key = f"{_key_of(first)} as key"
-    frame = (
-        rows(first)
-        .where(present)
-        .select("0 as input", first_key, "value", *metadata, _clock(chain[0], live), *no_rights)
-    )
+
+    def numbered(input: PlanNode) -> Sequence[str]:
+        return [f"{_scan_partition(input)} as scan_partition"] if limits_unions(chain[0]) else []
+
+    present_rows = rows(first).where(present)
+    left_columns = ("0 as input", first_key, "value", *metadata, *numbered(first), _clock(chain[0], first, live))
+    frame = present_rows.select(*left_columns, *no_rights)
     for place, join in enumerate(chain, 1):
         rights = list(no_rights)
         right_key = guarded(join.right_key, f"{query}.join|{join.text}")
@@ -98,7 +115,8 @@ def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: 
         rights[place - 1] = f"named_struct({fields}) as right{place}"
         common_columns = (f"{place} as input", f"{key} as key", f"{value} as value")
         right = rows(join.right).where("value is not null" if join.right.kind is RelationKind.STREAM else "true")
-        timed = right.select("*", _clock(join, live)).select(*common_columns, *metadata, "clock", *rights)
+        timed = right.select("*", _clock(join, join.right, live))
+        timed = timed.select(*common_columns, *metadata, *numbered(join.right), "clock", *rights)
         keyed = with_key(timed, f"right{place}.join_key.K0 is null", join.right, query)
         awaited = live and _kind(join) is StreamTableJoin
         frame = frame.union(table_bootstrap.sent(keyed, query, place) if awaited else keyed)

@@ -33,7 +33,9 @@ from millstream.plan.nodes import (
     Select,
     UnionAll,
     Write,
+    leaves,
     refs,
+    scans_of_union,
     windowed,
 )
 from millstream.spark import aggregates, deduplicate, joins, table_filter
@@ -189,8 +191,12 @@ def _struct(prefix: str, texts: Sequence[str]) -> str:
 
 
 def _metadata(node: PlanNode) -> tuple[str, ...]:
-    """The columns of a node's rows besides key, value and rowtime."""
-    return (*_METADATA, "wstart", "wend") if windowed(node) else _METADATA
+    """The columns of a node's rows besides key, value and rowtime.
+
+    Rows of a union have `scan_partition`: partition p of source i of n has the number p * n + i.
+    """
+    scan_partition = ("scan_partition",) if scans_of_union(node) else ()
+    return (*_METADATA, *scan_partition, *(("wstart", "wend") if windowed(node) else ()))
 
 
 @_rows.register
@@ -360,13 +366,13 @@ def _(node: Rekey, run: _QueryRun) -> LazyFrame:
     # PARTITION BY computes pseudocolumns from the value: for a null value they are null.
     pseudo = [f"if(value is null, null, {c}) as {c}" for c in ("rowtime", "partition", "offset")]
     carried = ("rowtime as t", "headers", "partition as p", "offset as o")
-    flattened = rows.select("key", "value", *carried, *pseudo)
+    scan_partition = ["scan_partition"] if scans_of_union(node) else []
+    flattened = rows.select("key", "value", *carried, *scan_partition, *pseudo)
     key = _struct("K", [_new_key(k, run) for k in node.keys])
     values = [f"value.V{i}" for i in range(len(old.value))] + [f"key.K{i}" for i in range(len(old.key))]
     value = f"if(value is null, null, {_struct('V', values)})"
-    return flattened.select(
-        f"{key} as key", f"{value} as value", "t as rowtime", "headers", "p as partition", "o as offset"
-    )
+    places = ("headers", "p as partition", "o as offset")
+    return flattened.select(f"{key} as key", f"{value} as value", "t as rowtime", *places, *scan_partition)
 
 
 def _new_key(key: NamedExpression, run: _QueryRun) -> str:
@@ -391,6 +397,19 @@ def _(node: Deduplicate, run: _QueryRun) -> LazyFrame:
 
 @_rows.register
 def _(node: UnionAll, run: _QueryRun) -> LazyFrame:
-    columns = ("key", "value", "rowtime", *_metadata(node))
-    first, *others = (_rows(branch, run).select(*columns) for branch in node.branches)
-    return reduce(LazyFrame.union, others, first)
+    columns = ("key", "value", "rowtime", *(c for c in _metadata(node) if c != "scan_partition"))
+    frames, scans = [], 0
+    for branch in node.branches:
+        number = _scan_partition(branch, scans, scans_of_union(node))
+        frames.append(_rows(branch, run).select(*columns, f"{number} as scan_partition"))
+        scans += len(leaves(branch))
+    return reduce(LazyFrame.union, frames)
+
+
+def _scan_partition(branch: PlanNode, first: int, scans: int) -> str:
+    """The text of a row's `scan_partition` (see _metadata) in a union of `scans`, of which `first` are in branches
+    before."""
+    own = scans_of_union(branch)
+    if not own:
+        return f"partition * {scans} + {first}"
+    return f"cast(scan_partition div {own} * {scans} + {first} + scan_partition % {own} as int)"
