@@ -156,3 +156,12 @@ def test_a_union_with_a_backlog_is_joined_whole(server: EngineProcess, kafka: Br
     rows = [record.json for record in kafka.consume_all(f"{name}_J", 20_200)]
     assert sorted(row["V"] for row in rows) == sorted([*range(20_000), *range(0, 20_000, 100)])
     assert [row for row in rows if row["W"] != row["V"]] == []
+
+
+def test_a_push_query_counts_all_rows_of_a_union_with_a_backlog(server: EngineProcess, kafka: BrokerClient) -> None:
+    _, union = declare_union(server, kafka)
+    final = (
+        f"SELECT 'all' AS g, COUNT(*) AS n FROM ({union}) WINDOW TUMBLING (SIZE 200 SECONDS, GRACE PERIOD 0 SECONDS)"
+    )
+    rows = server.rows(f"{final} GROUP BY 'all' EMIT FINAL LIMIT 99;", 99)
+    assert rows == [["all", 202]] * 99

@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import TopicPartition
 
-from millstream.catalog.catalog import Catalog
+from millstream.catalog.catalog import Catalog, RelationKind
 from millstream.engine import topic_access
 from millstream.engine.api import RequestFailed, RowBatch
 from millstream.engine.catch_up import BacklogStart
@@ -109,7 +109,8 @@ def _stateful_start(query: TransientQuery, settings: Mapping[str, str], engine: 
     }
     ends = {topic: {p: end for p, (_, end) in partitions.items()} for topic, partitions in bounds.items()}
     backlog = sum(end - positions[topic][p] for topic, partitions in ends.items() for p, end in partitions.items())
-    has_several = any(len(partitions) > 1 for partitions in bounds.values())
+    streams = {source.topic for source in query.sources if source.kind is RelationKind.STREAM}
+    has_several = sum(len(bounds[topic]) for topic in streams) > 1
     if backlog > LONGEST_BACKLOG or (backlog and has_several and shares_stream_time(query.plan)):
         return None
     return StatefulStart(positions, {table.topic: ends[table.topic] for table in lookup_tables(query.plan)})

@@ -65,7 +65,7 @@ def can_evaluate(plan: ClientOutput) -> bool:
 
 
 def shares_stream_time(plan: ClientOutput) -> bool:
-    """True if rows of one partition may close windows for those of another."""
+    """True if rows of one partition, or of one stream of a union, may close windows for those of another."""
     return any(isinstance(node, Aggregate) and node.window and node.repartitions for node in plan.walk())
 
 
