@@ -104,6 +104,14 @@ def test_too_little_disk(tmp_path: Path) -> None:
     assert (full.outcome, "make room there" in full.remedy) == (NOT_WELL, True)
 
 
+def test_a_port_for_postgres_that_is_in_use() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        number = other.getsockname()[1]
+        settings = {"listeners": f"http://127.0.0.1:{free_port()}", "millstream.pg.listen": f"127.0.0.1:{number}"}
+        result = checks.port(Surroundings(effective(settings), 1.0))
+    assert result.fact == f"port {number}, for Postgres's clients, is in use by something else"
+
+
 def test_a_port_in_use(answering: HTTPServer) -> None:
     assert checks.port(around(listeners=f"http://127.0.0.1:{free_port()}")).outcome is WELL
     taken = checks.port(around(listeners=f"http://127.0.0.1:{answering.server_port}"))

@@ -22,8 +22,8 @@ def test_the_producer_connects_before_the_first_command() -> None:
     """Its id takes half a second, for which the first statement of each server waited."""
     kafka = Mock(spec=KafkaClient)
     kafka.bounds.return_value = {0: (0, 0)}
-    log = CommandLog(kafka, "one_", 3)
-    assert kafka.mock_calls[0] == call.create(log.topic, 1, 3, RETENTION)
+    log = CommandLog(kafka, "one_", 3, 2)
+    assert kafka.mock_calls[0] == call.create(log.topic, 1, 3, {**RETENTION, "min.insync.replicas": "2"})
     assert kafka.mock_calls[-1] == call.open_writer()
 
 

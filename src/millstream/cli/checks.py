@@ -246,13 +246,25 @@ def _stamped(kafka: KafkaClient, around: Surroundings) -> tuple[float, float, fl
 
 
 def port(around: Surroundings) -> CheckResult:
-    """Whether the server's port is free, or a millstream server listens there already."""
+    """Whether the server's ports are free, or a millstream server listens there already."""
     try:
         host, number = address_of(around.settings[LISTENERS])
-        if not number or is_free(host, number):
-            return _well(f"{host}:{number} is free")
+        if number and not is_free(host, number):
+            return _busy(host, number)
+        free = f"{host}:{number} is free"
+        if not around.settings[PG_LISTEN]:
+            return _well(free)
+        pg_host, pg_number = address_of(around.settings[PG_LISTEN])
+        if pg_number and not is_free(pg_host, pg_number):
+            remedy = f"`lsof -i :{pg_number}` names it; set {PG_LISTEN} to another one"
+            return _not_well(f"port {pg_number}, for Postgres's clients, is in use by something else", remedy)
+        return _well(f"{free}, and {pg_host}:{pg_number} for Postgres's clients")
     except SetupError as error:
         return _not_well(error.fact, error.hint or f"set {LISTENERS}")
+
+
+def _busy(host: str, number: int) -> CheckResult:
+    """What listens at the server's address already."""
     if _is_server(host, number):
         return _well(f"a server answers at {host}:{number}")
     return _not_well(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from millstream.cli import server
 from millstream.cli.checks import CheckOutcome, Surroundings, examined
 from millstream.cli.main import formatter
-from millstream.model.settings import SettingRefused, checked, effective
+from millstream.model.settings import SettingRefused, checked, effective, without_effect
 from millstream.services.errors import SetupError
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
         settings = effective(checked(server.properties(args)))
     except SettingRefused as error:
         raise SetupError(str(error)) from error
+    if unused := without_effect(server.properties(args)):
+        print(f"{CheckOutcome.WELL.value:12}  {'settings':12} without effect: {', '.join(unused)}", flush=True)
     outcomes = []
     for name, result in examined(Surroundings(settings, args.free_gib)):
         outcomes.append(result.outcome)

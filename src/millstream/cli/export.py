@@ -41,7 +41,7 @@ examples:
   millstream export http://ksqldb:8088 -u ann > shop.sql
 """
 LISTINGS = "LIST FUNCTIONS; LIST TYPES; LIST STREAMS EXTENDED; LIST TABLES EXTENDED; LIST QUERIES;"
-# The stream that each server declares over its own processing log.
+# The stream that servers declare over their processing logs, unless a server's setting has another name.
 LOG_STREAM = "KSQL_PROCESSING_LOG"
 
 

@@ -32,7 +32,7 @@ from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.topic_access import RIGHTS
 from millstream.engine.trimming import Trimmer
-from millstream.model.settings import SettingRefused, checked, effective, is_on
+from millstream.model.settings import SettingRefused, checked, effective, is_on, without_effect
 from millstream.services.errors import SetupError
 from millstream.services.folders import check_writable
 from millstream.services.kafka_errors import is_denial, reason
@@ -139,7 +139,8 @@ def _reach(settings: Mapping[str, str], kafka: KafkaClient, shared: Session | No
     service = settings["ksql.service.id"]
     try:
         kafka.cluster()
-        command_log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
+        in_sync = int(settings["ksql.internal.topic.min.insync.replicas"])
+        command_log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]), in_sync)
         processing_log = _processing_log(settings, kafka)
         schemas = RegistryAccess(settings)
         started.callback(schemas.close)
@@ -254,6 +255,8 @@ def _server(properties: Mapping[str, str]) -> dict[str, str]:
         server = checked(properties)
     except SettingRefused as refused:
         raise EngineCannotStart(str(refused)) from refused
+    if unused := without_effect(properties):
+        log.warning("settings of ksqlDB without effect: %s", ", ".join(unused))
     if not server.get("bootstrap.servers"):
         raise EngineCannotStart("bootstrap.servers is not set: which Kafka?")
     return server
@@ -320,5 +323,6 @@ def _processing_log(settings: Mapping[str, str], kafka: KafkaClient) -> Processi
     topic = settings[PROCESSING_LOG + "topic.name"] or f"{settings['ksql.service.id']}ksql_processing_log"
     if is_on(settings, PROCESSING_LOG + "topic.auto.create"):
         partitions = int(settings[PROCESSING_LOG + "topic.partitions"])
-        kafka.create(topic, partitions, int(settings["ksql.internal.topic.replicas"]))
+        replicas = settings[PROCESSING_LOG + "topic.replication.factor"] or settings["ksql.internal.topic.replicas"]
+        kafka.create(topic, partitions, int(replicas))
     return ProcessingLogOptions(topic, is_on(settings, PROCESSING_LOG + "rows.include"))

@@ -40,11 +40,13 @@ class CommandLog:
     It is identified by its topic id, since offsets are meaningless in another topic of the same name.
     """
 
-    def __init__(self, kafka: KafkaClient, service: str, replicas: int) -> None:
-        """Raises SetupError if the topic has several partitions: its commands have no order; KafkaException."""
+    def __init__(self, kafka: KafkaClient, service: str, replicas: int, in_sync: int = 1) -> None:
+        """`replicas` and the least number of them that are `in_sync` when it is written: for a new topic.
+
+        Raises SetupError if the topic has several partitions: its commands have no order; KafkaException."""
         self.topic = f"_millstream-{service}_command_topic"
         self._kafka = kafka
-        kafka.create(self.topic, 1, replicas, RETENTION)
+        kafka.create(self.topic, 1, replicas, {**RETENTION, "min.insync.replicas": str(in_sync)})
         self._id = kafka.identity(self.topic)
         if (partitions := len(kafka.bounds(self.topic))) > 1:
             hint = "delete it if it has no commands, or restore it with one partition"

@@ -212,7 +212,11 @@ def _drop_others(written: Sequence[tree.Statement], engine: EngineContext) -> tu
     """
     catalog, policy = engine.state.catalog, engine.server[OTHERS]
     names = {statement.name for statement in written if isinstance(statement, _CREATED)}
-    doomed = {s.name for s in catalog.sources.values() if s.rebuilds not in names} - names - {log_stream.NAME}
+    doomed = (
+        {s.name for s in catalog.sources.values() if s.rebuilds not in names}
+        - names
+        - {log_stream.stream_name(engine.server)}
+    )
     queries = [query.id for query in _inserts(catalog) if _parsed(query.statement) not in written]
     others = (*queries, *sorted(doomed))
     if policy == KEEP or not others:

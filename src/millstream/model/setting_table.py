@@ -239,6 +239,12 @@ _KSQL = (
         "the replicas of the engine's own topics",
         whole(-1, 32767),
     ),
+    _server(
+        "ksql.internal.topic.min.insync.replicas",
+        "1",
+        "how many of them must have a command before it counts, if the command topic is created",
+        whole(1, 32767),
+    ),
     _server("ksql.create.topic.inherit.source.replicas.enabled", "true", ACCEPTED, _flag),
     _server("ksql.schema.registry.url", "", "where the schema registry is"),
     _server("ksql.schema.registry.basic.auth.credentials.source", "USER_INFO", ACCEPTED),
@@ -294,6 +300,13 @@ _KSQL = (
     _server("ksql.logging.processing.stream.auto.create", "false", "whether the log is declared as a stream", _flag),
     _server("ksql.logging.processing.topic.name", "", "the processing log's topic; <service id>ksql_processing_log"),
     _server("ksql.logging.processing.topic.partitions", "1", "the partitions of that topic", whole(1, INT_MAX)),
+    _server(
+        "ksql.logging.processing.topic.replication.factor",
+        "",
+        "the replicas of that topic, if it is created; as many as ksql.internal.topic.replicas",
+        whole(1, 32767).or_empty(),
+    ),
+    _server("ksql.logging.processing.stream.name", "KSQL_PROCESSING_LOG", "the name of the stream that is declared"),
     _server("ksql.logging.processing.rows.include", "false", "whether the log contains the failed rows", _flag),
     _server(
         "ksql.access.validator.enable",

@@ -1,8 +1,9 @@
 """Reads and checks settings: canonical names, stored values, what a session may override, defaults."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from millstream.model.errors import fact_and_hint, hint_line
+from millstream.model.ksqldb_names import REFUSED, has_no_effect
 from millstream.model.names import did_you_mean
 from millstream.model.secrets import HIDDEN, without_user
 from millstream.model.setting import Setting, text_of
@@ -85,16 +86,26 @@ def check_system(name: str, value: str) -> Setting:
 
 
 def checked(properties: Mapping[str, object]) -> dict[str, str]:
-    """Properties under their canonical names, with stored values. Raises SettingRefused for an invalid one.
+    """Properties under their canonical names, with stored values, but for those `without_effect`.
 
-    Settings of Kafka clients (CLIENT_PREFIXES) and of Spark are checked by their own libraries.
+    Settings of Kafka clients (CLIENT_PREFIXES) and of Spark are checked by their own libraries. Raises SettingRefused
+    for an invalid one.
     """
+    for name in filter(REFUSED.get, properties):
+        raise SettingRefused(f"A server cannot have the property '{name}'{hint_line(REFUSED[name])}")
     free = {name: text_of(value) for name, value in properties.items() if _bare(name).startswith(_UNCHECKED)}
-    own = ((check(name, value), value) for name, value in properties.items() if name not in free)
+    unused = {*free, *without_effect(properties)}
+    own = ((check(name, value), value) for name, value in properties.items() if name not in unused)
     # A name with the prefix of Kafka Streams comes last: ksqlDB's queries prefer it.
     free_names = sorted(free, key=lambda name: name.startswith(STREAMS_PREFIX))
     by_name = {_bare(name): free[name] for name in free_names}
     return {**{setting.name: setting.stored(value) or "" for setting, value in own}, **by_name}
+
+
+def without_effect(properties: Iterable[str]) -> list[str]:
+    """The names of ksqlDB's, among those of a server's properties, that have no setting here (ksqldb_names.py)."""
+    unknown = (name for name in properties if canonical(name) not in SETTINGS)
+    return sorted(name for name in unknown if has_no_effect(_bare(name)) and not _bare(name).startswith(_UNCHECKED))
 
 
 def as_texts(properties: Mapping[str, object]) -> dict[str, str]:

@@ -18,7 +18,8 @@ from millstream.formats.registered import FULL_NAME
 from millstream.formats.registry import FORMATS
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.schema import Column
-from millstream.model.settings import replaced_variables
+from millstream.model.setting import Setting
+from millstream.model.settings import SettingRefused, check, replaced_variables
 from millstream.plan.deletes import deleted_keys
 from millstream.plan.inserts import check_time
 from millstream.plan.inserts import row as insert_row
@@ -53,7 +54,7 @@ class PlayResult:
     """The results of a case: the catalog, the topics' facts, and the records of each topic in order.
 
     `partitions`: the number of partitions of topics that exist without having been created. `variables`: those that the
-    statements have defined, by their names in upper case.
+    statements have defined, by their names in upper case. `defaults` are the settings to which UNSET returns.
     """
 
     catalog: Catalog = field(default_factory=lambda: Catalog(functions=OF_TESTS))
@@ -61,6 +62,7 @@ class PlayResult:
     records: dict[str, list[PlacedRecord]] = field(default_factory=dict)
     queries: dict[str, StartQuery] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
     schemas: CaseSchemas = field(default_factory=registry.schemas)
     partitions: int = 4
     variables: dict[str, str] = field(default_factory=dict)
@@ -78,7 +80,7 @@ def parsed_statements(text: str, result: PlayResult, file: str = "") -> Iterator
 
 def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
     """Plan the statements of a case without running them. Raises StatementError if one is refused."""
-    result = PlayResult(settings={**defaults, **case.properties})
+    result = PlayResult(settings={**defaults, **case.properties}, defaults=defaults)
     partitions = registered_schemas.partitions(case)
     result.topics = {t.name: TopicFacts(partitions.get(t.name, t.partitions), t.replicas) for t in case.topics}
     registered_schemas.register(case, result.schemas)
@@ -130,9 +132,11 @@ def apply(statement: tree.Statement, text: str, result: PlayResult) -> None:
     """Plan a statement other than INSERT VALUES and DELETE FROM without running it. Raises StatementError."""
     match statement:
         case tree.SetProperty(name, value):
-            result.settings[name] = value
+            setting = _setting(name, value, statement)
+            result.settings[setting.name] = setting.stored(value) or ""
         case tree.UnsetProperty(name):
-            result.settings.pop(name, None)
+            setting = _setting(name, None, statement)
+            result.settings[setting.name] = result.defaults.get(setting.name, setting.default)
         case tree.Define(name, value):
             result.variables[name.upper()] = value
         case tree.Undefine(name):
@@ -140,6 +144,14 @@ def apply(statement: tree.Statement, text: str, result: PlayResult) -> None:
                 raise StatementError(f"Cannot find variable '{name}'", statement.span)
         case _:
             _outcome(statement, text, result)
+
+
+def _setting(name: str, value: str | None, statement: tree.Statement) -> Setting:
+    """The setting of that name; a test sets those of servers too, as in ksqlDB. Raises StatementError."""
+    try:
+        return check(name, value)
+    except SettingRefused as refused:
+        raise StatementError(refused.fact_and_hint[0], statement.span, refused.fact_and_hint[1]) from refused
 
 
 def _outcome(statement: tree.Statement, text: str, result: PlayResult) -> None:

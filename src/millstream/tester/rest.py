@@ -125,7 +125,7 @@ class _RestPlay:
     def __init__(self, case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) -> None:
         self._case, self._site = case, site
         self._properties = {**EARLIEST, **case.properties}
-        self._result = PlayResult(settings={**defaults, **self._properties})
+        self._result = PlayResult(settings={**defaults, **self._properties}, defaults=defaults)
         self._responses = iter(case.responses)
         ids = _register(case, site, self._result.schemas)
         texts = [parsed for text in case.statements for parsed in _parsed(_with_ids(text, ids))]

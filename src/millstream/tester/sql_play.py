@@ -145,7 +145,8 @@ def play(case: SqlTestCase, defaults: Mapping[str, str], bounded: Bounded, exact
     an error of the engine that is about the same thing passes too, since its wording differs from ksqlDB's; the remark
     then has both texts.
     """
-    result = PlayResult(settings={**defaults, "auto.offset.reset": "earliest"}, partitions=1)
+    settings = {**defaults, "auto.offset.reset": "earliest"}
+    result = PlayResult(settings=settings, defaults=settings, partitions=1)
     run = SqlPlay(result, bounded, case.path.parent)
     text = ""
     try:

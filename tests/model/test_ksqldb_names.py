@@ -1,0 +1,36 @@
+"""Data file: what a server does with the names of a file of properties that ksqlDB had."""
+
+from pathlib import Path
+
+import pytest
+
+from millstream.model.ksqldb_names import REFUSED
+from millstream.model.setting_table import SETTINGS
+from millstream.model.settings import SettingRefused, canonical, checked
+
+LINES = [line.split() for line in Path(__file__).with_name("ksqldb_properties.txt").read_text().splitlines()]
+CASES = [(line[0], line[1]) for line in LINES if line[0] != "#"]
+
+
+def taken(name: str) -> str:
+    """Whether a server takes a property with its default value, and uses it."""
+    setting = SETTINGS.get(canonical(name))
+    try:
+        settings = checked({name: setting.default if setting else "x"})
+    except SettingRefused:
+        return "refused"
+    return "yes" if canonical(name) in settings else "no"
+
+
+@pytest.mark.parametrize(("name", "effect"), CASES)
+def test_a_server_takes_ksqldbs_own_properties(name: str, effect: str) -> None:
+    assert taken(name) == effect
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_name_says_what_to_do_instead(name: str) -> None:
+    with pytest.raises(SettingRefused) as refused:
+        checked({name: "x"})
+    fact, hint = refused.value.fact_and_hint
+    assert name in fact
+    assert hint == REFUSED[name]

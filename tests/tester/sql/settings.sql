@@ -1,0 +1,20 @@
+-- SET and UNSET in a test, checked as a session's are.
+
+--@test: a setting of a server
+SET 'ksql.persistence.wrap.single.values' = 'false';
+CREATE STREAM s (id INT KEY, v INT) WITH (kafka_topic='s', format='JSON', partitions=1);
+CREATE STREAM o AS SELECT * FROM s;
+UNSET 'ksql.persistence.wrap.single.values';
+CREATE STREAM p AS SELECT * FROM o;
+ASSERT STREAM o (id INT KEY, v INT) WITH (kafka_topic='O', format='JSON', wrap_single_value=false);
+ASSERT STREAM p (id INT KEY, v INT) WITH (kafka_topic='P', format='JSON', wrap_single_value=false);
+
+--@test: an unknown setting
+--@expected.error: io.confluent.ksql.util.KsqlException
+--@expected.message: Not recognizable as ksql, streams, consumer, or producer property: 'ksql.persistence.wrap.single.valuse'
+SET 'ksql.persistence.wrap.single.valuse' = 'false';
+
+--@test: an invalid value
+--@expected.error: io.confluent.ksql.util.KsqlException
+--@expected.message: of property 'auto.offset.reset'
+SET 'auto.offset.reset' = 'sideways';
