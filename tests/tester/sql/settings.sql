@@ -1,6 +1,7 @@
 -- SET and UNSET in a test, checked as a session's are.
 
 --@test: a setting of a server
+SET 'ksql.any.key.name.enabled' = 'true';
 SET 'ksql.persistence.wrap.single.values' = 'false';
 CREATE STREAM s (id INT KEY, v INT) WITH (kafka_topic='s', format='JSON', partitions=1);
 CREATE STREAM o AS SELECT * FROM s;
