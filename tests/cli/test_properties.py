@@ -1,5 +1,6 @@
 """Configuration of a server: files, words and addresses."""
 
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from millstream.cli import server
 from millstream.cli.exposure import check_exposure
 from millstream.cli.main import main
-from millstream.cli.properties import address_of, read_properties, settings_of
+from millstream.cli.properties import address_of, from_environment, read_properties, settings_of
 from millstream.cli.service import engine_properties, serving
 from millstream.services.errors import SetupError
 
@@ -38,6 +39,49 @@ def test_a_file_that_cannot_be_read(content: bytes | None, fact: str, tmp_path: 
         file.write_bytes(content)
     with pytest.raises(SetupError, match=fact):
         read_properties(file)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "properties"),
+    [
+        ("KSQL_KSQL_SERVICE_ID", "shop_", {"ksql.service.id": "shop_"}),
+        ("KSQL_BOOTSTRAP_SERVERS", "kafka:9092", {"bootstrap.servers": "kafka:9092"}),
+        (
+            "KSQL_KSQL_JSON__SR_CONVERTER_DESERIALIZER_ENABLED",
+            "x",
+            {"ksql.json_sr.converter.deserializer.enabled": "x"},
+        ),
+        ("KSQL_A___B", "x", {"a-b": "x"}),
+        ("KSQL_OPTS", "-Dksql.service.id='a b' -Xmx2g -Djava.io.tmpdir=/x -Dx", {"ksql.service.id": "a b", "x": ""}),
+        ("KSQL_HEAP_OPTS", "-Dksql.service.id=no", {}),
+        ("KSQL_LOG4J_ROOT_LOGLEVEL", "INFO", {}),
+        ("KSQL_CLASSPATH", "/x", {}),
+        ("PATH", "/bin", {}),
+    ],
+)
+def test_properties_in_variables(variable: str, value: str, properties: dict[str, str]) -> None:
+    assert from_environment({variable: value}) == properties
+
+
+def test_options_that_cannot_be_read() -> None:
+    with pytest.raises(SetupError, match="KSQL_OPTS: No closing quotation"):
+        from_environment({"KSQL_OPTS": "-Dx='a"})
+
+
+def test_variables_override_the_file_and_are_overridden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("a=file\nb=file\nc=file\n")
+    monkeypatch.setenv("KSQL_B", "variable")
+    monkeypatch.setenv("KSQL_C", "variable")
+    parser = ArgumentParser()
+    server.add_options(parser)
+    words = ["--config-file", str(file), "--set", "c=word"]
+    assert server.properties(parser.parse_args([*words, "--environment"])) == {
+        "a": "file",
+        "b": "variable",
+        "c": "word",
+    }
+    assert server.properties(parser.parse_args(words)) == {"a": "file", "b": "file", "c": "word"}
 
 
 @pytest.mark.parametrize(

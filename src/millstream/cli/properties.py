@@ -1,7 +1,9 @@
-"""A server's configuration: .properties files, KEY=VALUE words, and addresses to listen on."""
+"""A server's configuration: .properties files, variables, KEY=VALUE words, and addresses to listen on."""
 
 import argparse
-from collections.abc import Iterable
+import re
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import javaproperties
@@ -14,6 +16,10 @@ LISTENERS = "listeners"
 INSECURE = "millstream.insecure"
 PG_LISTEN = "millstream.pg.listen"
 HIGHEST_PORT = 65535
+_PREFIX, _OPTIONS = "KSQL_", "KSQL_OPTS"
+# Variables of ksqlDB's scripts and image that are no properties, and the properties in KSQL_OPTS that are Java's own.
+_OF_SCRIPTS = re.compile(r"KSQL_(?:HOME|CLASSPATH|CONFIG_DIR|VERSION|JMX_PORT|LOG4J_.*|OPTS|.*_OPTS)")
+_OF_JAVA = ("java.", "javax.", "com.sun.", "log4j", "sun.", "jdk.")
 
 
 def read_properties(path: Path) -> dict[str, str]:
@@ -24,6 +30,28 @@ def read_properties(path: Path) -> dict[str, str]:
         raise SetupError(f"cannot read {path}: {why_unreadable(error)}") from error
     except javaproperties.InvalidUEscapeError as error:
         raise SetupError(f"cannot read {path}: {error}") from error
+
+
+def from_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """The properties in environment variables, as ksqlDB's Docker image and scripts take them. Raises SetupError.
+
+    KSQL_KSQL_SERVICE_ID is ksql.service.id: `_` stands for a dot, `__` for an underscore, `___` for a hyphen. KSQL_OPTS
+    has -Dname=value among options of Java.
+    """
+    names = (name for name in variables if name.startswith(_PREFIX) and not _OF_SCRIPTS.fullmatch(name))
+    properties = {_property(name): variables[name] for name in names}
+    try:
+        words = shlex.split(variables.get(_OPTIONS, ""))
+    except ValueError as error:
+        raise SetupError(f"cannot read the variable {_OPTIONS}: {error}") from error
+    defined = (word.removeprefix("-D").partition("=") for word in words if word.startswith("-D"))
+    return {**properties, **{name: value for name, _, value in defined if not name.startswith(_OF_JAVA)}}
+
+
+def _property(variable: str) -> str:
+    """The name of the property in a variable of that name."""
+    name = variable.removeprefix(_PREFIX).lower()
+    return re.sub("_{1,3}", lambda underscores: ("", ".", "_", "-")[len(underscores[0])], name)
 
 
 def settings_of(words: Iterable[str]) -> dict[str, str]:

@@ -3,13 +3,22 @@
 import argparse
 import importlib
 import logging
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millstream.cli.main import formatter
-from millstream.cli.properties import INSECURE, LISTENERS, PG_LISTEN, address_of, read_properties, settings_of
+from millstream.cli.properties import (
+    INSECURE,
+    LISTENERS,
+    PG_LISTEN,
+    address_of,
+    from_environment,
+    read_properties,
+    settings_of,
+)
 from millstream.engine.session_options import session_options
 from millstream.model.settings import SettingRefused, checked, effective
 from millstream.services.log_format import log_to_stderr
@@ -64,6 +73,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--master", metavar="URL", help="the Spark master (default: this process)")
     parser.add_argument("--queries-file", metavar="FILE", help="run its statements, and take none that define others")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
+    help = "take properties from variables as ksqlDB's Docker image does: KSQL_KSQL_SERVICE_ID is ksql.service.id"
+    parser.add_argument("--environment", action="store_true", help=help)
     parser.add_argument("--config-file", type=Path, metavar="FILE", help="properties; the options above override them")
 
 
@@ -93,7 +104,7 @@ def _print(text: str) -> None:
 
 
 def properties(args: argparse.Namespace) -> dict[str, str]:
-    """The server's properties: from the file, overridden by --set, overridden by options. Raises SetupError."""
+    """The server's properties: from the file, then the environment, then --set, then options. Raises SetupError."""
     flags = vars(args)
     options = {name: flags[flag] for flag, name in FLAGS.items() if flags.get(flag) is not None}
     if args.listen:
@@ -103,4 +114,5 @@ def properties(args: argparse.Namespace) -> dict[str, str]:
     if args.insecure:
         options[INSECURE] = "true"
     file = read_properties(args.config_file) if args.config_file else {}
-    return {**file, **settings_of(args.set), **options}
+    environment = from_environment(os.environ) if args.environment else {}
+    return {**file, **environment, **settings_of(args.set), **options}
