@@ -256,8 +256,7 @@ def port(around: Surroundings) -> CheckResult:
             return _well(free)
         pg_host, pg_number = address_of(around.settings[PG_LISTEN])
         if pg_number and not is_free(pg_host, pg_number):
-            remedy = f"`lsof -i :{pg_number}` names it; set {PG_LISTEN} to another one"
-            return _not_well(f"port {pg_number}, for Postgres's clients, is in use by something else", remedy)
+            return _in_use(f"{pg_number}, for Postgres's clients,", pg_number, f"set {PG_LISTEN} to another one")
         return _well(f"{free}, and {pg_host}:{pg_number} for Postgres's clients")
     except SetupError as error:
         return _not_well(error.fact, error.hint or f"set {LISTENERS}")
@@ -267,9 +266,11 @@ def _busy(host: str, number: int) -> CheckResult:
     """What listens at the server's address already."""
     if _is_server(host, number):
         return _well(f"a server answers at {host}:{number}")
-    return _not_well(
-        f"port {number} is in use by something else", f"`lsof -i :{number}` names it; --listen chooses another port"
-    )
+    return _in_use(str(number), number, "--listen chooses another port")
+
+
+def _in_use(port: str, number: int, remedy: str) -> CheckResult:
+    return _not_well(f"port {port} is in use by something else", f"`lsof -i :{number}` names it; {remedy}")
 
 
 def login(around: Surroundings) -> CheckResult:

@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from millstream.cli import server
-from millstream.cli.checks import CheckOutcome, Surroundings, examined
+from millstream.cli.checks import CheckOutcome, CheckResult, Surroundings, examined
 from millstream.cli.main import formatter
 from millstream.model.settings import SettingRefused, checked, effective, without_effect
 from millstream.services.errors import SetupError
@@ -37,16 +37,21 @@ def run(args: argparse.Namespace) -> int:
 
     Raises SetupError if a setting is not valid.
     """
+    properties = server.properties(args)
     try:
-        settings = effective(checked(server.properties(args)))
+        settings = effective(checked(properties))
     except SettingRefused as error:
         raise SetupError(str(error)) from error
-    if unused := without_effect(server.properties(args)):
-        print(f"{CheckOutcome.WELL.value:12}  {'settings':12} without effect: {', '.join(unused)}", flush=True)
+    if unused := without_effect(properties):
+        _print("settings", CheckResult(CheckOutcome.WELL, f"without effect: {', '.join(unused)}"))
     outcomes = []
     for name, result in examined(Surroundings(settings, args.free_gib)):
         outcomes.append(result.outcome)
-        print(f"{result.outcome.value:12}  {name:12} {result.fact}", flush=True)
-        if result.remedy:
-            print(f"{'':28}→ {result.remedy}", flush=True)
+        _print(name, result)
     return 1 if CheckOutcome.NOT_WELL in outcomes else 0
+
+
+def _print(name: str, result: CheckResult) -> None:
+    print(f"{result.outcome.value:12}  {name:12} {result.fact}", flush=True)
+    if result.remedy:
+        print(f"{'':28}→ {result.remedy}", flush=True)

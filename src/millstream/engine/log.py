@@ -43,7 +43,8 @@ class CommandLog:
     def __init__(self, kafka: KafkaClient, service: str, replicas: int, in_sync: int = 1) -> None:
         """`replicas` and the least number of them that are `in_sync` when it is written: for a new topic.
 
-        Raises SetupError if the topic has several partitions: its commands have no order; KafkaException."""
+        Raises SetupError if the topic has several partitions: its commands have no order; KafkaException.
+        """
         self.topic = f"_millstream-{service}_command_topic"
         self._kafka = kafka
         kafka.create(self.topic, 1, replicas, {**RETENTION, "min.insync.replicas": str(in_sync)})

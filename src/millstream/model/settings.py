@@ -105,7 +105,7 @@ def checked(properties: Mapping[str, object]) -> dict[str, str]:
 def without_effect(properties: Iterable[str]) -> list[str]:
     """The names of ksqlDB's, among those of a server's properties, that have no setting here (ksqldb_names.py)."""
     unknown = (name for name in properties if canonical(name) not in SETTINGS)
-    return sorted(name for name in unknown if has_no_effect(_bare(name)) and not _bare(name).startswith(_UNCHECKED))
+    return sorted(name for name in unknown if has_no_effect(_bare(name)))
 
 
 def as_texts(properties: Mapping[str, object]) -> dict[str, str]:

@@ -43,9 +43,9 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
-from millstream.plan.nodes import Aggregate, Window, leaves, scans_of_union, type_of
+from millstream.plan.nodes import Aggregate, Window, leaves, type_of
 from millstream.spark.codec import EXPRESSION, LATE, error_if, report
-from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
+from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold, scan_columns
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
 from millstream.spark.time_to_live import TimeToLive
@@ -78,8 +78,7 @@ def grouped(rows: LazyFrame, node: Aggregate, run: AggregateRun) -> LazyFrame:
     prepared = _GroupFolds(node, run).prepared(rows.where("value is not null")).where("has_group").drop("has_group")
     if node.window is None and node.ttl_ms is None:
         return fold(prepared, _GroupFolds(node, run).of_stream(), run.live)
-    partition = "scan_partition" if scans_of_union(node.source) else "partition"
-    timed = prepared.select("*", f"{clock(run.live, partition)} as clock")
+    timed = prepared.select("*", f"{clock(run.live, node.source)} as clock")
     if node.window is None:
         return fold(timed, _ExpiringFolds(node, run).of_stream(), run.live)
     if node.window.type == "SESSION":
@@ -148,10 +147,9 @@ class _GroupFolds:
         key = spark_sql(struct_of({f"K{i}": SqlText(text) for i, text in enumerate(keys)}))
         arguments = spark_sql(self._arguments())
         columns = [f"{key} as group_key", f"{arguments} as arguments", "value is not null as is_row", *_METADATA]
+        columns += scan_columns(self.node.source)
         if self.node.source.kind is RelationKind.TABLE:
             columns.append("key")
-        if scans_of_union(self.node.source):
-            columns.append("scan_partition")
         prepared = rows.select(*columns)
         missing = " or ".join(f"group_key.K{i} is null" for i in range(len(self.node.keys)))
         why = "a GROUP BY expression of the row is null, so it belongs to no group: it is left out"

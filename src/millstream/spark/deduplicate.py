@@ -13,8 +13,8 @@ value. Of a value the state's key has a digest.
 
 from millstream.functions.operator_expressions import StructLayout, array, column, if_, null
 from millstream.functions.operator_sql import spark_sql
-from millstream.plan.nodes import Deduplicate, leaves, scans_of_union
-from millstream.spark.fold import Expiry, Fold, clock, fold
+from millstream.plan.nodes import Deduplicate, leaves
+from millstream.spark.fold import Expiry, Fold, clock, fold, scan_columns
 from millstream.spark.join_step import PLACE_TYPES, bounds_of, columns_layout
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.time_to_live import TimeToLive
@@ -32,10 +32,8 @@ def deduplicated(rows: LazyFrame, node: Deduplicate, query: str, live: bool) -> 
     out = StructLayout(
         {"key": key.type, "value": value.type, "rowtime": "bigint", **PLACE_TYPES, **dict.fromkeys(bounds, "bigint")}
     )
-    timed = []
-    if node.ttl_ms is not None:
-        scan_partition = ["scan_partition"] if scans_of_union(node.source) else []
-        timed = [*scan_partition, f"{clock(live, *scan_partition)} as clock"]
+    source = node.source
+    timed = [*scan_columns(source), f"{clock(live, source)} as clock"] if node.ttl_ms is not None else []
     prepared = rows.select(*out.types, _DIGEST, *timed)
     by = ("key", *bounds) if node.schema.key else ("digest",)
     return fold(prepared, _fold(node, by, out, query), live)

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from millstream.functions.operator_expressions import SparkSql, null
 from millstream.functions.operator_sql import spark_sql
+from millstream.plan.nodes import PlanNode, scans_of_union
 from millstream.spark import jvm
 from millstream.spark.lazy_frame import LazyFrame
 
@@ -49,8 +50,8 @@ class Punctuation:
     """When stream time is sent to the tasks that a row does not go to: at `first`, `first` + `step`, … (in ms).
 
     No state may be due between these times. The frame has the columns clock, partition (int) and offset, and
-    scan_partition (pipeline.py) if its rows are those of a union. `last` is a
-    condition over it: whether a row is the last one of its record, which may be in several windows.
+    `scan_columns`. `last` is a condition over it: whether a row is the last one of its record, which may be in several
+    windows.
     """
 
     first: int
@@ -111,12 +112,21 @@ def stateful(
     return LazyFrame(session, run(rows.java_frame(), jvm.java_map(session, texts)))
 
 
-def clock(live: bool, partition: str = "partition") -> str:
+def scan_columns(rows: PlanNode) -> tuple[str, ...]:
+    """The column of a node's rows with the number of their partition among those of all sources; none for one source.
+
+    Partition p of source i of n has the number p * n + i (jvm/StreamTimeLimit.scala).
+    """
+    return ("scan_partition",) if scans_of_union(rows) else ()
+
+
+def clock(live: bool, rows: PlanNode) -> str:
     """The text of a frame's column `clock`: stream time at a row, before rows are sent to the tasks of their groups.
 
-    Requires the columns rowtime and `partition`, which is "scan_partition" for the rows of a union. An Evaluator sees
-    every row in one place, so rowtime is sufficient there.
+    Requires the columns rowtime, partition and `scan_columns`. An Evaluator sees every row in one place, so rowtime is
+    sufficient there.
     """
+    (partition,) = scan_columns(rows) or ("partition",)
     return f"ms_stream_time({partition}, rowtime, '{uuid4().hex}')" if live else "rowtime"
 
 

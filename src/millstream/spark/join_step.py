@@ -55,7 +55,7 @@ def right_layout(join: Join) -> StructLayout:
 def limits_unions(join: Join) -> bool:
     """True if the first join of a chain limits its stream time by the sources of a union (jvm/StreamTimeLimit.scala).
 
-    Its input then has the column scan_partition (pipeline.py).
+    Its input then has the column scan_partition (fold.scan_columns), for the rows of all inputs.
     """
     return join.window is not None and any(scans_of_union(side) for side in (join.left, join.right))
 

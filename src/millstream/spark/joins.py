@@ -29,9 +29,9 @@ from millstream.functions.operator_expressions import (
     integer,
 )
 from millstream.functions.operator_sql import spark_sql
-from millstream.plan.nodes import Join, PlanNode, scans_of_union
+from millstream.plan.nodes import Join, PlanNode
 from millstream.spark import table_bootstrap
-from millstream.spark.fold import Fold, clock, fold
+from millstream.spark.fold import Fold, clock, fold, scan_columns
 from millstream.spark.foreign_key_join import ForeignKeyJoin
 from millstream.spark.join_step import (
     PLACE,
@@ -84,12 +84,7 @@ def _kind(join: Join) -> type[JoinStep]:
 
 def _clock(join: Join, input: PlanNode, live: bool) -> str:
     """Stream time at a row of an input, if the join needs it."""
-    return f"{clock(live, _scan_partition(input)) if join.window else 'rowtime'} as clock"
-
-
-def _scan_partition(input: PlanNode) -> str:
-    """The number of a row's partition among those of all sources of an input."""
-    return "scan_partition" if scans_of_union(input) else "partition"
+    return f"{clock(live, input) if join.window else 'rowtime'} as clock"
 
 
 def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: str, live: bool) -> LazyFrame:
@@ -103,7 +98,8 @@ def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: 
     first_key = f"{_key_of(first)} as key"
 
     def numbered(input: PlanNode) -> Sequence[str]:
-        return [f"{_scan_partition(input)} as scan_partition"] if limits_unions(chain[0]) else []
+        numbers = scan_columns(input) or ("partition as scan_partition",)
+        return numbers if limits_unions(chain[0]) else ()
 
     present_rows = rows(first).where(present)
     left_columns = ("0 as input", first_key, "value", *metadata, *numbered(first), _clock(chain[0], first, live))

@@ -40,6 +40,8 @@ from millstream.plan.nodes import (
 )
 from millstream.spark import aggregates, deduplicate, joins, table_filter
 from millstream.spark.codec import decode, encode, encoded_rows, keyed_rows, readable_rows, timed_rows, windowed_rows
+from millstream.spark.fold import scan_columns
+from millstream.spark.join_step import bounds_of
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
@@ -191,12 +193,8 @@ def _struct(prefix: str, texts: Sequence[str]) -> str:
 
 
 def _metadata(node: PlanNode) -> tuple[str, ...]:
-    """The columns of a node's rows besides key, value and rowtime.
-
-    Rows of a union have `scan_partition`: partition p of source i of n has the number p * n + i.
-    """
-    scan_partition = ("scan_partition",) if scans_of_union(node) else ()
-    return (*_METADATA, *scan_partition, *(("wstart", "wend") if windowed(node) else ()))
+    """The columns of a node's rows besides key, value and rowtime."""
+    return (*_METADATA, *scan_columns(node), *bounds_of(node))
 
 
 @_rows.register
@@ -366,13 +364,12 @@ def _(node: Rekey, run: _QueryRun) -> LazyFrame:
     # PARTITION BY computes pseudocolumns from the value: for a null value they are null.
     pseudo = [f"if(value is null, null, {c}) as {c}" for c in ("rowtime", "partition", "offset")]
     carried = ("rowtime as t", "headers", "partition as p", "offset as o")
-    scan_partition = ["scan_partition"] if scans_of_union(node) else []
-    flattened = rows.select("key", "value", *carried, *scan_partition, *pseudo)
+    flattened = rows.select("key", "value", *carried, *scan_columns(node), *pseudo)
     key = _struct("K", [_new_key(k, run) for k in node.keys])
     values = [f"value.V{i}" for i in range(len(old.value))] + [f"key.K{i}" for i in range(len(old.key))]
     value = f"if(value is null, null, {_struct('V', values)})"
     places = ("headers", "p as partition", "o as offset")
-    return flattened.select(f"{key} as key", f"{value} as value", "t as rowtime", *places, *scan_partition)
+    return flattened.select(f"{key} as key", f"{value} as value", "t as rowtime", *places, *scan_columns(node))
 
 
 def _new_key(key: NamedExpression, run: _QueryRun) -> str:
@@ -397,7 +394,7 @@ def _(node: Deduplicate, run: _QueryRun) -> LazyFrame:
 
 @_rows.register
 def _(node: UnionAll, run: _QueryRun) -> LazyFrame:
-    columns = ("key", "value", "rowtime", *(c for c in _metadata(node) if c != "scan_partition"))
+    columns = ("key", "value", "rowtime", *_METADATA, *bounds_of(node))
     frames, scans = [], 0
     for branch in node.branches:
         number = _scan_partition(branch, scans, scans_of_union(node))
@@ -407,7 +404,7 @@ def _(node: UnionAll, run: _QueryRun) -> LazyFrame:
 
 
 def _scan_partition(branch: PlanNode, first: int, scans: int) -> str:
-    """The text of a row's `scan_partition` (see _metadata) in a union of `scans`, of which `first` are in branches
+    """The text of a row's `scan_partition` (fold.scan_columns) in a union of `scans`, of which `first` are in branches
     before."""
     own = scans_of_union(branch)
     if not own:
