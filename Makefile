@@ -35,10 +35,11 @@ test-clients: $(READY) ## run clients that others wrote, and the notebook, again
 test-fast: $(READY) ## run the tests that need no Spark and no Kafka; a minute
 	@$(BIN)/python -m pytest -m fast --numprocesses 4
 
-check: $(READY) ## lint, format, types, layers, and that every test can be collected
+check: $(READY) ## lint, format, types, calls in tests, layers, and that every test can be collected
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
+	@$(BIN)/mypy --config-file tests/mypy.ini
 	@$(BIN)/lint-imports
 	@collected=$$($(BIN)/python -m pytest --collect-only -qq) || { echo "$$collected"; exit 1; }
 

@@ -7,14 +7,18 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.catalog.catalog import RelationKind
+from millstream.catalog.catalog import RelationKind, Serde, Source
+from millstream.model.schema import Schema
+from millstream.plan.nodes import Read
 from millstream.spark import jvm, sink, source, table_bootstrap
 from millstream.spark.fold import Punctuation, clock
+from millstream.spark.lazy_frame import LazyFrame
 from support.kafka import BrokerClient, wait_for
 from support.spark import counting, fold
 
 pytestmark = pytest.mark.live
 COUNT = counting("internals.count", Punctuation(10, 10))
+SCAN = Read(Source("INTERNALS", RelationKind.STREAM, Schema(()), "internals", Serde("KAFKA"), Serde("KAFKA")))
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +29,9 @@ def query(
     topic, target = kafka.create_topic(), kafka.create_topic()
     kafka.produce(topic, "a", "1")
     records = source.stream(spark, source.Topic(topic, {"bootstrap.servers": kafka.bootstrap}))
-    marked = table_bootstrap.source(records, "internals", RelationKind.STREAM, 0)
+    marked = table_bootstrap.source(LazyFrame.of(records), "internals", RelationKind.STREAM, 0).frame()
     rows = marked.selectExpr("string(key) as k", "rowtime", "partition", "offset")
-    counted = fold(rows.selectExpr("*", f"{clock(live=True)} as clock"), COUNT, live=True)
+    counted = fold(rows.selectExpr("*", f"{clock(live=True, rows=SCAN)} as clock"), COUNT, live=True)
     outputs = counted.selectExpr(
         "encode(k, 'UTF-8') as key", "encode(string(n), 'UTF-8') as value", "0L as rowtime",
         "cast(null as array<struct<key: string, value: binary>>) as headers",

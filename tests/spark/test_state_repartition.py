@@ -10,13 +10,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.spark import sink, source
 from millstream.spark.checkpoint import location, repartition
+from support import spark as frames
 from support.kafka import BrokerClient, wait_for
-from support.spark import counting, fold
 
 pytestmark = pytest.mark.live
 ENOUGH = 60.0
 KEYS = 50
-COUNT = counting("repartition.count")
+COUNT = frames.counting("repartition.count")
 
 
 class Count:
@@ -32,7 +32,7 @@ class Count:
     def frame(self, run: str = "", key: str = "string(key)") -> DataFrame:
         records = source.stream(self._spark, source.Topic(self._topic, self._client), run)
         rows = records.selectExpr(f"{key} as k", "rowtime", "partition", "offset")
-        return fold(rows, COUNT, live=True).selectExpr(
+        return frames.fold(rows, COUNT, live=True).selectExpr(
             "encode(string(k), 'UTF-8') as key", "encode(string(n), 'UTF-8') as value", "0L as rowtime",
             "cast(null as array<struct<key: string, value: binary>>) as headers",
         )  # fmt: skip

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
@@ -33,7 +34,7 @@ class TopicRecord:
     headers: tuple[tuple[str, bytes | None], ...] = field(default=())
 
     @property
-    def json(self) -> object:
+    def json(self) -> Any:
         """The value read as JSON; None for a tombstone."""
         return None if self.value is None else json.loads(self.value)
 
