@@ -75,6 +75,21 @@ def test_an_archive_that_cannot_be_created_is_tried_once(
     assert "no room for an archive" in caplog.text
 
 
+def test_after_a_day_it_is_tried_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was killed while it made the archive left every later start slow for good."""
+    statuses = [-9, 0]
+
+    def killed_once(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        Path(command[-1]).write_text("half of the classes")
+        return subprocess.CompletedProcess([], statuses.pop(0), "", "")
+
+    monkeypatch.setattr(subprocess, "run", killed_once)
+    assert options([Path("a.jar")]) == []
+    (empty,) = cache.glob("*.jsa")
+    os.utime(empty, (1, 1))
+    assert options([Path("a.jar")])
+
+
 def test_the_session_that_is_run_may_fetch_and_compile(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It hung for PATIENCE when the sources had changed since its caller compiled them."""
 

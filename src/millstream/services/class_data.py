@@ -9,6 +9,7 @@ import hashlib
 import logging
 import os
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -21,6 +22,8 @@ LOG = logging.getLogger(__name__)
 # Each checkout or release has its own class path; keep some, for users who switch between a few.
 MOST_ARCHIVES = 6
 PATIENCE = 300.0
+# Seconds until it is tried again to create an archive: the disk may have been full, or the process been killed.
+RETRY = 24 * 3600.0
 # Java should not warn on the user's terminal that an archive does not fit.
 QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
@@ -40,24 +43,34 @@ def options(
     it is made; nothing if empty.
     """
     file = cache_folder() / "module" / f"{program}-{_fingerprint(files, recipe)}.jsa"
-    if not file.exists():
+    if _is_due(file):
         # A lock of its own: the program that is run may download and compile, and then takes the lock of the cache.
         with locked(file.parent):
-            if not file.exists():
+            if _is_due(file):
                 with announced(title) if title else nullcontext():
                     _make(file, program, command)
     try:
-        # Archives that were not used for the longest time are removed first.
-        os.utime(file)
-        size = file.stat().st_size
+        is_archive = file.stat().st_size > 0
+        if is_archive:
+            # Archives that were not used for the longest time are removed first.
+            os.utime(file)
     except FileNotFoundError:  # another process has removed it
-        size = 0
-    return [f"-XX:SharedArchiveFile={file}", *QUIET] if size else []
+        is_archive = False
+    return [f"-XX:SharedArchiveFile={file}", *QUIET] if is_archive else []
 
 
 def writing(file: Path) -> list[str]:
     """Java's options by which a JVM writes an archive of its classes when it ends."""
     return [f"-XX:ArchiveClassesAtExit={file}", *QUIET]
+
+
+def _is_due(file: Path) -> bool:
+    """True if there is no archive, and the last attempt to create it, which left an empty file, was long ago."""
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return True
+    return found.st_size == 0 and time.time() - found.st_mtime > RETRY
 
 
 def _fingerprint(files: Iterable[Path], recipe: Iterable[Path]) -> str:
@@ -77,13 +90,14 @@ def _modified(file: Path) -> int:
 
 
 def _make(file: Path, program: str, command: Callable[[Path], Sequence[str]]) -> None:
-    """Create the archive; if that fails, an empty file, so that it is not tried again."""
+    """Create the archive; if that fails, an empty file, so that not every start tries it again."""
     with work_folder(file.parent, "archiving") as folder:
         part = folder / file.name
         try:
             result = subprocess.run(command(part), capture_output=True, text=True, timeout=PATIENCE, check=False)
             if result.returncode or not part.exists():
                 LOG.warning("no class archive was created, so JVMs start without one: %s", result.stderr[-1000:])
+                part.unlink(missing_ok=True)
         except subprocess.TimeoutExpired:
             LOG.warning("no class archive was created in %d s, so JVMs start without one", PATIENCE)
         part.touch()

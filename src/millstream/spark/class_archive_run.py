@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from millstream.spark import jvm, warm_up
+from millstream.spark import jvm, launcher, warm_up
 from millstream.spark.bounded import Bounded
 from millstream.spark.scala_module import class_path
 from millstream.spark.session import Session, create
@@ -39,11 +39,14 @@ CLIENTS = {
 
 
 def main(archive: Path) -> None:
-    """Run the session; the JVM writes the archive to `archive` when it ends."""
+    """Run the session; the JVM writes the archive to `archive` when it ends. Ends with its status if that is not 0."""
     with tempfile.TemporaryDirectory() as folder:
         session = create(SessionOptions(Path(folder), slots=4, archive=archive))
         _work(session, Path(folder))
         session.stop()
+    status = launcher.end()
+    if status:
+        sys.exit(f"the JVM that writes the archive has ended with status {status}")
 
 
 def _work(session: Session, folder: Path) -> None:

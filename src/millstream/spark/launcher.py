@@ -144,6 +144,17 @@ def launched(conf: Mapping[str, str]) -> LaunchedJvm | None:
         return _LAUNCHED[0] if _LAUNCHED else None
 
 
+def end() -> int:
+    """End the JVM of this process, whose session is stopped, and wait for its status; 0 if spark-submit started it."""
+    with _LAUNCHING:
+        if not _LAUNCHED:
+            return 0
+        process = _LAUNCHED[0].process
+        assert process.stdin is not None
+        process.stdin.close()
+        return process.wait()
+
+
 def public(conf: Mapping[str, str]) -> dict[str, str]:
     """The settings that may be arguments of a process, which every user of the machine can read."""
     return {name: value for name, value in conf.items() if shown(name, value) == value}
