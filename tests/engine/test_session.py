@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from millstream.engine.api import Request, RequestFailed
+from millstream.engine.entities import listings
 from millstream.engine.execute import check_count, statements
 from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
@@ -30,6 +31,15 @@ def test_a_session_overrides_the_server_until_unset() -> None:
     assert request_session.settings["auto.offset.reset"] == "earliest"
     assert apply(request_session, "UNSET 'ksql.streams.auto.offset.reset';")
     assert request_session.settings["auto.offset.reset"] == "latest"
+
+
+def test_a_setting_of_ksqldbs_without_effect_is_listed_until_unset() -> None:
+    name = "ksql.streams.producer.acks"
+    request_session = session(**{name: "all"})
+    listed = listings.properties("", SERVER, frozenset(), request_session.properties)["properties"]
+    assert [(p["value"], p["level"]) for p in listed if p["name"] == name] == [("all", "SESSION")]
+    assert apply(request_session, f"UNSET '{name}';")
+    assert name not in request_session.settings
 
 
 def test_properties_of_a_request_are_sets() -> None:

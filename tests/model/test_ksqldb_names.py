@@ -6,7 +6,7 @@ import pytest
 
 from millstream.model.ksqldb_names import REFUSED
 from millstream.model.setting_table import SETTINGS
-from millstream.model.settings import SettingRefused, canonical, checked
+from millstream.model.settings import SettingRefused, canonical, check_session, check_system, checked
 
 LINES = [line.split() for line in Path(__file__).with_name("ksqldb_properties.txt").read_text().splitlines()]
 CASES = [(line[0], line[1]) for line in LINES if line[0] != "#"]
@@ -34,3 +34,26 @@ def test_a_refused_name_says_what_to_do_instead(name: str) -> None:
     fact, hint = refused.value.fact_and_hint
     assert name in fact
     assert hint == REFUSED[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ksql.streams.producer.acks", "producer.max.block.ms", "ksql.streams.consumer.fetch.min.bytes", "poll.ms"],
+)
+def test_a_session_may_set_what_has_no_effect(name: str) -> None:
+    """Clients that were written for ksqlDB send such properties with each statement; they were refused."""
+    assert check_session(name, "1", {}).doc == "accepted, without effect"
+    with pytest.raises(SettingRefused, match="it has no effect"):
+        check_system(name, "1")
+
+
+@pytest.mark.parametrize("name", ["producer.sasl.jaas.config", "ksql.streams.consumer.ssl.keystore.password"])
+def test_a_session_has_no_login_of_its_own(name: str) -> None:
+    with pytest.raises(SettingRefused, match="Cannot override property"):
+        check_session(name, "x", {})
+
+
+@pytest.mark.parametrize("name", ["ksql.stream.producer.acks", "produce.acks", "ksql.streams.acks", *REFUSED])
+def test_slips_are_refused(name: str) -> None:
+    with pytest.raises(SettingRefused, match="Not recognizable"):
+        check_session(name, "1", {})

@@ -6,7 +6,8 @@ from millstream.model.errors import fact_and_hint, hint_line
 from millstream.model.ksqldb_names import REFUSED, has_no_effect
 from millstream.model.names import did_you_mean
 from millstream.model.secrets import HIDDEN, without_user
-from millstream.model.setting import Setting, text_of
+from millstream.model.setting import Setting, SettingScope, text_of
+from millstream.model.setting_kinds import TEXT
 from millstream.model.setting_table import ACCEPTED, SETTINGS
 
 STREAMS_PREFIX = "ksql.streams."
@@ -44,8 +45,11 @@ def _bare(name: str) -> str:
 
 
 def check(name: str, value: object = None) -> Setting:
-    """The setting of that name; its value is checked unless it is None. Raises SettingRefused."""
-    setting = SETTINGS.get(canonical(name))
+    """The setting of that name; its value is checked unless it is None. Raises SettingRefused.
+
+    A name of ksqlDB's that has no setting here (ksqldb_names.py) is one without effect, that may have any value.
+    """
+    setting = SETTINGS.get(canonical(name)) or _without_effect(name)
     if setting is None:
         hint = did_you_mean(name, SETTINGS)
         raise SettingRefused(
@@ -100,6 +104,15 @@ def checked(properties: Mapping[str, object]) -> dict[str, str]:
     free_names = sorted(free, key=lambda name: name.startswith(STREAMS_PREFIX))
     by_name = {_bare(name): free[name] for name in free_names}
     return {**{setting.name: setting.stored(value) or "" for setting, value in own}, **by_name}
+
+
+def _without_effect(name: str) -> Setting | None:
+    """A setting that nothing reads, if it is one of ksqlDB's; sessions may set it unless it is of a client's login."""
+    bare = _bare(name)
+    if not has_no_effect(bare):
+        return None
+    own_login = any(bare.removeprefix(client).startswith(CLIENT_PREFIXES) for client in ("consumer.", "producer."))
+    return Setting(name, "", ACCEPTED, SettingScope.STREAMS, not own_login, own_login, TEXT)
 
 
 def without_effect(properties: Iterable[str]) -> list[str]:

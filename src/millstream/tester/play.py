@@ -19,7 +19,7 @@ from millstream.formats.registry import FORMATS
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.schema import Column
 from millstream.model.setting import Setting
-from millstream.model.settings import SettingRefused, check, replaced_variables, without_effect
+from millstream.model.settings import SettingRefused, check, replaced_variables
 from millstream.plan.deletes import deleted_keys
 from millstream.plan.inserts import check_time
 from millstream.plan.inserts import row as insert_row
@@ -131,8 +131,6 @@ def written(
 def apply(statement: tree.Statement, text: str, result: PlayResult) -> None:
     """Plan a statement other than INSERT VALUES and DELETE FROM without running it. Raises StatementError."""
     match statement:
-        case tree.SetProperty(name) | tree.UnsetProperty(name) if without_effect([name]):
-            pass
         case tree.SetProperty(name, value):
             setting = _setting(name, value, statement)
             result.settings[setting.name] = setting.stored(value) or ""

@@ -11,6 +11,7 @@ from millstream.functions import Library
 from millstream.model.secrets import HIDDEN, shown
 from millstream.model.setting import Setting
 from millstream.model.setting_table import SETTINGS
+from millstream.model.settings import check
 
 
 def sources(text: str, catalog: Catalog, kind: RelationKind) -> Entity:
@@ -110,7 +111,8 @@ def _formats(topic: str, catalog: Catalog) -> dict[str, str]:
 
 def properties(text: str, server: Mapping[str, str], configured: frozenset[str], session: Mapping[str, str]) -> Entity:
     """SHOW PROPERTIES: each value in effect and where it comes from; `configured` names those in the server's file."""
-    body = [_property(s, server, configured, session) for s in sorted(SETTINGS.values(), key=lambda s: s.name)]
+    known = {**SETTINGS, **{name: check(name) for name in session}}
+    body = [_property(known[name], server, configured, session) for name in sorted(known)]
     default = sorted(set(SETTINGS) - configured - set(session))
     return entity("properties", text, properties=body, overwrittenProperties=sorted(session), defaultProperties=default)
 
