@@ -116,3 +116,36 @@ def test_a_join_of_a_union_has_its_unmatched_rows(server: EngineProcess, kafka: 
     kafka.produce(us_topic, "50", b'{"ITEMS": ["d"]}', 90_000)
     rows = kafka.consume_all(f"{eu}_J", 21)
     assert sorted(int(r.key or b"") for r in rows) == [*range(20), 100]
+
+
+@pytest.mark.parametrize(
+    ("joins", "expected"),
+    [
+        ("({union}) u LEFT JOIN {table} t ON u.id = t.id", [(1, "one"), (2, None), (11, None), (12, "twelve")]),
+        ("({union}) u JOIN {table} t ON u.id = t.id JOIN {table}_2 n ON u.id = n.id", [(1, "one"), (12, "twelve")]),
+        ("{eu}_O o JOIN ({union}) u WITHIN 1 HOUR ON o.id = u.id JOIN {table} t ON u.id = t.id", [(1, "one")]),
+        ("({union}) u JOIN (SELECT id, name FROM {table}) t ON u.id = t.id", [(1, "one"), (12, "twelve")]),
+    ],
+    ids=["left", "two tables", "stream-stream first", "inner query of a table"],
+)
+def test_a_union_looks_up_rows_in_tables(
+    joins: str, expected: list[tuple[int, str | None]], server: EngineProcess, kafka: BrokerClient
+) -> None:
+    """Its query waited for the tables for good, as it took another leaf of the plan for the table."""
+    (eu, eu_topic), (us, us_topic), table = declare(server, kafka, 1), declare(server, kafka, 1), kafka.create_topic()
+    name = f"{eu}_T"
+    for source in (name, f"{name}_2"):
+        server.execute(
+            f"CREATE TABLE {source} (id INT PRIMARY KEY, name STRING) WITH (kafka_topic='{table}', format='JSON');"
+        )
+    server.execute(f"CREATE STREAM {eu}_O (id INT KEY) WITH (kafka_topic='{eu_topic}', format='JSON');")
+    for id, text in ((1, "one"), (12, "twelve"), (3, "three")):
+        kafka.produce(table, str(id), {"NAME": text})
+    for id in (1, 2):
+        kafka.produce(eu_topic, str(id), {"ITEMS": []}, 1000)
+        kafka.produce(us_topic, str(id), {"ITEMS": []}, 1000)
+    union = f"SELECT id FROM {eu} UNION ALL SELECT id + 10 AS id FROM {us}"
+    text = joins.format(union=union, eu=eu, table=name)
+    server.execute(f"CREATE STREAM {eu}_J AS SELECT u.id AS id, t.name AS name FROM {text};")
+    rows = kafka.consume_all(f"{eu}_J", len(expected))
+    assert sorted((int(r.key or b""), r.json["NAME"]) for r in rows) == expected

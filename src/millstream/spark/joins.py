@@ -29,7 +29,7 @@ from millstream.functions.operator_expressions import (
     integer,
 )
 from millstream.functions.operator_sql import spark_sql
-from millstream.plan.nodes import Join, PlanNode
+from millstream.plan.nodes import Join, PlanNode, leaves
 from millstream.spark import table_bootstrap
 from millstream.spark.fold import Fold, clock, fold, scan_columns
 from millstream.spark.foreign_key_join import ForeignKeyJoin
@@ -115,8 +115,13 @@ def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: 
         timed = timed.select(*common_columns, *metadata, *numbered(join.right), "clock", *rights)
         keyed = with_key(timed, f"right{place}.join_key.K0 is null", join.right, query)
         awaited = live and _kind(join) is StreamTableJoin
-        frame = frame.union(table_bootstrap.sent(keyed, query, place) if awaited else keyed)
+        frame = frame.union(table_bootstrap.sent(keyed, query, _leaf(join)) if awaited else keyed)
     return frame
+
+
+def _leaf(join: Join) -> int:
+    """The index among the plan's leaves of the table that a join looks up rows in: a union on its left has several."""
+    return len(leaves(join.left))
 
 
 def _key_of(first: PlanNode) -> str:
@@ -150,7 +155,8 @@ class StreamTableJoin(_FoldJoin):
             if_(_IS_LEFT, emitted, array()),
             layout,
         )
-        return replace(fold, table_input=table_bootstrap.table_input(self.query, self.place)) if self.live else fold
+        name = table_bootstrap.table_input(self.query, _leaf(self.join))
+        return replace(fold, table_input=name) if self.live else fold
 
 
 class TableTableJoin(_FoldJoin):

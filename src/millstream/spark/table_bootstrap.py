@@ -2,8 +2,7 @@
 
 A stream's row is joined with the table's row that is present when the stream's row arrives, so a table that is read too
 late loses matches. jvm/TableBootstrapBarrier.scala has an example. A table input is named by its query and by the index
-of its Read among the plan's leaves, which is the number of its join in the chain. If the JVM has no barrier for a
-query, nothing waits.
+of its Read among the plan's leaves. If the JVM has no barrier for a query, nothing waits.
 """
 
 from collections.abc import Mapping
