@@ -164,15 +164,16 @@ def _query_list(title: str, queries: Iterable[Entity] | None) -> list[Part]:
 
 
 def _offsets(summaries: Iterable[Entity]) -> list[Part]:
+    """How far each query has read each partition."""
+    names = ("partition", "logStartOffset", "logEndOffset", "consumerOffset")
     rows = [
-        (topic.get("kafkaTopic"), offset.get("partition"), *(offset.get(name) for name in names), _lag(offset))
+        (summary.get("groupId"), topic.get("kafkaTopic"), *map(offset.get, names), _lag(offset))
         for summary in summaries
         for topic in summary.get("topicSummaries", ())
         for offset in topic.get("offsets", ())
-        for names in [("logStartOffset", "logEndOffset", "consumerOffset")]
     ]
-    columns = ("Topic", "Partition", "Start", "End", "Read up to", "Lag")
-    return [Text("Offsets", "title"), Grid(columns, rows, frozenset({1, 2, 3, 4, 5}))] if rows else []
+    columns = ("Query", "Topic", "Partition", "Start", "End", "Read up to", "Lag")
+    return [Text("Offsets", "title"), Grid(columns, rows, frozenset({2, 3, 4, 5, 6}))] if rows else []
 
 
 def _lag(offset: Entity) -> int:
