@@ -129,7 +129,8 @@ class LivePlay:
 
 
 def _reaches(read: Mapping[str, int], ends: Mapping[int, int]) -> bool:
-    return all(read.get(str(partition), -1) >= end for partition, end in ends.items())
+    """True if positions, by partition, reach these ends; a query has no position where it has not read anything."""
+    return all(read.get(str(partition), 0) >= end for partition, end in ends.items())
 
 
 def run_live(
