@@ -131,7 +131,7 @@ def test_a_join_of_a_union_has_its_unmatched_rows(server: EngineProcess, kafka: 
 def test_a_union_looks_up_rows_in_tables(
     joins: str, expected: list[tuple[int, str | None]], server: EngineProcess, kafka: BrokerClient
 ) -> None:
-    """Its query waited for the tables for good, as it took another leaf of the plan for the table."""
+    """Its query waited for the tables in vain, for ten minutes: it took another leaf of the plan for the table."""
     (eu, eu_topic), (us, us_topic), table = declare(server, kafka, 1), declare(server, kafka, 1), kafka.create_topic()
     name = f"{eu}_T"
     for source in (name, f"{name}_2"):

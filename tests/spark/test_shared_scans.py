@@ -121,10 +121,10 @@ def test_a_query_that_joins_within_the_last_records_gets_the_rest_at_once(
 
 
 class SlowCopy(Copy):
-    """Sleeps 2 ms for each record."""
+    """Sleeps 5 ms for each record."""
 
     columns = (
-        "if(java_method('java.lang.Thread', 'sleep', cast(2 as bigint)) is null, key, null) as key",
+        "if(java_method('java.lang.Thread', 'sleep', cast(5 as bigint)) is null, key, null) as key",
         *("value", "rowtime", "headers"),
     )
 
@@ -139,9 +139,10 @@ def test_a_slow_query_leaves_the_scan_and_loses_nothing(
         begin(spark, kafka, topic, [slow, *fast], b"first")
         values = [b"%07d" % n + b"x" * 10_000 for n in range(2500)]
         put(kafka, topic, values)
+        # It comes back when it has caught up, a dozen seconds later.
+        share(spark, topic, 2)
         for copy in fast:
             copy.reach(2501)
-        share(spark, topic, 2)
         slow.reach(2501)
         put(kafka, topic, [b"last"])
         slow.reach(2502)
