@@ -49,7 +49,7 @@ def check(name: str, value: object = None) -> Setting:
 
     A name of ksqlDB's that has no setting here (ksqldb_names.py) is one without effect, that may have any value.
     """
-    setting = SETTINGS.get(canonical(name)) or _without_effect(name)
+    setting = SETTINGS.get(canonical(name)) or _accepted(name)
     if setting is None:
         hint = did_you_mean(name, SETTINGS)
         raise SettingRefused(
@@ -106,7 +106,7 @@ def checked(properties: Mapping[str, object]) -> dict[str, str]:
     return {**{setting.name: setting.stored(value) or "" for setting, value in own}, **by_name}
 
 
-def _without_effect(name: str) -> Setting | None:
+def _accepted(name: str) -> Setting | None:
     """A setting that nothing reads, if it is one of ksqlDB's; sessions may set it unless it is of a client's login."""
     bare = _bare(name)
     if not has_no_effect(bare):

@@ -67,10 +67,10 @@ def writing(file: Path) -> list[str]:
 def _is_due(file: Path) -> bool:
     """True if there is no archive, and the last attempt to create it, which left an empty file, was long ago."""
     try:
-        found = file.stat()
+        status = file.stat()
     except FileNotFoundError:
         return True
-    return found.st_size == 0 and time.time() - found.st_mtime > RETRY
+    return status.st_size == 0 and time.time() - status.st_mtime > RETRY
 
 
 def _fingerprint(files: Iterable[Path], recipe: Iterable[Path]) -> str:
