@@ -2,6 +2,8 @@ package org.apache.spark.sql.millstream
 
 import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, TreeMap}
 
+import scala.jdk.CollectionConverters._
+
 /** The stream time of a partition at which a state is due; states of one time are ordered by (`order`, key). */
 final class Expiration(val time: Long, val order: Array[Byte], val partition: Int, val key: Array[Byte])
     extends Comparable[Expiration] {
@@ -23,6 +25,9 @@ final class ExpirationQueue {
 
   /** The due time, in ms of stream time, under which the keys of the last `take` were queued. */
   var takenAt = 0L
+
+  /** The partitions whose stream time expires states. */
+  def numbers: Seq[Int] = partitions.keySet.asScala.toSeq
 
   def add(one: Expiration): Unit =
     partitions.computeIfAbsent(one.partition, _ => new TreeMap)

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.util.{ArrayList, Arrays}
+import java.util.{ArrayList, Arrays, HashMap => JavaHashMap}
 
 import scala.collection.mutable
 
@@ -25,11 +25,9 @@ import org.apache.spark.sql.types._
 case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, out: StructType, subkey: BoundExpression,
     update: BoundExpression, emit: BoundExpression, expiration: Option[ExpirationSpec], label: String,
     sharedClock: Boolean, override val tableInput: String, scans: Seq[Int]) extends OperatorSpec[Array[Byte]] {
-  val clock: Int = at("clock")
-
   override def codec: StateCodec[Array[Byte]] = ByteStates
-  override def task(states: StateMap[Array[Byte]], behind: Map[InputPlace, Long]): OperatorTask =
-    new FoldTask(this, states, behind)
+  override def task(states: StateMap[Array[Byte]], backlog: Backlog): OperatorTask =
+    new FoldTask(this, states, backlog)
   override def limitedInputs: Seq[Int] = if (sharedClock && tableInput.isEmpty) scans else Nil
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "scan_partition", "offset")
   override protected def bounds: Seq[BoundExpression] =
@@ -67,7 +65,7 @@ object FoldSpec {
 }
 
 /** A fold in one task. */
-class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], behind: Map[InputPlace, Long])
+class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
     extends OperatorTask(spec) {
   import spec.{clock, sharedClock}
 
@@ -84,8 +82,9 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], behind: Map[InputP
   private val expires = spec.expiration.nonEmpty
   private val fixedDue = spec.expiration.exists(_.fixed)
   private val environment = new GenericInternalRow(4)
-  private var (lastPartition, lastClock) = (0, states.clock(0))
-  private val taskTime = if (sharedClock) new TaskStreamTime(states, behind) else null
+  private val limit = new StreamTimeLimit(backlog, place => states.clock(FoldTask.ofPartition(place.partition)))
+  private val times = new JavaHashMap[Int, LimitedStreamTime]
+  private var (lastPartition, lastTime) = (0, streamTime(0))
   private val queue = if (expires) states.derived(queueOf) else null
 
   private def queueOf(states: Iterator[(Array[Byte], Array[Byte])]): ExpirationQueue = {
@@ -97,7 +96,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], behind: Map[InputP
   override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow](2)
     val partition = if (sharedClock || spec.partition < 0) 0 else in.getInt(spec.partition)
-    val now = if (sharedClock) advanceTask(in) else advance(in, partition)
+    val now = advance(in, partition)
     if (!spec.isPunctuation(in)) {
       val key = keyOf(group, in)
       guarded(in, outs) { change(key, in, now, folding, outs) }
@@ -119,19 +118,44 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], behind: Map[InputP
     }
   }
 
-  /** Stream time of a partition, including the row's time; null if there is none yet. */
+  override def watermark(time: Long): mutable.ArrayBuffer[UnsafeRow] = {
+    val wasOff = limit.isOff
+    limit.passed(time)
+    if (wasOff) mutable.ArrayBuffer.empty else settled()
+  }
+
+  override def begin(): mutable.ArrayBuffer[UnsafeRow] =
+    if (limit.isOff) settled() else mutable.ArrayBuffer.empty
+
+  /** Expires what is due by the stream times that the limit allows now. */
+  private def settled(): mutable.ArrayBuffer[UnsafeRow] = {
+    val outs = mutable.ArrayBuffer.empty[UnsafeRow]
+    times.values.forEach(_.settle())
+    if (expires) queue.numbers.foreach { partition =>
+      val now = streamTime(partition).now
+      if (now != null) expire(timeRow(partition, now), partition, now, outs)
+    }
+    outs
+  }
+
+  /** Stream time of a partition, or the one of all partitions, including the row's time; null if there is none yet. */
   private def advance(in: UnsafeRow, partition: Int): java.lang.Long = {
     if (lastPartition != partition) {
       lastPartition = partition
-      lastClock = states.clock(partition)
+      lastTime = streamTime(partition)
     }
-    if (clock < 0 || in.isNullAt(clock)) lastClock.time else lastClock.advance(in.getLong(clock))
+    if (clock < 0 || in.isNullAt(clock)) lastTime.now
+    else if (limit.isOff) lastTime.advance(in.getLong(clock))
+    else {
+      if (sharedClock) limit.arrived(0, number(in, spec.scanPartition).toInt, number(in, spec.offset), in.getLong(clock))
+      lastTime.advanceLimited(in.getLong(clock))
+    }
   }
 
-  /** Stream time of the task, including the row's time. */
-  private def advanceTask(in: UnsafeRow): java.lang.Long =
-    if (clock < 0 || in.isNullAt(clock)) taskTime.now
-    else taskTime.advance(number(in, spec.scanPartition).toInt, number(in, spec.offset), in.getLong(clock))
+  private def streamTime(partition: Int): LimitedStreamTime = times.computeIfAbsent(partition, _ => {
+    val greatest = if (sharedClock) FoldTask.Greatest else FoldTask.ofPartition(partition)
+    new LimitedStreamTime(states.clock(partition), states.clock(greatest), limit)
+  })
 
   /** Update one state; true if it has changed. If an expression throws, the state stays as it was. */
   private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, by: StateChange,
@@ -215,4 +239,12 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], behind: Map[InputP
       queue.add(one.at(now + Math.max(1, now - one.time)))
     else if (changed) Option(expirationOf(one.key, states.get(one.key))).foreach(queue.add)
   }
+}
+
+/** The numbers of a task's clocks in its states, besides 0 and those of the partitions. */
+object FoldTask {
+  /** The greatest stream time of all partitions, if they have one stream time. */
+  private val Greatest = -1
+  /** What a partition's stream time would be without a limit. */
+  private def ofPartition(partition: Int): Int = -2 - partition
 }

@@ -41,11 +41,12 @@ private final case class KafkaPartitionOffset(partition: Int, next: Long) extend
 /**
  * What a task reads: the records of a partition from the offset `from` up to the offset `until`, exclusive
  * (Long.MaxValue: no end), in the batch of that number of its run (0: a bounded read, which has no batches).
- * `endAtStart` is the end of the partition when the run began, `source` the source's name in its query. In a cluster it prefers the same executor in each batch
+ * `endAtStart` is the end of the partition when the run began, `source` the source's name in its query.
+ * `hasRecordTimes`: rows have the times of their records. In a cluster it prefers the same executor in each batch
  * of a run, because that executor has a consumer for it.
  */
 final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int, endAtStart: Long = 0,
-    source: String = "")
+    source: String = "", hasRecordTimes: Boolean = false)
     extends InputPartition {
   override def preferredLocations(): Array[String] = SparkInternals.executors match {
     case Seq() => Array.empty
@@ -93,7 +94,8 @@ private class KafkaStream(options: KafkaOptions, folder: String) extends MicroBa
       if (run.saves == null) starts else run.saves.source(SparkInternals.plannedBatch, source, topic, starts)
     saved.toArray.sorted.map { case (partition, from) =>
       val place = KafkaPlace(run.id, options.conf, topic, partition, options.shared)
-      KafkaInputPartition(place, from, Long.MaxValue, run.batchNumber, endsAtStart.getOrElse(partition, 0), source)
+      KafkaInputPartition(place, from, Long.MaxValue, run.batchNumber, endsAtStart.getOrElse(partition, 0), source,
+        options.recordTime)
     }
   }
 

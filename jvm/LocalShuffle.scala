@@ -8,7 +8,7 @@ import org.apache.spark.internal.config.STREAMING_SHUFFLE_NETWORK_BUFFER_MAX_WAI
 import org.apache.spark.scheduler.MapStatus
 import org.apache.spark.shuffle.{ShuffleReader, ShuffleWriter}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.millstream.Marks
+import org.apache.spark.sql.millstream.{Marks, Watermarks}
 import org.apache.spark.util.{MutablePair, ThreadUtils}
 
 /*
@@ -25,6 +25,9 @@ import org.apache.spark.util.{MutablePair, ThreadUtils}
  *
  *   channel 0→0   a b | c      read: a d b e, mark, c f; c waits for the mark (|) of channel 1→0
  *   channel 1→0   d e | f
+ *
+ * A watermark (Watermarks.scala) holds nothing up; when the least one of all channels rises, a row that stands for it is
+ * read.
  *
  * A writer that ends before its mark ends the batch, which is saved as a whole: marks do not count from then on.
  */
@@ -128,6 +131,12 @@ private final class LocalShuffleWriter[K, V](handle: LocalShuffleHandle[K, V, _]
     channel.announce()
   }
 
+  /** Add a watermark behind all rows, for each reader. */
+  def watermark(time: Long): Unit = channels.foreach { channel =>
+    channel.watermark(time)
+    channel.announce()
+  }
+
   override def write(records: Iterator[Product2[K, V]]): Unit = {
     SlowTasks.watch(this, context)
     while (records.hasNext) {
@@ -169,7 +178,11 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
     private var current = 0
     private val isMarked = new Array[Boolean](channels.length)
     private var marked, ended = 0
-    private var isReady = false
+    private val watermarks = Array.fill(channels.length)(Long.MinValue)
+    /** Set by the task's operator after this reader was made. */
+    private lazy val watermark = Watermarks.of(task)
+    /** The next row is in the current channel, or is the one that stands for the watermark. */
+    private var isReady, isWatermark = false
 
     override def hasNext: Boolean = {
       while (!isReady && ended < channels.length)
@@ -179,10 +192,15 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
 
     override def next(): Product2[K, C] = {
       if (!hasNext) throw new NoSuchElementException
-      val channel = channels(current)
-      pair._2 = channel.pointed(pair._2)
-      channel.skip()
       isReady = false
+      if (isWatermark) {
+        isWatermark = false
+        pair._2 = watermark.row
+      } else {
+        val channel = channels(current)
+        pair._2 = channel.pointed(pair._2)
+        channel.skip()
+      }
       pair.asInstanceOf[Product2[K, C]]
     }
 
@@ -191,6 +209,10 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
         val save = channel.number
         channel.skip()
         passMark(save)
+      case RowChannel.Watermark =>
+        val time = channel.time
+        channel.skip()
+        passWatermark(time)
       case RowChannel.End =>
         channel.skip()
         ended += 1
@@ -204,6 +226,17 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
       if (marked == channels.length) {
         unmark()
         Marks.passed(task, save)
+      }
+    }
+
+    /** The least watermark of all channels is the task's. */
+    private def passWatermark(time: Long): Unit = {
+      watermarks(current) = Math.max(watermarks(current), time)
+      val least = watermarks.min
+      if (watermark != null && least > watermark.time) {
+        watermark.time = least
+        isReady = true
+        isWatermark = true
       }
     }
 

@@ -2,6 +2,8 @@ package org.apache.spark.sql.millstream
 
 import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, TreeMap, TreeSet}
 
+import scala.jdk.CollectionConverters._
+
 /** A row that waits for its outer result, ordered as in Kafka Streams' outer store; `chunk` is the key of its chunk. */
 final case class PendingRow(time: Long, order: Array[Byte], arrival: Long, chunk: Array[Byte])
     extends Comparable[PendingRow] {
@@ -32,6 +34,8 @@ final class PendingWork {
   private val partitions = new JavaHashMap[Int, Array[PendingSide]]
   /** The last arrival number that was assigned. */
   var arrivals = 0L
+  /** The source partitions that have pending work. */
+  def numbers: Seq[Int] = partitions.keySet.asScala.toSeq
   /** The pending work of both sides of a source partition. */
   def apply(partition: Int): Array[PendingSide] =
     partitions.computeIfAbsent(partition, _ => Array(new PendingSide, new PendingSide))

@@ -83,6 +83,12 @@ object UnsentRows {
     case local: LocalShuffleWriter[_, _] => local.mark(save)
     case _ =>
   }
+
+  /** The same for a watermark. */
+  def watermark(task: Long, time: Long): Unit = tasks.of(task) match {
+    case local: LocalShuffleWriter[_, _] => local.watermark(time)
+    case _ =>
+  }
 }
 
 /** A reader with our queue. `messageQueue` is a parameter, since Spark's constructor uses it before fields are set. */

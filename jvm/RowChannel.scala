@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
 /**
- * Rows on their way from one task to another of the same JVM, in order, with marks between them. One thread writes, one
+ * Rows on their way from one task to another of the same JVM, in order, with marks and watermarks between them. One thread writes, one
  * thread reads, neither takes a lock: the writer copies a row's bytes into a chunk and then publishes where they end;
  * the reader's row points into the chunk. Chunks are never written again, and are garbage when they have been read.
  *
@@ -51,6 +51,13 @@ final class RowChannel(reader: Waiter) {
   def mark(number: Int): Unit = {
     begin(Mark, number, 0)
     publish(0)
+  }
+
+  /** Add a watermark (Watermarks.scala). It never waits. */
+  def watermark(time: Long): Unit = {
+    begin(Watermark, 0, java.lang.Long.BYTES)
+    Platform.putLong(tail.bytes, Start + end + Header, time)
+    publish(java.lang.Long.BYTES)
   }
 
   /** Nothing follows. */
@@ -108,11 +115,14 @@ final class RowChannel(reader: Waiter) {
   /** True if there is something of what was published when `isReadable` was called last. */
   def hasNext: Boolean = at < limit
 
-  /** What is next: the size of a row, or Mark, or End. */
+  /** What is next: the size of a row, or Mark, Watermark, End. */
   def next: Int = Platform.getInt(head.bytes, Start + at)
 
   /** The number of the next mark. */
   def number: Int = Platform.getInt(head.bytes, Start + at + 4)
+
+  /** The time of the next watermark. */
+  def time: Long = Platform.getLong(head.bytes, Start + at + Header)
 
   /** The next row, in `row` if that has as many fields, else in another one; valid as long as it is referenced. */
   def pointed(row: UnsafeRow): UnsafeRow = {
@@ -122,7 +132,7 @@ final class RowChannel(reader: Waiter) {
   }
 
   /** Pass over what is next. */
-  def skip(): Unit = at += Header + Math.max(next, 0)
+  def skip(): Unit = at += Header + (if (next == Watermark) java.lang.Long.BYTES else Math.max(next, 0))
 
   private def refill(): Boolean = {
     if (head == null) takeFirst()
@@ -162,9 +172,13 @@ final class RowChannel(reader: Waiter) {
 
 /** The layout of a chunk, and the limits of a channel. */
 object RowChannel {
-  /** These stand in the place of a row's size: a mark, which its number follows, and the end of the channel. */
+  /**
+   * These stand in the place of a row's size: a mark, which its number follows; the end of the channel; and a watermark,
+   * whose time follows.
+   */
   val Mark: Int = -1
   val End: Int = -2
+  val Watermark: Int = -3
 
   private val Start = Platform.BYTE_ARRAY_OFFSET
   /** Size and number of fields. */

@@ -344,36 +344,40 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // created on the driver
     val reference = TableBootstrapBarriers.inputReference(spec.tableInput)
-    val behind = StreamTimeLimit.behind(child, spec.limitedInputs)
     val (rows, run, info) = (child.execute(), runId, getStateInfo)
+    val backlog = Backlog.of(child, spec.limitedInputs)
+    if (backlog.isUnread) QueryRuns.of(run).sendWatermarks()
     Option(QueryRuns.of(run).saves).foreach(_.operator(info.storeVersion, info.operatorId, info.numPartitions))
     rows.mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
       Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) =>
-        process(spec, store, rows, reference.get, behind, run)
+        process(spec, store, rows, reference.get, backlog, run)
       }
   }
 
   /** The run of the query; "" if its sources have none. */
   private def runId: String = SparkInternals.scans(child).flatten.collectFirst {
-    case KafkaInputPartition(place, _, _, _, _, _) => place.run
+    case task: KafkaInputPartition => task.place.run
   }.getOrElse("")
 
   private def process[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
-      tableInput: TableInput, behind: Map[InputPlace, Long], run: String): Iterator[InternalRow] = {
+      tableInput: TableInput, backlog: Backlog, run: String): Iterator[InternalRow] = {
     val families = new BatchStateFamilies(store, getStateInfo)
     val cache = StateCaches.take(families, spec.codec, QueryRuns.of(run).saves)
-    val task = spec.task(cache, behind)
+    val (task, watermark) = (spec.task(cache, backlog), Watermarks.current)
     val key = UnsafeProjection.create(group.filter(_.name != StreamTimePunctuation.Column), child.output)
     val (outRows, began) = (longMetric("numOutputRows"), System.nanoTime)
     val ordered = inOrder
-    val all = new OutputRows(rows, { row =>
-      val in = ordered(row)
-      // A copy: if the projected row fills its buffer exactly, getBytes returns the buffer itself, which the cache
-      // would keep.
-      val outs = task(key(row).copy().getBytes, in)
-      if (tableInput != null && spec.isRight(in))
-        tableInput.arrived(in.getInt(spec.partition), in.getLong(spec.offset))
+    val all = new OutputRows(rows, watermark, task.begin(), { row =>
+      val outs = if (row eq watermark.row) task.watermark(watermark.time) else {
+        val in = ordered(row)
+        // A copy: if the projected row fills its buffer exactly, getBytes returns the buffer itself, which the cache
+        // would keep.
+        val outs = task(key(row).copy().getBytes, in)
+        if (tableInput != null && spec.isRight(in))
+          tableInput.arrived(in.getInt(spec.partition), in.getLong(spec.offset))
+        outs
+      }
       outRows += outs.size
       outs
     })
@@ -404,18 +408,27 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
   override protected def withNewChildInternal(child: SparkPlan): StatefulExec = copy(child = child)
 }
 
-/** The outputs of each row of `rows` in turn: `flatMap` without an iterator for each row. */
-private final class OutputRows(rows: Iterator[InternalRow], process: InternalRow => mutable.ArrayBuffer[UnsafeRow])
+/**
+ * The rows of `first`, and then the outputs of each row of `rows` in turn: `flatMap` without an iterator for each row. A
+ * watermark is passed on when all outputs of the rows before it have been taken.
+ */
+private final class OutputRows(rows: Iterator[InternalRow], watermark: TaskWatermark,
+    first: mutable.ArrayBuffer[UnsafeRow], process: InternalRow => mutable.ArrayBuffer[UnsafeRow])
     extends Iterator[InternalRow] {
-  private var outs = mutable.ArrayBuffer.empty[UnsafeRow]
+  private var outs = first
   private var passed = 0
 
   override def hasNext: Boolean = {
-    while (passed == outs.size && rows.hasNext) {
+    while (passed == outs.size && isMore) {
       outs = process(rows.next())
       passed = 0
     }
     passed < outs.size
+  }
+
+  private def isMore: Boolean = {
+    watermark.passOn()
+    rows.hasNext
   }
 
   override def next(): InternalRow = {

@@ -7,7 +7,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAlias
-import org.apache.spark.sql.catalyst.expressions.{Alias, CreateStruct, Inline, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{Alias, BoundReference, CreateStruct, GenericInternalRow, Inline}
+import org.apache.spark.sql.catalyst.expressions.{InterpretedUnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.types._
 
@@ -66,11 +67,12 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   def label: String
   /** How states are stored. */
   def codec: StateCodec[S]
-  /** The work of one task, over its states; `behind`: see StreamTimeLimit. */
-  def task(states: StateMap[S], behind: Map[InputPlace, Long]): OperatorTask
+  /** The work of one task, over its states. */
+  def task(states: StateMap[S], backlog: Backlog): OperatorTask
 
   /** The table input (TableBootstrapBarrier.scala) to which rows with `side` 1 belong; empty for none. */
   def tableInput: String = ""
+  lazy val clock: Int = at("clock")
   lazy val side: Int = at("side")
   lazy val partition: Int = at("partition")
   lazy val offset: Int = at("offset")
@@ -121,6 +123,23 @@ object OperatorSpec {
 abstract class OperatorTask(spec: OperatorSpec[_]) {
   /** Process a row of a group, both as bytes of an UnsafeRow; returns its output rows. */
   def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow]
+
+  /** A watermark has risen to `time` (Watermarks.scala): returns the output rows that stream time alone causes. */
+  def watermark(time: Long): mutable.ArrayBuffer[UnsafeRow]
+
+  /** The output rows at a batch's begin: of what stream time has reached in the batch before, but was limited there. */
+  def begin(): mutable.ArrayBuffer[UnsafeRow]
+
+  /** A row that only carries stream time, for expressions that read the row that has moved it. */
+  protected def timeRow(partition: Int, clock: Long): UnsafeRow = {
+    val values = new Array[Any](spec.row.size)
+    if (spec.partition >= 0) values(spec.partition) = partition
+    if (spec.clock >= 0) values(spec.clock) = clock
+    toUnsafe(new GenericInternalRow(values)).copy()
+  }
+
+  private lazy val toUnsafe = InterpretedUnsafeProjection.createProjection(
+    spec.row.indices.map(i => BoundReference(i, spec.row(i).dataType, nullable = true)))
 
   /** True if `body` succeeds; a failure is logged for row `in`, and what `body` has added to `outs` is removed. */
   protected def guarded(in: UnsafeRow, outs: mutable.ArrayBuffer[UnsafeRow])(body: => Unit): Boolean = {

@@ -27,15 +27,15 @@ import org.apache.spark.sql.types._
 case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, label: String, sharedClock: Boolean,
     sides: Seq[JoinSideSpec], forward: BoundExpression, grace: Long, eager: Boolean, scans: Seq[Int])
     extends OperatorSpec[JoinChunk] {
-  val Seq(clock, time) = Seq("clock", "rowtime").map(at)
+  val time: Int = at("rowtime")
   /** How long a side keeps its rows, in ms of its own stream time. */
   val retention: Long = sides.head.before + sides.head.after + grace
   /** The length of a chunk's interval in ms: the rows that can join with one row are in two chunks at most. */
   val width: Long = Math.max(sides.head.before + sides.head.after + 1, Math.min(retention, 10000))
 
   override def codec: StateCodec[JoinChunk] = JoinChunk
-  override def task(states: StateMap[JoinChunk], behind: Map[InputPlace, Long]): OperatorTask =
-    new StreamStreamJoinTask(this, states, behind)
+  override def task(states: StateMap[JoinChunk], backlog: Backlog): OperatorTask =
+    new StreamStreamJoinTask(this, states, backlog)
   override def limitedInputs: Seq[Int] = scans
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "scan_partition", "offset", "rowtime")
   override protected def bounds: Seq[BoundExpression] =
@@ -78,7 +78,7 @@ object JoinSpec {
 }
 
 /** A stream-stream join in one task. */
-class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: Map[InputPlace, Long])
+class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog: Backlog)
     extends OperatorTask(spec) {
   import spec.{eager, grace, retention, width}
 
@@ -108,27 +108,33 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
   private val forward = StructProjection.one(spec.forward, spec.out.size)
   private val pending = states.derived(pendingOf)
   private val partitions = new JavaHashMap[Int, PartitionRuntime]
+  private var passedTo = Long.MinValue
   private var lastPartition: PartitionRuntime = _
   private val chunksInReach = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
 
   /** The stream times of a source partition, of both sides and of each, and what they will do to its rows. */
   private final class PartitionRuntime(val number: Int) {
+    import StreamStreamJoinTask.{placeClock, sideClock}
     val clock: StreamClock = states.clock(number)
-    val ofSide: Array[StreamClock] = Array(0, 1).map(side => states.clock(StreamStreamJoinTask.sideClock(number, side)))
+    val ofSide: Array[StreamClock] = Array(0, 1).map(side => states.clock(sideClock(number, side)))
     val work: Array[PendingSide] = pending(number)
-    private val timeLimit = if (behind.isEmpty) null else new StreamTimeLimit(
-      if (spec.sharedClock) behind else behind.filter(_._1.partition == number),
-      place => states.clock(StreamStreamJoinTask.placeClock(place)))
+    private val timeLimit =
+      new StreamTimeLimit(if (spec.sharedClock) backlog else backlog.of(number), place => states.clock(placeClock(place)))
+    timeLimit.passed(passedTo)
 
-    /** The limit of stream time after a row, in ms, while the sides read their backlogs; 0 for none. */
-    def limitAt(side: Int, in: UnsafeRow): Long =
-      if (timeLimit == null) Long.MaxValue
-      else {
-        if (!timeLimit.isOff)
-          timeLimit.arrived(side, in.getInt(spec.scanPartition), StreamStreamJoinTask.this.number(in, spec.offset),
-            in.getLong(spec.clock))
-        Math.max(0, timeLimit.limit)
-      }
+    /** The limit of stream time, in ms, while the sides read their backlogs; 0 for none. */
+    def limit: Long = Math.max(0, timeLimit.limit)
+
+    /** The limit after a row. */
+    def limitAt(side: Int, in: UnsafeRow): Long = {
+      if (!timeLimit.isOff)
+        timeLimit.arrived(side, in.getInt(spec.scanPartition), StreamStreamJoinTask.this.number(in, spec.offset),
+          in.getLong(spec.clock))
+      limit
+    }
+
+    /** A watermark has risen. */
+    def passed(time: Long): Unit = timeLimit.passed(time)
   }
 
   private def partition(number: Int): PartitionRuntime = {
@@ -157,6 +163,29 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: 
       removeChunks(source.work(side), sideClock)
       if (!spec.isPunctuation(in))
         guarded(in, outs) { join(group, in, Moment(source, side, clock, sideClock, limit), outs) }
+    }
+    outs
+  }
+
+  override def watermark(time: Long): mutable.ArrayBuffer[UnsafeRow] = {
+    passedTo = time
+    partitions.values.forEach(_.passed(time))
+    settled()
+  }
+
+  override def begin(): mutable.ArrayBuffer[UnsafeRow] = settled()
+
+  /** What is due by the stream times that the limits allow now. */
+  private def settled(): mutable.ArrayBuffer[UnsafeRow] = {
+    val outs = new mutable.ArrayBuffer[UnsafeRow]
+    pending.numbers.foreach { number =>
+      val source = partition(number)
+      if (source.clock.time != null) {
+        val clock = Math.min(source.limit, source.clock.time)
+        emitUnmatched(timeRow(number, clock), source.work, clock, outs)
+      }
+      for (side <- 0 to 1 if source.ofSide(side).time != null)
+        removeChunks(source.work(side), Math.min(source.limit, source.ofSide(side).time))
     }
     outs
   }

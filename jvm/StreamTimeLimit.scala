@@ -2,6 +2,7 @@ package org.apache.spark.sql.millstream
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.SparkPlan
 
 /**
@@ -17,32 +18,38 @@ import org.apache.spark.sql.execution.SparkPlan
  *   1, 2, 3000                        1 at 3000           3000
  *   punctuation 1, 3, 3000            none                no limit
  *
- * `behind` has those end offsets by input and partition. A partition is behind until a row or a punctuation arrives
- * with that offset or a later one. `clockOf` has the stream time of a partition from batch to batch.
+ * `backlog` has those end offsets by input and partition. A partition is behind until a row or a punctuation arrives
+ * with that offset or a later one. An operator above another one has watermarks only (Watermarks.scala). `clockOf` has the stream time of a partition from batch to batch.
  */
-final class StreamTimeLimit(behind: Map[InputPlace, Long], clockOf: InputPlace => StreamClock) {
+final class StreamTimeLimit(backlog: Backlog, clockOf: InputPlace => StreamClock) {
   private final class Partition(val clock: StreamClock, val end: Option[Long])
 
+  private val behind = backlog.ends.getOrElse(Map.empty)
   // By input and partition, since each row looks its own one up.
   private val known = new Array[Array[Partition]](2)
   private val unread = mutable.ArrayBuffer.from(behind.keys.map(place => partition(place.input, place.partition)))
+  private var watermark = if (backlog.isUnread) Long.MinValue else Watermarks.NoLimit
   private var least = leastOf
 
-  /** True if no partition is behind. */
-  def isOff: Boolean = unread.isEmpty
+  /** True if there is no limit: the backlog has been read. */
+  def isOff: Boolean = watermark == Watermarks.NoLimit
 
   /** The latest stream time that may be used; Long.MaxValue for any, Long.MinValue for none. */
-  def limit: Long = least
+  def limit: Long = Math.max(least, watermark)
+
+  /** All rows that were read before a watermark have arrived (Watermarks.scala). */
+  def passed(time: Long): Unit = watermark = Math.max(watermark, time)
 
   /** A row or a punctuation of an input's partition has arrived. */
-  def arrived(input: Int, partitionNumber: Int, offset: Long, clock: Long): Unit = {
+  def arrived(input: Int, partitionNumber: Int, offset: Long, clock: Long): Unit = if (backlog.ends.nonEmpty) {
     val own = partition(input, partitionNumber)
     val before = own.clock.time
     own.clock.advance(clock)
     val isRead = own.end.exists(offset >= _) && unread.contains(own)
     if (isRead) unread -= own
+    if (unread.isEmpty) passed(Watermarks.NoLimit)
     // The least time can only change if it was this partition's.
-    if (isRead || before == null || before <= least) least = leastOf
+    else if (isRead || before == null || before <= least) least = leastOf
   }
 
   private def partition(input: Int, number: Int): Partition = {
@@ -59,7 +66,7 @@ final class StreamTimeLimit(behind: Map[InputPlace, Long], clockOf: InputPlace =
   }
 
   private def leastOf: Long = {
-    var (least, i) = (Long.MaxValue, 0)
+    var (least, i) = (if (unread.isEmpty) Long.MinValue else Long.MaxValue, 0)
     while (i < unread.size) {
       val time = unread(i).clock.time
       least = Math.min(least, if (time == null) Long.MinValue else time.longValue)
@@ -78,59 +85,67 @@ final class StreamTimeLimit(behind: Map[InputPlace, Long], clockOf: InputPlace =
  */
 final case class InputPlace(input: Int, partition: Int)
 
-/** Finds the partitions that are behind. */
-object StreamTimeLimit {
-  /**
-   * The partitions that are behind when a batch begins to read, with the offsets at which they ended when the run
-   * began; `inputs` has the number of scans of each input. None for an operator above another one: rows of a partition
-   * arrive in their order only at the first.
-   */
-  def behind(plan: SparkPlan, inputs: Seq[Int]): Map[InputPlace, Long] = {
+/**
+ * What the sources below an operator have not read yet, when a batch begins, of the records that their partitions had
+ * when the run began. `ends` has the partitions that are behind, with the offsets at which they ended. An operator above
+ * another one does not know them (None): the rows of a partition come to it through several tasks, in no order.
+ */
+final case class Backlog(ends: Option[Map[InputPlace, Long]]) {
+  /** True if there is something left to read. */
+  def isUnread: Boolean = !ends.exists(_.isEmpty)
+
+  /** What is left of one partition, of all inputs. */
+  def of(partition: Int): Backlog = Backlog(ends.map(_.filter(_._1.partition == partition)))
+}
+
+/** Finds what is left of the backlogs. */
+object Backlog {
+  /** Nothing is left. */
+  val Read: Backlog = Backlog(Some(Map.empty))
+
+  /** What is left below a plan; `inputs` has the number of scans of each input whose times limit stream time. */
+  def of(plan: SparkPlan, inputs: Seq[Int]): Backlog = {
     val scans = SparkInternals.scans(plan)
-    if (plan.exists(_.isInstanceOf[StatefulExec]) || scans.size < inputs.sum) Map.empty
+    if (plan.exists(_.isInstanceOf[StatefulExec])) if (scans.flatten.exists(isBehind)) Backlog(None) else Read
+    else if (scans.size < inputs.sum) Read
     else {
       val first = inputs.scanLeft(0)(_ + _)
-      val behind = for (input <- inputs.indices; scan <- 0 until inputs(input)) yield
-        scans(first(input) + scan).collect { case KafkaInputPartition(place, from, _, _, end, _) if from < end =>
-          InputPlace(input, place.partition * inputs(input) + scan) -> end
+      val ends = for (input <- inputs.indices; scan <- 0 until inputs(input)) yield
+        scans(first(input) + scan).collect { case task: KafkaInputPartition if isBehind(task) =>
+          InputPlace(input, task.place.partition * inputs(input) + scan) -> task.endAtStart
         }
-      behind.flatten.toMap
+      Backlog(Some(ends.flatten.toMap))
     }
+  }
+
+  private def isBehind(task: InputPartition): Boolean = task match {
+    case kafka: KafkaInputPartition => kafka.from < kafka.endAtStart
+    case _ => false
   }
 }
 
 /**
- * Stream time in a task whose groups have rows of several source partitions: one time for all of them. It is the
- * greatest stream time of the partitions, as in ksqlDB, where such rows pass a repartition topic; but at most the limit
- * while partitions are behind. The times are clocks of `states`.
+ * A stream time that is at most the limit, while there is one. `time` is the stream time, and `greatest` what it would
+ * be without a limit.
  */
-final class TaskStreamTime(states: StateMap[_], behind: Map[InputPlace, Long]) {
-  import TaskStreamTime._
+final class LimitedStreamTime(time: StreamClock, greatest: StreamClock, limit: StreamTimeLimit) {
+  settle()
 
-  private val (time, greatest) = (states.clock(Time), states.clock(Greatest))
-  private val timeLimit = new StreamTimeLimit(behind, place => states.clock(ofPartition(place.partition)))
-  advance()
-
-  /** Stream time after a row that has none. */
+  /** Stream time; null if there is none yet. */
   def now: java.lang.Long = time.time
 
-  /** Stream time after a row with the stream time of its own partition; null if there is none yet. */
-  def advance(partition: Int, offset: Long, clock: Long): java.lang.Long =
-    if (timeLimit.isOff) time.advance(clock)
-    else {
-      greatest.advance(clock)
-      timeLimit.arrived(0, partition, offset, clock)
-      advance()
-      time.time
-    }
+  /** Stream time after a row's, if there is no limit. */
+  def advance(clock: Long): java.lang.Long = time.advance(clock)
 
-  private def advance(): Unit =
-    if (greatest.time != null && timeLimit.limit != Long.MinValue) time.advance(Math.min(greatest.time, timeLimit.limit))
-}
+  /** Stream time after a row's, if there was a limit before the row; null if there is none yet. */
+  def advanceLimited(clock: Long): java.lang.Long = {
+    greatest.advance(clock)
+    settle()
+  }
 
-/** The numbers of a task's clocks in its states. */
-object TaskStreamTime {
-  private val Time = 0
-  private val Greatest = -1
-  private def ofPartition(partition: Int): Int = -2 - partition
+  /** Stream time after the limit has risen; null if there is none yet. */
+  def settle(): java.lang.Long = {
+    if (greatest.time != null && limit.limit != Long.MinValue) time.advance(Math.min(greatest.time, limit.limit))
+    time.time
+  }
 }

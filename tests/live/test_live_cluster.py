@@ -138,6 +138,20 @@ def closed(kafka: BrokerClient, topic: str, start: int) -> list[Any]:
     return [r for r in records if int.from_bytes((r.key or b"")[3:11], "big") == start]
 
 
+def test_windows_over_a_join_lose_no_row_of_a_backlog(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
+    """Stream time of the windows waits until a batch begins with the backlog read: tasks have no watermarks here."""
+    for v in range(ROWS):
+        kafka.send(name, f'"k{v % NAMES}"', {"v": v}, 1_000_000 + 1_000 * v, partition=v % 2)
+    name_all(kafka, name)
+    server.execute(
+        f"CREATE TABLE {name}_WINDOWS AS SELECT 'all' AS g, COUNT(*) AS n FROM {name} s "
+        f"LEFT JOIN {name}_NAMES n ON s.id = n.id WINDOW TUMBLING (SIZE 100 SECONDS, GRACE PERIOD 0 SECONDS) "
+        "GROUP BY 'all' EMIT FINAL;"
+    )
+    wait_for_rows(kafka, f"{name}_WINDOWS", ROWS // 100 - 1)
+    assert [row["N"] for row in rows(kafka, f"{name}_WINDOWS")] == [100] * (ROWS // 100 - 1)
+
+
 def test_a_record_at_fault_is_in_the_processing_log(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
     server.execute(COPY.format(name))
     kafka.produce(name, '"k"', "no JSON")

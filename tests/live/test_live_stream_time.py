@@ -77,6 +77,17 @@ def test_rows_that_were_there_before_the_query_are_not_late(
     assert windows(kafka.consume_all(f"{name}_T", len(counts))) == list(counts.items())
 
 
+def test_a_backlog_is_read_though_its_last_record_is_left_out(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Stream time must not wait for the partition whose last record a WHERE leaves out."""
+    name, topic = declare(server, kafka)
+    for partition, times in enumerate(((1_000, 61_000, 99_000), (2_000, 3_000))):
+        send(kafka, topic, partition, times)
+    kafka.produce(topic, '"1"', {"v": 2}, 3_500, partition=1)
+    counts = f"SELECT 'all' AS g, COUNT(*) AS n FROM {name} WINDOW {WINDOW} WHERE v = 1 GROUP BY 'all' EMIT FINAL"
+    server.execute(f"CREATE TABLE {name}_T AS {counts};")
+    assert windows(kafka.consume_all(f"{name}_T", 2)) == [(0, 3), (60_000, 1)]
+
+
 def test_groups_by_the_key_have_the_stream_time_of_their_partition(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka)
     server.execute(counting(name, "FINAL", by="id"))

@@ -273,7 +273,8 @@ class RealTimeQueries:
             settings["client.id"] = f"{job.id}-{number}"
             topic = source.Topic(name, {**self._client, **settings}, job.starts.get(name, {}))
             shared = is_on(job.settings, "millstream.scans.shared")
-            raw = LazyFrame.of(source.stream(self._session, topic, run.id, shared))
+            record_time = read.origin.timestamp is None
+            raw = LazyFrame.of(source.stream(self._session, topic, run.id, shared, record_time))
             return table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw
 
         return records

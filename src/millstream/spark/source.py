@@ -48,13 +48,15 @@ class Pace:
 ENDLESS = Pace(0, 0)
 
 
-def stream(session: SparkSession, topic: Topic, run: str = "", shared: bool = True) -> DataFrame:
+def stream(session: SparkSession, topic: Topic, run: str = "", shared: bool = True, record_time: bool = False) -> DataFrame:
     """The records as they arrive, for one run of a query (`Run.id`); "" for a run that is never stopped in an orderly
-    way. `shared`: whether queries that read the same partition at the same position share one consumer.
+    way. `shared`: whether queries that read the same partition at the same position share one consumer. `record_time`: whether the query's rows have the
+    times of these records, and not those of a column.
 
     The sources of one query need different `client.id`s: Spark treats sources with equal options as one.
     """
-    return session.readStream.format(FORMAT).options(**topic._options(), run=run, shared=str(shared).lower()).load()
+    flags = {"shared": str(shared).lower(), "recordTime": str(record_time).lower()}
+    return session.readStream.format(FORMAT).options(**topic._options(), run=run, **flags).load()
 
 
 def bounded(session: SparkSession, topic: Topic, ends: Offsets) -> DataFrame:
