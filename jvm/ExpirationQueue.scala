@@ -33,12 +33,17 @@ final class ExpirationQueue {
     partitions.computeIfAbsent(one.partition, _ => new TreeMap)
       .computeIfAbsent(one.time, _ => new ArrayList(1)).add(one.key)
 
+  /** True if a key is queued that may be due by `now`. */
+  def isDue(partition: Int, now: Long): Boolean = {
+    val byTime = partitions.get(partition)
+    byTime != null && !byTime.isEmpty && byTime.firstKey <= now
+  }
+
   /** Remove and return the earliest keys that are due by `now`; null if there are none. */
   def take(partition: Int, now: Long): ArrayList[Array[Byte]] = {
-    val byTime = partitions.get(partition)
-    if (byTime == null || byTime.isEmpty || byTime.firstKey > now) null
+    if (!isDue(partition, now)) null
     else {
-      val first = byTime.pollFirstEntry()
+      val first = partitions.get(partition).pollFirstEntry()
       takenAt = first.getKey
       first.getValue
     }

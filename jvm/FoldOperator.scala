@@ -118,11 +118,8 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
     }
   }
 
-  override def watermark(time: Long): mutable.ArrayBuffer[UnsafeRow] = {
-    val wasOff = limit.isOff
-    limit.passed(time)
-    if (wasOff) mutable.ArrayBuffer.empty else settled()
-  }
+  override def limited(time: Long): mutable.ArrayBuffer[UnsafeRow] =
+    if (limit.moved(time)) settled() else mutable.ArrayBuffer.empty
 
   override def begin(): mutable.ArrayBuffer[UnsafeRow] =
     if (limit.isOff) settled() else mutable.ArrayBuffer.empty
@@ -133,7 +130,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
     times.values.forEach(_.settle())
     if (expires) queue.numbers.foreach { partition =>
       val now = streamTime(partition).now
-      if (now != null) expire(timeRow(partition, now), partition, now, outs)
+      if (now != null && queue.isDue(partition, now)) expire(timeRow(partition, now), partition, now, outs)
     }
     outs
   }

@@ -38,6 +38,17 @@ final class PartitionConsumer(val place: KafkaPlace) {
   /** The end of the partition when the run began. */
   private[millstream] var endAtStart = 0L
 
+  /** The greatest time of a row in this batch, in ms; Long.MinValue if there is none. */
+  private[millstream] var greatestTime = Long.MinValue
+  /** True if rows have the times of their records; else `reached` is called for each. */
+  private[millstream] var hasRecordTimes = false
+
+  /** True if the records that were there when the run began have been returned. */
+  def isBacklogRead: Boolean = position >= endAtStart
+
+  /** A row has a time. */
+  def reached(time: Long): Unit = if (time > greatestTime) greatestTime = time
+
   /** The offset that is read next: every record before it has been returned. */
   def position: Long = at
 
@@ -63,7 +74,13 @@ final class PartitionConsumer(val place: KafkaPlace) {
   def hasNext: Boolean = if (shared == null) records.hasNext else shared.hasNext
 
   /** The next fetched record; only if `hasNext`. */
-  def next(): ConsumerRecord[Array[Byte], Array[Byte]] =
+  def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
+    val record = take()
+    if (hasRecordTimes) reached(record.timestamp)
+    record
+  }
+
+  private def take(): ConsumerRecord[Array[Byte], Array[Byte]] =
     if (shared != null) {
       val record = shared.next()
       at = shared.position
@@ -243,7 +260,7 @@ object Consumers {
    */
   def backlogEnd(task: Long): Long = {
     val consumer = reading.get(task)
-    if (consumer == null) 0 else if (consumer.position < consumer.endAtStart) -1 else consumer.endAtStart
+    if (consumer == null) 0 else if (consumer.isBacklogRead) consumer.endAtStart else -1
   }
 
   /** Return a consumer after a task has ended; the run's next batch may take it. */

@@ -30,7 +30,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   private val saves = run.saves
   private val place = SourcePlace(range.source, range.place.partition)
   private var saveRequests = if (saves == null) 0 else saves.lastDone
-  private val watermarks = new SourceWatermarks(run, task, range.hasRecordTimes)
+  private val watermarks = new SourceWatermarks(run, task, range.number, consumer)
   private var clockChecks = 0
   private val progress =
     if (range.place.run.isEmpty) new PartitionProgress
@@ -39,6 +39,8 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   SparkInternals.setBatchClock()
   consumer.seek(range.from)
   consumer.endAtStart = range.endAtStart
+  consumer.greatestTime = Long.MinValue
+  consumer.hasRecordTimes = range.hasRecordTimes
   progress.begin(range.from)
   run.beginBatch(range.batch)
   run.onFinish(wake)
@@ -49,10 +51,10 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
    */
   def advance(until: Long): Boolean = {
     saveIfRequested()
-    watermarks.passed(consumer, row.time)
     val more = !run.isFinishing && isBefore(until) && (consumer.hasNext || awaited(until))
     if (more) {
       run.onRecord()
+      watermarks.next()
       row.record = consumer.next()
       progress.advance(consumer.position)
     }
@@ -82,7 +84,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
       if (!consumer.hasNext) {
         UnsentRows.send(task)
         saveIfRequested()
-        watermarks.passed(consumer, row.time)
+        watermarks.await()
         // The run may have begun to finish during the first poll, which its wakeup has then interrupted.
         if (!run.isFinishing) consumer.poll(left)
       }
@@ -129,9 +131,6 @@ private object KafkaPartitionReader {
 /** A record as a row; nothing is copied. */
 private final class KafkaRow extends BaseGenericInternalRow {
   var record: ConsumerRecord[Array[Byte], Array[Byte]] = _
-
-  /** The record's time in ms; Long.MinValue if there is no record yet. */
-  def time: Long = if (record == null) Long.MinValue else record.timestamp
 
   override def numFields: Int = KafkaRow.Schema.length
   override def isNullAt(i: Int): Boolean = i match {

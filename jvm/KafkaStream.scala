@@ -46,8 +46,10 @@ private final case class KafkaPartitionOffset(partition: Int, next: Long) extend
  * of a run, because that executor has a consumer for it.
  */
 final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int, endAtStart: Long = 0,
-    source: String = "", hasRecordTimes: Boolean = false)
-    extends InputPartition {
+    source: String = "", hasRecordTimes: Boolean = false) extends InputPartition {
+  /** The task's number among those of all sources of the query. */
+  def number: Int = (if (source.isEmpty) 0 else source.toInt << 16) | place.partition
+
   override def preferredLocations(): Array[String] = SparkInternals.executors match {
     case Seq() => Array.empty
     case all => Array(all(Math.floorMod((place.topic.name, place.partition).hashCode, all.size)))

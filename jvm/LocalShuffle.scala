@@ -8,7 +8,7 @@ import org.apache.spark.internal.config.STREAMING_SHUFFLE_NETWORK_BUFFER_MAX_WAI
 import org.apache.spark.scheduler.MapStatus
 import org.apache.spark.shuffle.{ShuffleReader, ShuffleWriter}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.millstream.{Marks, Watermarks}
+import org.apache.spark.sql.millstream.{Marks, Watermark, Watermarks}
 import org.apache.spark.util.{MutablePair, ThreadUtils}
 
 /*
@@ -26,8 +26,7 @@ import org.apache.spark.util.{MutablePair, ThreadUtils}
  *   channel 0→0   a b | c      read: a d b e, mark, c f; c waits for the mark (|) of channel 1→0
  *   channel 1→0   d e | f
  *
- * A watermark (Watermarks.scala) holds nothing up; when the least one of all channels rises, a row that stands for it is
- * read.
+ * A watermark (Watermarks.scala) holds nothing up. When it has come from all writers, a row that stands for it is read.
  *
  * A writer that ends before its mark ends the batch, which is saved as a whole: marks do not count from then on.
  */
@@ -132,8 +131,8 @@ private final class LocalShuffleWriter[K, V](handle: LocalShuffleHandle[K, V, _]
   }
 
   /** Add a watermark behind all rows, for each reader. */
-  def watermark(time: Long): Unit = channels.foreach { channel =>
-    channel.watermark(time)
+  def add(watermark: Watermark): Unit = channels.foreach { channel =>
+    channel.add(watermark)
     channel.announce()
   }
 
@@ -178,10 +177,9 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
     private var current = 0
     private val isMarked = new Array[Boolean](channels.length)
     private var marked, ended = 0
-    private val watermarks = Array.fill(channels.length)(Long.MinValue)
-    /** Set by the task's operator after this reader was made. */
-    private lazy val watermark = Watermarks.of(task)
-    /** The next row is in the current channel, or is the one that stands for the watermark. */
+    /** Made by the task's operator after this reader was made. */
+    private lazy val watermarks = Watermarks.of(task)
+    /** The next row is in the current channel, or is the one that stands for a watermark. */
     private var isReady, isWatermark = false
 
     override def hasNext: Boolean = {
@@ -195,7 +193,7 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
       isReady = false
       if (isWatermark) {
         isWatermark = false
-        pair._2 = watermark.row
+        pair._2 = watermarks.row
       } else {
         val channel = channels(current)
         pair._2 = channel.pointed(pair._2)
@@ -210,9 +208,12 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
         channel.skip()
         passMark(save)
       case RowChannel.Watermark =>
-        val time = channel.time
+        val watermark = channel.watermark
         channel.skip()
-        passWatermark(time)
+        if (watermarks != null && watermarks.received(current, channels.length, watermark)) {
+          isReady = true
+          isWatermark = true
+        }
       case RowChannel.End =>
         channel.skip()
         ended += 1
@@ -226,17 +227,6 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
       if (marked == channels.length) {
         unmark()
         Marks.passed(task, save)
-      }
-    }
-
-    /** The least watermark of all channels is the task's. */
-    private def passWatermark(time: Long): Unit = {
-      watermarks(current) = Math.max(watermarks(current), time)
-      val least = watermarks.min
-      if (watermark != null && least > watermark.time) {
-        watermark.time = least
-        isReady = true
-        isWatermark = true
       }
     }
 

@@ -5,7 +5,7 @@ import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 import org.apache.spark.{ShuffleDependency, TaskContext}
 import org.apache.spark.network.shuffle.streaming.StreamingShuffleMessage
 import org.apache.spark.shuffle.{ShuffleHandle, ShuffleReader, ShuffleReadMetricsReporter, ShuffleWriter, ShuffleWriteMetricsReporter}
-import org.apache.spark.sql.millstream.TaskValues
+import org.apache.spark.sql.millstream.{TaskValues, Watermark}
 
 /**
  * The exchange of rows between the tasks of a query, without waiting for clocks. Where all tasks run in the driver's JVM
@@ -85,8 +85,8 @@ object UnsentRows {
   }
 
   /** The same for a watermark. */
-  def watermark(task: Long, time: Long): Unit = tasks.of(task) match {
-    case local: LocalShuffleWriter[_, _] => local.watermark(time)
+  def watermark(task: Long, watermark: Watermark): Unit = tasks.of(task) match {
+    case local: LocalShuffleWriter[_, _] => local.add(watermark)
     case _ =>
   }
 }

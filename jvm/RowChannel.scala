@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.{AtomicInteger, AtomicLong, AtomicReference}
 import java.util.concurrent.locks.LockSupport
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.millstream.Watermark
 import org.apache.spark.unsafe.Platform
 
 /**
@@ -53,11 +54,13 @@ final class RowChannel(reader: Waiter) {
     publish(0)
   }
 
-  /** Add a watermark (Watermarks.scala). It never waits. */
-  def watermark(time: Long): Unit = {
-    begin(Watermark, 0, java.lang.Long.BYTES)
-    Platform.putLong(tail.bytes, Start + end + Header, time)
-    publish(java.lang.Long.BYTES)
+  /** Add a watermark. It never waits. */
+  def add(watermark: Watermark): Unit = {
+    begin(RowChannel.Watermark, watermark.source, WatermarkBytes)
+    val flags = (if (watermark.isIdle) 1 else 0) + (if (watermark.isDirect) 2 else 0)
+    Platform.putLong(tail.bytes, Start + end + Header, watermark.time)
+    Platform.putLong(tail.bytes, Start + end + Header + 8, 4 * watermark.position + flags)
+    publish(WatermarkBytes)
   }
 
   /** Nothing follows. */
@@ -121,8 +124,11 @@ final class RowChannel(reader: Waiter) {
   /** The number of the next mark. */
   def number: Int = Platform.getInt(head.bytes, Start + at + 4)
 
-  /** The time of the next watermark. */
-  def time: Long = Platform.getLong(head.bytes, Start + at + Header)
+  /** The next watermark. */
+  def watermark: Watermark = {
+    val last = Platform.getLong(head.bytes, Start + at + Header + 8)
+    new Watermark(number, Platform.getLong(head.bytes, Start + at + Header), last >> 2, (last & 1) != 0, (last & 2) != 0)
+  }
 
   /** The next row, in `row` if that has as many fields, else in another one; valid as long as it is referenced. */
   def pointed(row: UnsafeRow): UnsafeRow = {
@@ -132,7 +138,7 @@ final class RowChannel(reader: Waiter) {
   }
 
   /** Pass over what is next. */
-  def skip(): Unit = at += Header + (if (next == Watermark) java.lang.Long.BYTES else Math.max(next, 0))
+  def skip(): Unit = at += Header + (if (next == RowChannel.Watermark) WatermarkBytes else Math.max(next, 0))
 
   private def refill(): Boolean = {
     if (head == null) takeFirst()
@@ -174,7 +180,7 @@ final class RowChannel(reader: Waiter) {
 object RowChannel {
   /**
    * These stand in the place of a row's size: a mark, which its number follows; the end of the channel; and a watermark,
-   * whose time follows.
+   * which follows.
    */
   val Mark: Int = -1
   val End: Int = -2
@@ -183,6 +189,8 @@ object RowChannel {
   private val Start = Platform.BYTE_ARRAY_OFFSET
   /** Size and number of fields. */
   private val Header = 8
+  /** The number of a watermark's source stands in the header. */
+  private val WatermarkBytes = 16
   private val SmallestChunk = 1 << 10
   private val LargestChunk = 32 << 10
   /** A busy writer wakes its reader after so many bytes. */

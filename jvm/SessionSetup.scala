@@ -26,7 +26,7 @@ object SqlFunction {
 object SessionSetup {
   private val functions: Seq[SqlFunction] =
     Codec.functions ++ Faults.functions ++ Functions.all ++ RowBudget.functions ++ StreamTime.functions ++
-      TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ PythonFunctions.functions ++ Let.functions ++
+      TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ RowTime.functions ++ PythonFunctions.functions ++ Let.functions ++
       MergeDescending.functions ++ Send.functions
 
   /** Set up the session; on the driver of a cluster, also begin to answer executors. */

@@ -345,13 +345,14 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     metrics // created on the driver
     val reference = TableBootstrapBarriers.inputReference(spec.tableInput)
     val (rows, run, info) = (child.execute(), runId, getStateInfo)
-    val backlog = Backlog.of(child, spec.limitedInputs)
-    if (backlog.isUnread) QueryRuns.of(run).sendWatermarks()
+    val backlog = Backlog.of(child, spec.limitedInputs, QueryRuns.of(run).keepsOrder)
+    if (backlog.isUnread) QueryRuns.of(run).sendWatermarks(always = backlog.ends.isEmpty)
+    val sources = SparkInternals.scans(child).map(_.size).sum
     Option(QueryRuns.of(run).saves).foreach(_.operator(info.storeVersion, info.operatorId, info.numPartitions))
     rows.mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
       Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) =>
-        process(spec, store, rows, reference.get, backlog, run)
+        process(spec, store, rows, reference.get, backlog, sources, run)
       }
   }
 
@@ -361,15 +362,16 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
   }.getOrElse("")
 
   private def process[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
-      tableInput: TableInput, backlog: Backlog, run: String): Iterator[InternalRow] = {
+      tableInput: TableInput, backlog: Backlog, sources: Int, run: String): Iterator[InternalRow] = {
     val families = new BatchStateFamilies(store, getStateInfo)
     val cache = StateCaches.take(families, spec.codec, QueryRuns.of(run).saves)
-    val (task, watermark) = (spec.task(cache, backlog), Watermarks.current)
+    val (task, watermarks) = (spec.task(cache, backlog), Watermarks.current)
+    watermarks.expected = sources
     val key = UnsafeProjection.create(group.filter(_.name != StreamTimePunctuation.Column), child.output)
     val (outRows, began) = (longMetric("numOutputRows"), System.nanoTime)
     val ordered = inOrder
-    val all = new OutputRows(rows, watermark, task.begin(), { row =>
-      val outs = if (row eq watermark.row) task.watermark(watermark.time) else {
+    val all = new OutputRows(rows, watermarks, task.begin(), { row =>
+      val outs = if (row eq watermarks.row) task.limited(watermarks.limit) else {
         val in = ordered(row)
         // A copy: if the projected row fills its buffer exactly, getBytes returns the buffer itself, which the cache
         // would keep.
@@ -412,7 +414,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
  * The rows of `first`, and then the outputs of each row of `rows` in turn: `flatMap` without an iterator for each row. A
  * watermark is passed on when all outputs of the rows before it have been taken.
  */
-private final class OutputRows(rows: Iterator[InternalRow], watermark: TaskWatermark,
+private final class OutputRows(rows: Iterator[InternalRow], watermarks: TaskWatermarks,
     first: mutable.ArrayBuffer[UnsafeRow], process: InternalRow => mutable.ArrayBuffer[UnsafeRow])
     extends Iterator[InternalRow] {
   private var outs = first
@@ -427,7 +429,7 @@ private final class OutputRows(rows: Iterator[InternalRow], watermark: TaskWater
   }
 
   private def isMore: Boolean = {
-    watermark.passOn()
+    watermarks.passOn()
     rows.hasNext
   }
 

@@ -124,8 +124,8 @@ abstract class OperatorTask(spec: OperatorSpec[_]) {
   /** Process a row of a group, both as bytes of an UnsafeRow; returns its output rows. */
   def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow]
 
-  /** A watermark has risen to `time` (Watermarks.scala): returns the output rows that stream time alone causes. */
-  def watermark(time: Long): mutable.ArrayBuffer[UnsafeRow]
+  /** Watermarks limit stream time to `time` (Watermarks.scala): returns the output rows that stream time alone causes. */
+  def limited(time: Long): mutable.ArrayBuffer[UnsafeRow]
 
   /** The output rows at a batch's begin: of what stream time has reached in the batch before, but was limited there. */
   def begin(): mutable.ArrayBuffer[UnsafeRow]

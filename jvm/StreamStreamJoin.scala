@@ -108,7 +108,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   private val forward = StructProjection.one(spec.forward, spec.out.size)
   private val pending = states.derived(pendingOf)
   private val partitions = new JavaHashMap[Int, PartitionRuntime]
-  private var passedTo = Long.MinValue
+  private var watermark = Long.MinValue
   private var lastPartition: PartitionRuntime = _
   private val chunksInReach = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
 
@@ -120,7 +120,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     val work: Array[PendingSide] = pending(number)
     private val timeLimit =
       new StreamTimeLimit(if (spec.sharedClock) backlog else backlog.of(number), place => states.clock(placeClock(place)))
-    timeLimit.passed(passedTo)
+    timeLimit.moved(watermark)
 
     /** The limit of stream time, in ms, while the sides read their backlogs; 0 for none. */
     def limit: Long = Math.max(0, timeLimit.limit)
@@ -133,8 +133,8 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
       limit
     }
 
-    /** A watermark has risen. */
-    def passed(time: Long): Unit = timeLimit.passed(time)
+    /** Watermarks limit stream time. */
+    def limited(time: Long): Unit = timeLimit.moved(time)
   }
 
   private def partition(number: Int): PartitionRuntime = {
@@ -167,9 +167,9 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     outs
   }
 
-  override def watermark(time: Long): mutable.ArrayBuffer[UnsafeRow] = {
-    passedTo = time
-    partitions.values.forEach(_.passed(time))
+  override def limited(time: Long): mutable.ArrayBuffer[UnsafeRow] = {
+    watermark = time
+    partitions.values.forEach(_.limited(time))
     settled()
   }
 
@@ -182,7 +182,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
       val source = partition(number)
       if (source.clock.time != null) {
         val clock = Math.min(source.limit, source.clock.time)
-        emitUnmatched(timeRow(number, clock), source.work, clock, outs)
+        if (isAnyClosed(source.work, clock)) emitUnmatched(timeRow(number, clock), source.work, clock, outs)
       }
       for (side <- 0 to 1 if source.ofSide(side).time != null)
         removeChunks(source.work(side), Math.min(source.limit, source.ofSide(side).time))
@@ -276,14 +276,8 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   /** Emit the rows whose window has closed without a match, in order of time; at equal times the right side first. */
   private def emitUnmatched(in: UnsafeRow, work: Array[PendingSide], clock: Long,
       outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
-    def head(side: Int): PendingRow =
-      if (work(side).rows.isEmpty) null
-      else {
-        val first = work(side).rows.first
-        if (first.time + sides(side).side.after + grace < clock) first else null
-      }
     def next(): Int = {
-      val (left, right) = (head(0), head(1))
+      val (left, right) = (closed(work, 0, clock), closed(work, 1, clock))
       if (left == null && right == null) -1 else if (right == null || left != null && left.time < right.time) 0 else 1
     }
     var side = next()
@@ -297,6 +291,17 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
       side = next()
     }
   }
+
+  /** The first row of a side that waits although its window has closed; null if there is none. */
+  private def closed(work: Array[PendingSide], side: Int, clock: Long): PendingRow =
+    if (work(side).rows.isEmpty) null
+    else {
+      val first = work(side).rows.first
+      if (first.time + sides(side).side.after + grace < clock) first else null
+    }
+
+  private def isAnyClosed(work: Array[PendingSide], clock: Long): Boolean =
+    closed(work, 0, clock) != null || closed(work, 1, clock) != null
 
   /** Remove the chunks whose rows cannot join any more, by the stream time of their side. */
   private def removeChunks(work: PendingSide, sideClock: Long): Unit =

@@ -28,26 +28,34 @@ final class StreamTimeLimit(backlog: Backlog, clockOf: InputPlace => StreamClock
   // By input and partition, since each row looks its own one up.
   private val known = new Array[Array[Partition]](2)
   private val unread = mutable.ArrayBuffer.from(behind.keys.map(place => partition(place.input, place.partition)))
-  private var watermark = if (backlog.isUnread) Long.MinValue else Watermarks.NoLimit
+  private val isAbove = backlog.ends.isEmpty
+  private var watermark = if (backlog.isUnread) Long.MinValue else Long.MaxValue
   private var least = leastOf
 
   /** True if there is no limit: the backlog has been read. */
-  def isOff: Boolean = watermark == Watermarks.NoLimit
+  def isOff: Boolean = watermark == Long.MaxValue
 
   /** The latest stream time that may be used; Long.MaxValue for any, Long.MinValue for none. */
   def limit: Long = Math.max(least, watermark)
 
-  /** All rows that were read before a watermark have arrived (Watermarks.scala). */
-  def passed(time: Long): Unit = watermark = Math.max(watermark, time)
+  /**
+   * Watermarks limit stream time to `time` (Watermarks.scala), in an operator above another one; else they only tell how
+   * far the backlog has been read at least. True if the limit may be another one now.
+   */
+  def moved(time: Long): Boolean = {
+    val before = watermark
+    watermark = if (isAbove) time else Math.max(watermark, time)
+    watermark != before
+  }
 
   /** A row or a punctuation of an input's partition has arrived. */
-  def arrived(input: Int, partitionNumber: Int, offset: Long, clock: Long): Unit = if (backlog.ends.nonEmpty) {
+  def arrived(input: Int, partitionNumber: Int, offset: Long, clock: Long): Unit = if (!isAbove) {
     val own = partition(input, partitionNumber)
     val before = own.clock.time
     own.clock.advance(clock)
     val isRead = own.end.exists(offset >= _) && unread.contains(own)
     if (isRead) unread -= own
-    if (unread.isEmpty) passed(Watermarks.NoLimit)
+    if (unread.isEmpty) moved(Long.MaxValue)
     // The least time can only change if it was this partition's.
     else if (isRead || before == null || before <= least) least = leastOf
   }
@@ -87,8 +95,9 @@ final case class InputPlace(input: Int, partition: Int)
 
 /**
  * What the sources below an operator have not read yet, when a batch begins, of the records that their partitions had
- * when the run began. `ends` has the partitions that are behind, with the offsets at which they ended. An operator above
- * another one does not know them (None): the rows of a partition come to it through several tasks, in no order.
+ * when the run began. `ends` has the partitions that are behind, with the offsets at which they ended. For an operator above
+ * another one it is None: the rows of a partition come to it through several tasks, in no order, so that only watermarks
+ * say what it has.
  */
 final case class Backlog(ends: Option[Map[InputPlace, Long]]) {
   /** True if there is something left to read. */
@@ -103,10 +112,14 @@ object Backlog {
   /** Nothing is left. */
   val Read: Backlog = Backlog(Some(Map.empty))
 
-  /** What is left below a plan; `inputs` has the number of scans of each input whose times limit stream time. */
-  def of(plan: SparkPlan, inputs: Seq[Int]): Backlog = {
+  /**
+   * What is left below a plan; `inputs` has the number of scans of each input whose times limit stream time. Above another
+   * operator something is always left if there are watermarks, which also keep rows from overtaking each other later.
+   */
+  def of(plan: SparkPlan, inputs: Seq[Int], hasWatermarks: Boolean): Backlog = {
     val scans = SparkInternals.scans(plan)
-    if (plan.exists(_.isInstanceOf[StatefulExec])) if (scans.flatten.exists(isBehind)) Backlog(None) else Read
+    if (plan.exists(_.isInstanceOf[StatefulExec]))
+      if (hasWatermarks || scans.flatten.exists(isBehind)) Backlog(None) else Read
     else if (scans.size < inputs.sum) Read
     else {
       val first = inputs.scanLeft(0)(_ + _)

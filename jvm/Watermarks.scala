@@ -1,76 +1,151 @@
 package org.apache.spark.sql.millstream
 
+import scala.collection.mutable
+
 import org.apache.spark.TaskContext
 import org.apache.spark.shuffle.streaming.UnsentRows
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.types.LongType
 
 /*
- * How operators learn how far the backlogs have been read that are below them. While a source's task reads the records
- * that its partition had when the run began, it sends watermarks behind its rows: the greatest time of a record so far, and
- * NoLimit when it has read all of them. A task has the least watermark of all tasks that write to it, and passes it on
- * behind the rows that it has made of what came before. So no row is on its way that was read before the watermark:
+ * Stream time above a join. The rows of one partition come there through several tasks of the join, of which one may be
+ * far ahead of another. So a row must not move stream time before the rows that were read before it have come.
  *
- *   source, partition 0   row @1, row @8, watermark 8, row @9, watermark NoLimit
- *   source, partition 1   row @3, watermark 3, row @5, watermark NoLimit
- *   join, each task       rows, watermark 3, rows, watermark NoLimit
- *   windows over it       stream time is at most 3, though a task of the join sends rows @9 before another sends @1
+ * A source's task sends watermarks between its rows: it is busy, with the greatest time of a record so far, when it has
+ * read a record after a wait, and again every 256 records; and it is idle when it has no record to read. It is not idle
+ * before it has read all records that its partition had when the run began. Each task passes a source's watermark on
+ * when it has come from all tasks that write to it, behind the rows that it has made of what came before:
  *
- * The operator over a source counts offsets instead (StreamTimeLimit.scala), which also works on a cluster, and takes
- * NoLimit only. There are no watermarks on a cluster, and none in a plan whose tasks may keep rows back
- * (SparkInternals.canSave): there, stream time of the upper operators waits for the next batch.
+ *   source        busy 0, row @1, row @8, row @3, busy 8, row @9, idle 9
+ *   join, task 0  busy 0, row @8, busy 8, row @9, idle 9            it reads fast
+ *   join, task 1  busy 0, row @1, row @3, busy 8, idle 9            it reads slowly
+ *   windows       limit 0 until both are at busy 8, then 8; none when both are idle at 9
+ *
+ * While a source is busy, stream time above the join is at most its watermark; of several sources the least one. While
+ * all are idle there is no limit. The operator over a source does not need this: the rows of a partition come to it from
+ * one task. It only learns that backlogs have been read, which it otherwise learns by their offsets
+ * (StreamTimeLimit.scala).
+ *
+ * There are no watermarks on a cluster, and none in a plan whose tasks may keep rows back (SparkInternals.canSave): there,
+ * stream time above a join waits until a batch begins without a backlog, and rows may overtake each other.
  */
 
-/** The watermark of a task that reads an exchange. Only its own thread uses it. */
-final class TaskWatermark(task: Long) {
-  private var passedOn = Long.MinValue
-  /** In ms of stream time; Long.MinValue before the first one. */
-  private[spark] var time: Long = Long.MinValue
+/**
+ * A source's watermark: `source` is the number of its task. All rows of the records before `position` have been passed on;
+ * their greatest time is `time`, in ms. `isDirect`: it comes from the source's own task.
+ */
+final case class Watermark(source: Int, time: Long, position: Long, isIdle: Boolean, isDirect: Boolean)
 
-  /** Stands for a watermark that has risen, among the rows that the task reads. */
+/** The watermarks of a task that reads an exchange. Only its own thread uses it. */
+final class TaskWatermarks(task: Long) {
+  private final class SourceProgress(channels: Int) {
+    val latest = new Array[Watermark](channels)
+    var passed: Watermark = _
+  }
+
+  private val sources = mutable.HashMap.empty[Int, SourceProgress]
+  private var unsent: Watermark = _
+  /** The number of sources below the operator. */
+  var expected = 0
+  /** The latest stream time that rows may have caused, in ms: Long.MaxValue for any, Long.MinValue for none. */
+  var limit: Long = Long.MinValue
+
+  /** Stands for a watermark among the rows that the task reads. */
   val row = new UnsafeRow(0)
 
-  /** Pass it on if it has risen: called when all rows that came before it have been passed on. */
-  def passOn(): Unit = if (passedOn != time) {
-    passedOn = time
-    UnsentRows.watermark(task, time)
+  /** A watermark has come from a channel; true if that changes what the task knows. */
+  private[spark] def received(channel: Int, channels: Int, watermark: Watermark): Boolean = {
+    val source = sources.getOrElseUpdate(watermark.source, new SourceProgress(channels))
+    source.latest(channel) = watermark
+    val passed = if (watermark.isDirect) watermark.copy(isDirect = false) else merged(source.latest)
+    val isNew = passed != null && passed != source.passed
+    if (isNew) {
+      source.passed = passed
+      unsent = passed
+      limit = least
+    }
+    isNew
+  }
+
+  /** What has come from all channels; null if there is one that has not sent anything. */
+  private def merged(latest: Array[Watermark]): Watermark =
+    if (latest.contains(null)) null
+    else {
+      val first = latest.head
+      val isIdle = latest.forall(one => one.isIdle && one.position == first.position)
+      Watermark(first.source, latest.map(_.time).min, latest.map(_.position).min, isIdle, isDirect = false)
+    }
+
+  private def least: Long = {
+    val known = sources.values.map(_.passed).filter(_ != null)
+    if (known.size < expected) Long.MinValue
+    else known.map(one => if (one.isIdle) Long.MaxValue else one.time).minOption.getOrElse(Long.MaxValue)
+  }
+
+  /** Pass the last one on: called when all rows that came before it have been passed on. */
+  def passOn(): Unit = if (unsent != null) {
+    UnsentRows.watermark(task, unsent)
+    unsent = null
   }
 }
 
-/** The tasks of this JVM that have an operator to which watermarks matter. */
+/** The tasks of this JVM with a stateful operator. */
 object Watermarks {
-  /** The watermark behind all records of a backlog. */
-  val NoLimit: Long = Long.MaxValue
-  private val tasks = new TaskValues[TaskWatermark]
+  private val tasks = new TaskValues[TaskWatermarks]
 
-  /** The current task's watermark. */
-  def current: TaskWatermark = {
+  /** The current task's watermarks. */
+  def current: TaskWatermarks = {
     val task = TaskContext.get()
-    tasks.of(task)(new TaskWatermark(task.taskAttemptId()))
+    tasks.of(task)(new TaskWatermarks(task.taskAttemptId()))
   }
 
-  /** That of the task of a number; null if its operator has none. */
-  private[spark] def of(task: Long): TaskWatermark = tasks.of(task)
+  /** Those of the task of a number; null if it has no operator. */
+  private[spark] def of(task: Long): TaskWatermarks = tasks.of(task)
 }
 
-/** Sends the watermarks of a source's task, between two of its records. */
-private[millstream] final class SourceWatermarks(run: QueryRun, task: Long, hasRecordTimes: Boolean) {
+/** Sends the watermarks of a source's task, which reads with `consumer`. */
+private[millstream] final class SourceWatermarks(run: QueryRun, task: Long, source: Int, consumer: PartitionConsumer) {
   import SourceWatermarks._
 
-  private var isRead = false
+  private var isBusy, isIdle = false
   private var records = 0
-  private var time = Long.MinValue
 
-  /** The task has passed on the rows of all records before `consumer.position`; the last one had a time, in ms. */
-  def passed(consumer: PartitionConsumer, recordTime: Long): Unit = if (!isRead && run.needsWatermarks) {
-    time = Math.max(time, recordTime)
+  /** The rows of all records have been passed on, and another one is to be read. */
+  def next(): Unit = if (run.needsWatermarks && (!isIdle || run.alwaysNeedsWatermarks)) {
+    if (!isBusy || records % Apart == 0) send(idle = false)
     records += 1
-    isRead = consumer.position >= consumer.endAtStart
-    if (isRead) UnsentRows.watermark(task, Watermarks.NoLimit)
-    else if (hasRecordTimes && records % Apart == 0) UnsentRows.watermark(task, time)
+  }
+
+  /** The rows of all records have been passed on, and no other one is there. */
+  def await(): Unit = if (run.needsWatermarks && !isIdle && consumer.isBacklogRead) send(idle = true)
+
+  private def send(idle: Boolean): Unit = {
+    isIdle = idle
+    isBusy = !idle
+    UnsentRows.watermark(task, Watermark(source, consumer.greatestTime, consumer.position, idle, isDirect = true))
   }
 }
 
 private object SourceWatermarks {
-  /** The number of records between two watermarks. */
+  /** The number of records between two watermarks of a busy source. */
   private val Apart = 256
+}
+
+/** Tells a source's task which times its rows have, if these are not the times of its records. */
+case class RowTime() {
+  @transient private lazy val consumer =
+    Option(TaskContext.get()).flatMap(task => Option(Consumers.of(task.taskAttemptId()))).orNull
+
+  /** Returns the time, in ms. */
+  def reached(time: Long): Long = {
+    if (consumer != null) consumer.reached(time)
+    time
+  }
+}
+
+/** Registers `ms_row_time`. */
+object RowTime {
+  val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_row_time", { case Seq(time) =>
+    SqlFunction.method(RowTime(), "reached", LongType, Seq(time))
+  }))
 }

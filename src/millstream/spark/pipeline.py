@@ -278,7 +278,9 @@ def _timed(rows: LazyFrame, source: Source, of: _RowTimes, run: _QueryRun) -> La
     expression = _time_expression(ref, source.timestamp.pattern)
     time = to_sql(expression) if of.strict else guarded(expression, run.label("source", f"timestamp column {ref.name}"))
     record_time = time if ref.where is ColumnPlace.KEY else f"if(value is null, rowtime, {time})"
-    timed = rows.select("key", "value", f"{record_time} as rowtime", *of.metadata)
+    # The source learns the rows' times for its watermarks (jvm/Watermarks.scala).
+    known_time = f"ms_row_time({record_time})" if run.live else record_time
+    timed = rows.select("key", "value", f"{known_time} as rowtime", *of.metadata)
     return timed_rows(timed, run.query, source.topic)
 
 

@@ -48,10 +48,12 @@ class Pace:
 ENDLESS = Pace(0, 0)
 
 
-def stream(session: SparkSession, topic: Topic, run: str = "", shared: bool = True, record_time: bool = False) -> DataFrame:
+def stream(
+    session: SparkSession, topic: Topic, run: str = "", shared: bool = True, record_time: bool = False
+) -> DataFrame:
     """The records as they arrive, for one run of a query (`Run.id`); "" for a run that is never stopped in an orderly
-    way. `shared`: whether queries that read the same partition at the same position share one consumer. `record_time`: whether the query's rows have the
-    times of these records, and not those of a column.
+    way. `shared`: whether queries that read the same partition at the same position share one consumer. `record_time`:
+    whether the query's rows have the times of these records, and not those of a column.
 
     The sources of one query need different `client.id`s: Spark treats sources with equal options as one.
     """

@@ -1,0 +1,66 @@
+"""What a task makes of the watermarks of the tasks that write to it (jvm/Watermarks.scala)."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from millstream.spark import jvm
+
+NONE, ANY = -(2**63), 2**63 - 1
+# The time of a watermark, the position of its source, and if that is idle.
+Sent = tuple[int, int, bool]
+BUSY_0, BUSY_8, IDLE_9, BUSY_9 = (0, 0, False), (8, 3, False), (9, 4, True), (9, 4, False)
+
+
+class Task:
+    """A task that reads the channels of two others."""
+
+    def __init__(self, spark: SparkSession, sources: int) -> None:
+        self.package = jvm.machine(spark).org.apache.spark.sql.millstream
+        self.watermarks = self.package.TaskWatermarks(1)
+        getattr(self.watermarks, "expected_$eq")(sources)
+
+    def limit(self, channel: int, sent: Sent, source: int = 0, direct: bool = False) -> Any:
+        """The limit of stream time after a watermark has come."""
+        self.watermarks.received(channel, 2, self.package.Watermark(source, *sent, direct))
+        return self.watermarks.limit()
+
+
+# The channel of each watermark, what is sent, and the limit after it.
+TWO_TASKS = [
+    (0, BUSY_0, NONE),
+    (1, BUSY_0, 0),
+    (0, BUSY_8, 0),
+    (0, IDLE_9, 0),
+    (1, BUSY_8, 8),
+    (1, IDLE_9, ANY),
+    # The first rows of the next burst follow in channel 1; channel 0 may have some of them still.
+    (1, BUSY_9, 9),
+    (1, (20, 9, True), 9),
+    (0, BUSY_9, 9),
+    (0, (20, 9, True), ANY),
+]
+
+
+def test_rows_of_a_burst_are_on_their_way_until_all_tasks_have_passed_it(spark: SparkSession) -> None:
+    task = Task(spark, 1)
+    assert [task.limit(channel, sent) for channel, sent, _ in TWO_TASKS] == [limit for *_, limit in TWO_TASKS]
+
+
+def test_a_sources_own_task_sends_to_one_channel_of_each_reader(spark: SparkSession) -> None:
+    task = Task(spark, 1)
+    assert [task.limit(0, sent, direct=True) for sent in (BUSY_0, BUSY_8, IDLE_9)] == [0, 8, ANY]
+
+
+def test_the_least_of_the_busy_sources_counts_when_all_have_sent_something(spark: SparkSession) -> None:
+    task = Task(spark, 2)
+    sent = [(0, BUSY_8), (1, BUSY_0), (1, IDLE_9), (0, IDLE_9)]
+    assert [task.limit(0, watermark, source, direct=True) for source, watermark in sent] == [NONE, 0, 8, ANY]
+
+
+@pytest.mark.parametrize("sent", [BUSY_8, IDLE_9])
+def test_what_is_known_changes_nothing(spark: SparkSession, sent: Sent) -> None:
+    task = Task(spark, 1)
+    watermark = task.package.Watermark(0, *sent, True)
+    assert [task.watermarks.received(0, 2, watermark) for _ in range(2)] == [True, False]
