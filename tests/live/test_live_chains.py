@@ -62,8 +62,8 @@ def test_windows_over_a_join_by_the_time_of_a_column(server: EngineProcess, kafk
     )
     window = WINDOW.format("MILLISECONDS")
     server.execute(
-        f"CREATE TABLE {stream}_T AS SELECT 'all' AS g, COUNT(*) AS n FROM {stream}_S s LEFT JOIN {table} t "
-        f"ON s.id = t.id WINDOW {window} GROUP BY 'all' EMIT FINAL;"
+        f"CREATE TABLE {stream}_T WITH (tasks={tasks}) AS SELECT 'all' AS g, COUNT(*) AS n FROM {stream}_S s "
+        f"LEFT JOIN {table} t ON s.id = t.id WINDOW {window} GROUP BY 'all' EMIT FINAL;"
     )
     counts = [record.json["N"] for record in kafka.consume_all(f"{stream}_T", len(IDS) // 100 - 1)]
     assert counts == [100] * (len(IDS) // 100 - 1)
@@ -97,8 +97,8 @@ def test_three_streams(server: EngineProcess, kafka: BrokerClient, kind: str) ->
     assert {row["V"]: (row["B"], row["C"]) for row in rows} == expected
 
 
-@pytest.mark.parametrize("time", ["", ", timestamp='v'"])
-def test_a_burst_while_the_query_runs(server: EngineProcess, kafka: BrokerClient, time: str) -> None:
+@pytest.mark.parametrize(("time", "tasks"), [("", 2), (", timestamp='v'", 3), ("", 1)])
+def test_a_burst_while_the_query_runs(server: EngineProcess, kafka: BrokerClient, time: str, tasks: int) -> None:
     """More rows than channels hold: one task of the join is some thousand rows ahead of another."""
     stream, table = declare(server, kafka, []), declare(server, kafka, IDS[:100], "TABLE")
     server.execute(
@@ -106,8 +106,8 @@ def test_a_burst_while_the_query_runs(server: EngineProcess, kafka: BrokerClient
     )
     window = WINDOW.format("MILLISECONDS" if time else "SECONDS")
     server.execute(
-        f"CREATE TABLE {stream}_T AS SELECT 'all' AS g, COUNT(*) AS n FROM {stream}_S s LEFT JOIN {table} t "
-        f"ON s.id = t.id WINDOW {window} GROUP BY 'all' EMIT FINAL;"
+        f"CREATE TABLE {stream}_T WITH (tasks={tasks}) AS SELECT 'all' AS g, COUNT(*) AS n FROM {stream}_S s "
+        f"LEFT JOIN {table} t ON s.id = t.id WINDOW {window} GROUP BY 'all' EMIT FINAL;"
     )
     count = 40_000
     put(kafka, stream, [0, 200])
