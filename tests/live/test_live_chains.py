@@ -62,7 +62,7 @@ def test_windows_over_a_join_by_the_time_of_a_column(server: EngineProcess, kafk
     )
     window = WINDOW.format("MILLISECONDS")
     server.execute(
-        f"CREATE TABLE {stream}_T WITH (tasks={tasks}) AS SELECT 'all' AS g, COUNT(*) AS n FROM {stream}_S s "
+        f"CREATE TABLE {stream}_T AS SELECT 'all' AS g, COUNT(*) AS n FROM {stream}_S s "
         f"LEFT JOIN {table} t ON s.id = t.id WINDOW {window} GROUP BY 'all' EMIT FINAL;"
     )
     counts = [record.json["N"] for record in kafka.consume_all(f"{stream}_T", len(IDS) // 100 - 1)]
