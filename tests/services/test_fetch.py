@@ -127,9 +127,9 @@ def test_no_network_is_reported_with_hints(monkeypatch: pytest.MonkeyPatch) -> N
     assert "MILLSTREAM_MAVEN_REPOSITORY" in raised.value.hint
 
 
-def test_a_quiet_terminal_gets_two_lines(mirror: Mirror, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_quiet_terminal_gets_two_lines(mirror: Mirror, capsys: pytest.CaptureFixture[str]) -> None:
     jars.fetch_all("the test", [artifact()])
-    first, second = capfd.readouterr().err.splitlines()
+    first, second = capsys.readouterr().err.splitlines()
     assert first == "fetching the test: 1 file, 0.5 MB"
     assert second.startswith("fetched the test in ")
 
