@@ -96,12 +96,13 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
   override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow](2)
     val partition = if (sharedClock || spec.partition < 0) 0 else in.getInt(spec.partition)
+    val wasLimited = !limit.isOff
     val now = advance(in, partition)
     if (!spec.isPunctuation(in)) {
       val key = keyOf(group, in)
       guarded(in, outs) { change(key, in, now, folding, outs) }
     }
-    if (expires && now != null) expire(in, partition, now, outs)
+    if (expires && now != null) expire(in, partition, now, wasLimited, outs)
     outs
   }
 
@@ -130,7 +131,8 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
     times.values.forEach(_.settle())
     if (expires) queue.numbers.foreach { partition =>
       val now = streamTime(partition).now
-      if (now != null && queue.isDue(partition, now)) expire(timeRow(partition, now), partition, now, outs)
+      if (now != null && queue.isDue(partition, now))
+        expire(timeRow(partition, now), partition, now, wasLimited = true, outs)
     }
     outs
   }
@@ -202,15 +204,19 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
       }
     }
 
-  /** Expire the states whose due time stream time has reached, the earliest first. */
-  private def expire(in: UnsafeRow, partition: Int, now: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
+  /**
+   * Expire the states whose due time stream time has reached, the earliest first. `wasLimited`: a limit has kept stream time
+   * back until now, so each state expires at its own due time, as it would have done without a limit; else at `now`.
+   */
+  private def expire(in: UnsafeRow, partition: Int, now: Long, wasLimited: Boolean,
+      outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     var keys = queue.take(partition, now)
     while (keys != null) {
       val reached = dueBy(partition, queue.takenAt, keys)
       reached.sort(null)
       var last: Expiration = null
       reached.forEach { one =>
-        if (last == null || last.compareTo(one) != 0) expireOne(one, in, now, outs)
+        if (last == null || last.compareTo(one) != 0) expireOne(one, in, now, if (wasLimited) one.time else now, outs)
         last = one
       }
       keys = queue.take(partition, now)
@@ -230,9 +236,10 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
   }
 
   /** If an expression throws, the state stays and is tried again when it is twice as late. */
-  private def expireOne(one: Expiration, in: UnsafeRow, now: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
+  private def expireOne(one: Expiration, in: UnsafeRow, now: Long, clock: Long,
+      outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     var changed = false
-    if (!guarded(in, outs) { changed = change(one.key, in, now, expiring, outs) })
+    if (!guarded(in, outs) { changed = change(one.key, in, clock, expiring, outs) })
       queue.add(one.at(now + Math.max(1, now - one.time)))
     else if (changed) Option(expirationOf(one.key, states.get(one.key))).foreach(queue.add)
   }

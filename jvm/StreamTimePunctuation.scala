@@ -46,27 +46,29 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
     val row = new GenericInternalRow(Array[Any](partition, clock, side, offset, null))
     if (tasks == 1 && isBacklogRead || clock == null) Iterator.single(row)
     else {
-      val shared = clocks.getOrElseUpdate((partition, side),
-        registered(RunScope.shared((id, partition, side))(new PunctuationClock(first, step))))
-      val moved = shared.advance(clock.asInstanceOf[Long])
+      val known = clocks.getOrElseUpdate((partition, side), newClock(partition, side))
+      val moved = known.advance(clock.asInstanceOf[Long])
       val isLast = children(4).eval(in) == true
-      if (!isBacklogRead && isLast && readsBacklogEnd(shared))
-        Iterator.single(row) ++ punctuations(partition, shared, side, end)
+      if (!isBacklogRead && isLast && readsBacklogEnd(known))
+        Iterator.single(row) ++ punctuations(partition, known, side, end)
       else if (!moved) Iterator.single(row)
-      else Iterator.single(row) ++ punctuations(partition, shared, side, offset, except = ownTask.eval(in))
+      else Iterator.single(row) ++ punctuations(partition, known, side, offset, except = ownTask.eval(in))
     }
   }
 
-  private def registered(clock: PunctuationClock): PunctuationClock = {
+  /** Shared from batch to batch, but above an operator the task's own, as `ms_stream_time` is (StreamTime.scala). */
+  private def newClock(partition: Any, side: Any): PunctuationClock = {
+    def make = new PunctuationClock(first, step)
+    val clock = if (Watermarks.isAbove) make else RunScope.shared((id, partition, side))(make)
     Marks.current.add(clock)
     clock
   }
 
   /** True once a run and partition: when all records that were there at the run's start have been read. */
-  private def readsBacklogEnd(shared: PunctuationClock): Boolean = {
+  private def readsBacklogEnd(clock: PunctuationClock): Boolean = {
     end = Consumers.backlogEnd(TaskContext.get().taskAttemptId())
     isBacklogRead = end >= 0
-    end > 0 && shared.backlogRead()
+    end > 0 && clock.backlogRead()
   }
 
   /** At the end of a batch, send the punctuations that would otherwise wait for a later row. */

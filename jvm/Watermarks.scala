@@ -26,6 +26,9 @@ import org.apache.spark.sql.types.LongType
  * one task. It only learns that backlogs have been read, which it otherwise learns by their offsets
  * (StreamTimeLimit.scala).
  *
+ * For the same reason a row's `clock` above a join is the stream time of its task, not that of the run: the last row of a
+ * burst must not carry the time of the next one, which another task has begun.
+ *
  * There are no watermarks on a cluster, and none in a plan whose tasks may keep rows back (SparkInternals.canSave): there,
  * stream time above a join waits until a batch begins without a backlog, and rows may overtake each other.
  */
@@ -98,6 +101,9 @@ object Watermarks {
     val task = TaskContext.get()
     tasks.of(task)(new TaskWatermarks(task.taskAttemptId()))
   }
+
+  /** True if what the current task evaluates is above an operator: its input is not a source. */
+  def isAbove: Boolean = Option(TaskContext.get()).exists(task => of(task.taskAttemptId()) != null)
 
   /** Those of the task of a number; null if it has no operator. */
   private[spark] def of(task: Long): TaskWatermarks = tasks.of(task)

@@ -12,8 +12,10 @@ from support.kafka import BrokerClient
 
 pytestmark = pytest.mark.live
 IDS = range(6_000)
-# The server would trim the first windows' rows every few minutes if they were kept for a shorter time.
 WINDOW = "TUMBLING (SIZE 100 {}, RETENTION 2 DAYS, GRACE PERIOD 0 SECONDS)"
+OF_SECONDS, OF_MILLISECONDS = WINDOW.format("SECONDS"), WINDOW.format("MILLISECONDS")
+# The windows of IDS that are closed: the last one is not.
+CLOSED = len(IDS) // 100 - 1
 
 
 def declare(server: EngineProcess, kafka: BrokerClient, ids: Iterable[int], kind: str = "STREAM") -> str:
@@ -31,26 +33,45 @@ def put(kafka: BrokerClient, topic: str, ids: Iterable[int]) -> None:
     kafka.flush()
 
 
-def counted(server: EngineProcess, kafka: BrokerClient, name: str, source: str, group: str = "'all'") -> list[int]:
-    """The final count of each window of a hundred seconds but the last of the source, whose rows are a second apart."""
-    window = WINDOW.format("SECONDS")
-    counts = f"SELECT {group} AS g, COUNT(*) AS n FROM {source} WINDOW {window} GROUP BY {group} EMIT FINAL"
-    server.execute(f"CREATE TABLE {name}_T AS {counts};")
-    rows = 100 if group != "'all'" else 1
-    return [record.json["N"] for record in kafka.consume_all(f"{name}_T", rows * (len(IDS) // 100 - 1))]
+def count(
+    server: EngineProcess, name: str, source: str, group: str = "'all'", window: str = OF_SECONDS, tasks: int = 2
+) -> str:
+    """The topic of a new table with the final count of each window."""
+    server.execute(
+        f"CREATE TABLE {name}_T WITH (tasks={tasks}) AS SELECT {group} AS g, COUNT(*) AS n FROM {source} "
+        f"WINDOW {window} GROUP BY {group} EMIT FINAL;"
+    )
+    return f"{name}_T"
+
+
+def counts(kafka: BrokerClient, topic: str, rows: int) -> list[int]:
+    return [record.json["N"] for record in kafka.consume_all(topic, rows)]
+
+
+def joined_with_a_table(server: EngineProcess, kafka: BrokerClient) -> tuple[str, str]:
+    """A stream of the ids, and its join with a table."""
+    stream, table = declare(server, kafka, IDS), declare(server, kafka, IDS[::3], "TABLE")
+    return stream, f"{stream} s LEFT JOIN {table} t ON s.id = t.id"
 
 
 def test_windows_over_a_join_with_a_table(server: EngineProcess, kafka: BrokerClient) -> None:
-    stream, table = declare(server, kafka, IDS), declare(server, kafka, IDS[::3], "TABLE")
-    join = f"{stream} s LEFT JOIN {table} t ON s.id = t.id"
-    assert counted(server, kafka, stream, join) == [100] * (len(IDS) // 100 - 1)
+    topic = count(server, *joined_with_a_table(server, kafka))
+    assert counts(kafka, topic, CLOSED) == [100] * CLOSED
 
 
 def test_windows_of_each_key_over_a_join_with_a_table(server: EngineProcess, kafka: BrokerClient) -> None:
     """Rows of one partition pass several tasks of the join. A window has one row of each key."""
-    stream, table = declare(server, kafka, IDS), declare(server, kafka, IDS[::3], "TABLE")
-    join = f"{stream} s LEFT JOIN {table} t ON s.id = t.id"
-    assert counted(server, kafka, stream, join, "s.id") == [1] * (len(IDS) - 100)
+    topic = count(server, *joined_with_a_table(server, kafka), group="s.id")
+    assert counts(kafka, topic, 100 * CLOSED) == [1] * 100 * CLOSED
+
+
+def test_windows_with_a_grace_period_over_a_join_with_a_table(server: EngineProcess, kafka: BrokerClient) -> None:
+    """A watermark moves stream time over many windows at once: none of them is too old to be written for that."""
+    window = "TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 5 SECONDS)"
+    topic = count(server, *joined_with_a_table(server, kafka), window=window)
+    # The last window's grace period has not passed.
+    closed = len(IDS) // 10 - 1
+    assert counts(kafka, topic, closed) == [10] * closed
 
 
 def test_windows_over_a_join_by_the_time_of_a_column(server: EngineProcess, kafka: BrokerClient) -> None:
@@ -60,19 +81,14 @@ def test_windows_over_a_join_by_the_time_of_a_column(server: EngineProcess, kafk
         f"CREATE STREAM {stream}_S (id STRING KEY, v BIGINT) "
         f"WITH (kafka_topic='{stream}', format='JSON', timestamp='v');"
     )
-    window = WINDOW.format("MILLISECONDS")
-    server.execute(
-        f"CREATE TABLE {stream}_T AS SELECT 'all' AS g, COUNT(*) AS n FROM {stream}_S s "
-        f"LEFT JOIN {table} t ON s.id = t.id WINDOW {window} GROUP BY 'all' EMIT FINAL;"
-    )
-    counts = [record.json["N"] for record in kafka.consume_all(f"{stream}_T", len(IDS) // 100 - 1)]
-    assert counts == [100] * (len(IDS) // 100 - 1)
+    topic = count(server, stream, f"{stream}_S s LEFT JOIN {table} t ON s.id = t.id", window=OF_MILLISECONDS)
+    assert counts(kafka, topic, CLOSED) == [100] * CLOSED
 
 
 def test_windows_over_a_join_of_streams(server: EngineProcess, kafka: BrokerClient) -> None:
     left, right = (declare(server, kafka, IDS) for _ in "lr")
     join = f"{left} l JOIN {right} r WITHIN 1 SECOND GRACE PERIOD 0 SECONDS ON l.id = r.id"
-    assert counted(server, kafka, left, join) == [100] * (len(IDS) // 100 - 1)
+    assert counts(kafka, count(server, left, join), CLOSED) == [100] * CLOSED
 
 
 @pytest.mark.parametrize("kind", ["INNER", "LEFT"])
@@ -104,16 +120,13 @@ def test_a_burst_while_the_query_runs(server: EngineProcess, kafka: BrokerClient
     server.execute(
         f"CREATE STREAM {stream}_S (id STRING KEY, v BIGINT) WITH (kafka_topic='{stream}', format='JSON'{time});"
     )
-    window = WINDOW.format("MILLISECONDS" if time else "SECONDS")
-    server.execute(
-        f"CREATE TABLE {stream}_T WITH (tasks={tasks}) AS SELECT 'all' AS g, COUNT(*) AS n FROM {stream}_S s "
-        f"LEFT JOIN {table} t ON s.id = t.id WINDOW {window} GROUP BY 'all' EMIT FINAL;"
-    )
-    count = 40_000
+    join = f"{stream}_S s LEFT JOIN {table} t ON s.id = t.id"
+    topic = count(server, stream, join, window=OF_MILLISECONDS if time else OF_SECONDS, tasks=tasks)
     put(kafka, stream, [0, 200])
-    assert [record.json["N"] for record in kafka.consume_all(f"{stream}_T", 1)] == [1]
-    for id in range(200, count, 2):
+    assert counts(kafka, topic, 1) == [1]
+    end = 40_000
+    for id in range(200, end, 2):
         kafka.send(stream, f'"{id}"', {"v": id}, 1_000_000 + 1_000 * id, partition=0)
     kafka.flush()
-    counts = [record.json["N"] for record in kafka.consume_all(f"{stream}_T", count // 100 - 2)]
-    assert sum(counts) == 1 + 1 + (count - 200 - 100) // 2
+    # One row of the first window, one that was sent before the burst, and the burst without the last, open window.
+    assert sum(counts(kafka, topic, end // 100 - 2)) == 1 + 1 + (end - 200 - 100) // 2

@@ -1,5 +1,6 @@
 """What a task makes of the watermarks of the tasks that write to it (jvm/Watermarks.scala)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -64,3 +65,25 @@ def test_what_is_known_changes_nothing(spark: SparkSession, sent: Sent) -> None:
     task = Task(spark, 1)
     watermark = task.package.Watermark(0, *sent, True)
     assert [task.watermarks.received(0, 2, watermark) for _ in range(2)] == [True, False]
+
+
+@pytest.fixture
+def task(spark: SparkSession) -> Iterator[Any]:
+    """The Java package of the engine, in a thread that runs a task."""
+    java = jvm.machine(spark)
+    contexts = getattr(java.org.apache.spark, "TaskContext$").__getattr__("MODULE$")
+    context = contexts.empty()
+    contexts.setTaskContext(context)
+    yield java.org.apache.spark.sql.millstream
+    context.markTaskCompleted(java.scala.Option.empty())
+    contexts.unset()
+
+
+def test_a_row_above_an_operator_does_not_carry_the_time_that_another_task_has_reached(task: Any) -> None:
+    def stream_time(id: str) -> list[int]:
+        """What two tasks make of stream time, which the first has moved to 9 before the second has a row of time 3."""
+        return [task.StreamTime(id).advance(0, time) for time in (9, 3)]
+
+    assert stream_time("over a source") == [9, 9]
+    task.Watermarks.current()
+    assert stream_time("over an operator") == [9, 3]
