@@ -65,6 +65,19 @@ def test_windows_of_each_key_over_a_join_with_a_table(server: EngineProcess, kaf
     assert counts(kafka, topic, 100 * CLOSED) == [1] * 100 * CLOSED
 
 
+def test_groups_by_the_key_of_a_join_have_the_stream_time_of_their_partition(
+    server: EngineProcess, kafka: BrokerClient
+) -> None:
+    """Rows of partition 0 come when partition 1 has closed their window: they are not late."""
+    stream, table = declare(server, kafka, []), declare(server, kafka, IDS[:10], "TABLE")
+    join = f"{stream} s LEFT JOIN {table} t ON s.id = t.id"
+    topic = count(server, stream, join, group="s.id", window="TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS)")
+    put(kafka, stream, [1, 61])
+    assert counts(kafka, topic, 1) == [1]
+    put(kafka, stream, [2, 4, 72])
+    assert counts(kafka, topic, 3) == [1, 1, 1]
+
+
 def test_windows_with_a_grace_period_over_a_join_with_a_table(server: EngineProcess, kafka: BrokerClient) -> None:
     """A watermark moves stream time over many windows at once: none of them is too old to be written for that."""
     window = "TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 5 SECONDS)"

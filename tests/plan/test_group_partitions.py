@@ -1,15 +1,18 @@
-"""Whether a group's rows come from several partitions of the source: unless the rows are grouped by their key."""
+"""Whether rows of a group, or with one join key, come from several partitions: unless that is their records' key."""
 
 import pytest
 
 from millstream.catalog.facts import Facts
-from millstream.plan.nodes import Aggregate, PlanNode
+from millstream.plan.nodes import PlanNode, groups, joins
+from millstream.plan.partitions import mixes_partitions
 from millstream.plan.steps import StartQuery
 from support.statements import last_outcome
 
 DECLARED = """
 CREATE STREAM s (id INT KEY, v INT) WITH (kafka_topic='s', format='JSON', partitions=2);
 CREATE STREAM pairs (a INT KEY, b INT KEY, v INT) WITH (kafka_topic='p', format='JSON', partitions=2);
+CREATE STREAM other (id INT KEY, w INT) WITH (kafka_topic='o', format='JSON', partitions=2);
+CREATE TABLE t1 (id INT PRIMARY KEY, w INT) WITH (kafka_topic='t1', format='JSON', partitions=2);
 CREATE STREAM bare (v INT) WITH (kafka_topic='b', format='JSON', partitions=2);
 """
 WINDOW = "WINDOW TUMBLING (SIZE 10 SECONDS)"
@@ -27,16 +30,40 @@ WINDOW = "WINDOW TUMBLING (SIZE 10 SECONDS)"
         (f"a, COUNT(*) AS n FROM pairs {WINDOW} GROUP BY a", True),
         (f"b, a, COUNT(*) AS n FROM pairs {WINDOW} GROUP BY b, a", True),
         (f"v, COUNT(*) AS n FROM bare {WINDOW} GROUP BY v", True),
+        (f"s.id AS id, COUNT(*) AS n FROM s LEFT JOIN t1 ON s.id = t1.id {WINDOW} GROUP BY s.id", False),
+        (f"t1.id AS id, COUNT(*) AS n FROM s JOIN t1 ON s.v = t1.id {WINDOW} GROUP BY t1.id", True),
+        (f"s.v AS id, COUNT(*) AS n FROM s JOIN t1 ON s.v = t1.id {WINDOW} GROUP BY s.v", True),
+        (f"s.v AS id, COUNT(*) AS n FROM s JOIN other WITHIN 1 HOUR ON s.v = other.w {WINDOW} GROUP BY s.v", True),
+        (f"s.id AS id, COUNT(*) AS n FROM s JOIN other WITHIN 1 HOUR ON s.id = other.id {WINDOW} GROUP BY s.id", False),
+        (f"k, COUNT(*) AS n FROM (SELECT v AS k FROM s PARTITION BY v) {WINDOW} GROUP BY k", True),
     ],
 )
 def test_rows_of_a_group_come_from_several_partitions(query: str, several: bool) -> None:
     text = f"{DECLARED} CREATE TABLE t WITH (key_format='JSON') AS SELECT {query} EMIT CHANGES;"
-    outcome = last_outcome(text, Facts())
-    (started,) = [step for step in outcome.steps if isinstance(step, StartQuery)]
-    (group,) = [node for node in nodes(started.plan) if isinstance(node, Aggregate)]
-    assert group.repartitions is several
+    (group,) = groups(planned(text))
+    assert mixes_partitions(group) is several
 
 
-def nodes(plan: PlanNode) -> list[PlanNode]:
-    """A plan's nodes."""
-    return list(plan.walk())
+def planned(text: str) -> PlanNode:
+    """The plan of the query that the last statement starts."""
+    (started,) = [step for step in last_outcome(text, Facts()).steps if isinstance(step, StartQuery)]
+    return started.plan
+
+
+@pytest.mark.parametrize(
+    ("query", "several"),
+    [
+        ("s.id AS id, v, w FROM s JOIN other WITHIN 1 HOUR ON s.id = other.id", [False]),
+        ("s.v AS v, w FROM s JOIN other WITHIN 1 HOUR ON s.v = other.id", [True]),
+        ("s.id AS id, v, o.w AS w, t1.w AS u FROM s JOIN other o WITHIN 1 HOUR ON s.id = o.id JOIN t1 ON s.id = t1.id",
+         [False, False]),
+        ("s.v AS v, o.w AS w, t1.w AS u FROM s JOIN other o WITHIN 1 HOUR ON s.v = o.id JOIN t1 ON o.id = t1.id",
+         [True, True]),
+        ("s.id AS id, v, o.w AS w, t1.w AS u FROM s JOIN other o WITHIN 1 HOUR ON s.id = o.id JOIN t1 ON o.w = t1.id",
+         [True, False]),
+        ("p.k AS k, w FROM (SELECT v AS k FROM s PARTITION BY v) p JOIN other o WITHIN 1 HOUR ON p.k = o.id", [True]),
+    ],
+)  # fmt: skip
+def test_rows_that_are_joined_come_from_several_partitions(query: str, several: list[bool]) -> None:
+    plan = planned(f"{DECLARED} CREATE STREAM j WITH (key_format='JSON') AS SELECT {query} EMIT CHANGES;")
+    assert [mixes_partitions(join) for join in joins(plan)] == several

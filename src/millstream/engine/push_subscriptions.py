@@ -33,6 +33,7 @@ from millstream.plan.nodes import (
     leaves,
     lookup_tables,
 )
+from millstream.plan.partitions import mixes_partitions
 from millstream.services.loop import Loops
 
 STATELESS = (ClientOutput, Filter, Flatten, Read, Select)
@@ -66,7 +67,7 @@ def can_evaluate(plan: ClientOutput) -> bool:
 
 def shares_stream_time(plan: ClientOutput) -> bool:
     """True if rows of one partition, or of one stream of a union, may close windows for those of another."""
-    return any(isinstance(node, Aggregate) and node.window and node.repartitions for node in plan.walk())
+    return any(isinstance(node, Aggregate) and node.window and mixes_partitions(node) for node in plan.walk())
 
 
 def _calls_python(nodes: Sequence[PlanNode]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression, bare
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
 from millstream.catalog.catalog import RelationKind, Source, Windowed
 from millstream.functions.declare import Accumulator
 from millstream.model.schema import Column, RecordPart, Schema
@@ -183,15 +183,6 @@ class Aggregate(PlanNode):
         return RelationKind.TABLE
 
     @property
-    def repartitions(self) -> bool:
-        """True unless the rows are grouped by their key: then a group's rows come from one partition of the source.
-
-        Those of a union come from several.
-        """
-        key = [bare(r) for r in refs(self.source.schema) if r.where is ColumnPlace.KEY]
-        return has_union(self.source) or [bare(k.expression) for k in self.keys] != key
-
-    @property
     def shuffles(self) -> int:
         """The number of exchanges: a table's rows are first sent to the task that stores the old row of their key."""
         return 2 if self.source.kind is RelationKind.TABLE else 1
@@ -348,12 +339,6 @@ class Deduplicate(PlanNode):
     def kind(self) -> RelationKind:
         """Always a stream."""
         return RelationKind.STREAM
-
-    @property
-    def repartitions(self) -> bool:
-        """True unless equal rows come from one partition of a source."""
-        moved = any(isinstance(node, UnionAll | Rekey | Join) for node in self.source.walk())
-        return moved or not self.schema.key
 
     @property
     def shuffles(self) -> int:

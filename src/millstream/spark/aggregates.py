@@ -44,6 +44,7 @@ from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
 from millstream.plan.nodes import Aggregate, Window, leaves, type_of
+from millstream.plan.partitions import mixes_partitions
 from millstream.spark.codec import EXPRESSION, LATE, error_if, report
 from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold, scan_columns
 from millstream.spark.lazy_frame import LazyFrame
@@ -325,7 +326,7 @@ class _ExpiringFolds(_GroupFolds):
         return replace(
             every_row,
             expiry=expiry,
-            shared_clock=self.node.repartitions,
+            shared_clock=mixes_partitions(self.node),
             scans=len(leaves(self.node)),
             punctuation=self.ttl.punctuation,
         )
@@ -433,7 +434,7 @@ class _WindowFolds(_GroupFolds):
                 order=spark_sql(self._order() if window.final else null("binary")),
                 fixed_due=True,
             ),
-            shared_clock=self.node.repartitions,
+            shared_clock=mixes_partitions(self.node),
             scans=len(leaves(self.node)),
             punctuation=Punctuation(closing, window.advance, _is_last(window)) if window.final else None,
         )
@@ -502,7 +503,7 @@ class _SessionFolds(_WindowFolds):
             out=self._row_type,
             label=self.label,
             expiry=self._session_expiry(layout, closing, window.final),
-            shared_clock=self.node.repartitions,
+            shared_clock=mixes_partitions(self.node),
             scans=len(leaves(self.node)),
             punctuation=Punctuation(closing + 1, 1) if window.final else None,
         )

@@ -14,6 +14,7 @@ value. Of a value the state's key has a digest.
 from millstream.functions.operator_expressions import StructLayout, array, column, if_, null
 from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import Deduplicate, leaves
+from millstream.plan.partitions import mixes_partitions
 from millstream.spark.fold import Expiry, Fold, clock, fold, scan_columns
 from millstream.spark.join_step import PLACE_TYPES, bounds_of, columns_layout
 from millstream.spark.lazy_frame import LazyFrame
@@ -55,7 +56,7 @@ def _fold(node: Deduplicate, by: tuple[str, ...], out: StructLayout, query: str)
         out=out.type,
         label=f"{query}.distinct",
         expiry=_expiry(ttl, out) if ttl else None,
-        shared_clock=ttl is not None and node.repartitions,
+        shared_clock=ttl is not None and mixes_partitions(node),
         scans=len(leaves(node)),
         punctuation=ttl.punctuation if ttl else None,
     )

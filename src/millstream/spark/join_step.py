@@ -17,6 +17,7 @@ from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.schema import Column
 from millstream.plan.nodes import Join, PlanNode, leaves, scans_of_union, windowed
+from millstream.plan.partitions import mixes_partitions
 from millstream.spark.aggregates import HEADERS
 from millstream.spark.codec import EXPRESSION, error_if, report
 from millstream.spark.fold import Fold
@@ -167,5 +168,5 @@ class JoinStep:
             spark_sql(emit),
             self.out.type,
             self.label,
-            shared_clock=any(self.join.repartitions),
+            shared_clock=mixes_partitions(self.join),
         )

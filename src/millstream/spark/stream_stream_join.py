@@ -24,6 +24,7 @@ from millstream.functions.operator_expressions import (
 )
 from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import JoinWindow, leaves
+from millstream.plan.partitions import mixes_partitions
 from millstream.spark.aggregates import sorted_bytes
 from millstream.spark.fold import Punctuation, stateful
 from millstream.spark.join_step import ROW, JoinStep
@@ -108,7 +109,7 @@ class StreamStreamJoin(JoinStep):
 
     def operator(self) -> StreamStreamOperator:
         """The expressions of this join's operator, as Spark SQL texts."""
-        forward, shared_clock = spark_sql(self.forward()), any(self.join.repartitions)
+        forward, shared_clock = spark_sql(self.forward()), mixes_partitions(self.join)
         left, right = self._side(0), self._side(1)
         scans = len(leaves(self.join.left)), len(leaves(self.join.right))
         return StreamStreamOperator(

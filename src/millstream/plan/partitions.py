@@ -1,0 +1,73 @@
+"""Whether rows of one group, or with one join key, come from one partition of a source.
+
+    s (id STRING KEY, v INT), t (id STRING PRIMARY KEY), two partitions each
+    FROM s GROUP BY id                                            one partition: a record's key says which
+    FROM s GROUP BY v                                             several
+    FROM s JOIN t ON s.id = t.id GROUP BY s.id                    one: both are read from partitions of one number
+    FROM s JOIN t ON s.v = t.id GROUP BY t.id                     several, those of s
+    FROM (SELECT v AS k FROM s PARTITION BY v) GROUP BY k         several
+
+If it is one partition, stream time is that partition's; else the greatest of all (docs/design/004). In ksqlDB, rows of
+several partitions are written to a repartition topic, whose reader has one stream time for all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression, bare
+from millstream.plan.nodes import Aggregate, Deduplicate, Filter, Flatten, Join, PlanNode, Read, Select, joins, refs
+
+
+def mixes_partitions(node: Aggregate | Deduplicate | Join) -> bool:
+    """True if rows that a stateful node treats together may come from several partitions of a source."""
+    match node:
+        case Aggregate():
+            is_by_key = _is_key(node.source, [key.expression for key in node.keys])
+        case Deduplicate():
+            is_by_key = _is_key(node.source, _key(node.source))
+        case Join():
+            is_by_key = True
+    return not is_by_key or any(_moves_rows(join) for join in joins(node))
+
+
+def _moves_rows(join: Join) -> bool:
+    sides = ((join.left, join.left_key), (join.right, join.right_key))
+    return any(join.repartitions) or not all(_is_key(side, [key]) for side, key in sides)
+
+
+def _is_key(node: PlanNode, expressions: Sequence[TypedExpression]) -> bool:
+    """True if expressions over a node's rows are the whole key of the records that these come from."""
+    match node:
+        case Read():
+            return bool(expressions) and _bare(expressions) == _bare(_key(node))
+        case Filter() | Flatten() | Deduplicate():
+            return _is_key(node.source, expressions)
+        case Select():
+            named = {ColumnPlace.KEY: node.keys, ColumnPlace.VALUE: node.columns}
+            places = [(named.get(e.where), e.index) for e in expressions if isinstance(e, ColumnReference)]
+            known = [columns[index].expression for columns, index in places if columns is not None]
+            return len(known) == len(expressions) and _is_key(node.source, known)
+        case Join(foreign=False):
+            (first, *more) = expressions
+            return not more and isinstance(first, ColumnReference) and _is_joined(node, first)
+        case _:
+            return False
+
+
+def _is_joined(join: Join, column: ColumnReference) -> bool:
+    """True if a column of joined rows is their key, or that of a side."""
+    if column.where is not ColumnPlace.VALUE:
+        return column.where is ColumnPlace.KEY
+    values = len(join.left.schema.value)
+    if column.index < values:
+        return _is_key(join.left, [column])
+    return _is_key(join.right, [replace(column, index=column.index - values)])
+
+
+def _key(node: PlanNode) -> list[ColumnReference]:
+    """References to the key of a node's rows."""
+    return [reference for reference in refs(node.schema) if reference.where is ColumnPlace.KEY]
+
+
+def _bare(expressions: Sequence[TypedExpression]) -> list[TypedExpression]:
+    return [bare(expression) for expression in expressions]
