@@ -3,7 +3,7 @@
 import pytest
 
 from millstream.catalog.facts import Facts
-from millstream.plan.nodes import PlanNode, groups, joins
+from millstream.plan.nodes import Deduplicate, PlanNode, groups, joins
 from millstream.plan.partitions import mixes_partitions
 from millstream.plan.steps import StartQuery
 from support.statements import last_outcome
@@ -42,6 +42,21 @@ def test_rows_of_a_group_come_from_several_partitions(query: str, several: bool)
     text = f"{DECLARED} CREATE TABLE t WITH (key_format='JSON') AS SELECT {query} EMIT CHANGES;"
     (group,) = groups(planned(text))
     assert mixes_partitions(group) is several
+
+
+@pytest.mark.parametrize(
+    ("query", "several"),
+    [
+        ("id, v FROM s", False),
+        ("s.id AS id, v, w FROM s JOIN other WITHIN 1 HOUR ON s.id = other.id", False),
+        ("s.v AS v, w FROM s JOIN other WITHIN 1 HOUR ON s.v = other.id", True),
+        ("v FROM bare", True),
+    ],
+)
+def test_equal_rows_come_from_several_partitions(query: str, several: bool) -> None:
+    plan = planned(f"{DECLARED} CREATE STREAM d AS SELECT DISTINCT {query} EMIT CHANGES;")
+    (distinct,) = [node for node in plan.walk() if isinstance(node, Deduplicate)]
+    assert mixes_partitions(distinct) is several
 
 
 def planned(text: str) -> PlanNode:

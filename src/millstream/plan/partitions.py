@@ -48,16 +48,17 @@ def _is_key(node: PlanNode, expressions: Sequence[TypedExpression]) -> bool:
             known = [columns[index].expression for columns, index in places if columns is not None]
             return len(known) == len(expressions) and _is_key(node.source, known)
         case Join(foreign=False):
-            (first, *more) = expressions
-            return not more and isinstance(first, ColumnReference) and _is_joined(node, first)
+            return len(expressions) == 1 and _is_joined(node, expressions[0])
         case _:
             return False
 
 
-def _is_joined(join: Join, column: ColumnReference) -> bool:
-    """True if a column of joined rows is their key, or that of a side."""
-    if column.where is not ColumnPlace.VALUE:
-        return column.where is ColumnPlace.KEY
+def _is_joined(join: Join, column: TypedExpression) -> bool:
+    """True if an expression over joined rows is their key, or the column with that of a side."""
+    if not isinstance(column, ColumnReference) or column.where not in (ColumnPlace.KEY, ColumnPlace.VALUE):
+        return False
+    if column.where is ColumnPlace.KEY:
+        return True
     values = len(join.left.schema.value)
     if column.index < values:
         return _is_key(join.left, [column])
