@@ -1,8 +1,8 @@
 """Thousands of rows through windows and joins, in three partitions, up to two seconds out of order: none is lost.
 
 Each output is compared with what Python makes of the same rows. In a *backlog* the rows are there when the query
-starts; in a *burst* they come while it runs. A burst's rows may be late where partitions share stream time, so that only
-groups by the source's key are tried with one.
+starts; in a *burst* they come while it runs. A burst's rows may be late where partitions share stream time, so
+that only groups by the source's key are tried with one.
 """
 
 import random
