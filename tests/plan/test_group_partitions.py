@@ -36,6 +36,16 @@ WINDOW = "WINDOW TUMBLING (SIZE 10 SECONDS)"
         (f"s.v AS id, COUNT(*) AS n FROM s JOIN other WITHIN 1 HOUR ON s.v = other.w {WINDOW} GROUP BY s.v", True),
         (f"s.id AS id, COUNT(*) AS n FROM s JOIN other WITHIN 1 HOUR ON s.id = other.id {WINDOW} GROUP BY s.id", False),
         (f"k, COUNT(*) AS n FROM (SELECT v AS k FROM s PARTITION BY v) {WINDOW} GROUP BY k", True),
+        (f"id, COUNT(*) AS n FROM (SELECT id, EXPLODE(ARRAY[v]) AS e FROM s) {WINDOW} GROUP BY id", False),
+        (
+            f"e, COUNT(*) AS n FROM (SELECT id, EXPLODE(ARRAY[v]) AS e FROM (SELECT id, v FROM s)) {WINDOW} GROUP BY e",
+            True,
+        ),
+        (
+            "e, COUNT(*) AS n FROM (SELECT s.id AS id, EXPLODE(ARRAY[v]) AS e FROM s JOIN t1 ON s.id = t1.id) "
+            f"{WINDOW} GROUP BY e",
+            True,
+        ),
     ],
 )
 def test_rows_of_a_group_come_from_several_partitions(query: str, several: bool) -> None:

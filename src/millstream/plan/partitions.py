@@ -11,7 +11,7 @@ If it is one partition, stream time is that partition's; else the greatest of al
 several partitions are written to a repartition topic, whose reader has one stream time for all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression, bare
@@ -40,13 +40,16 @@ def _is_key(node: PlanNode, expressions: Sequence[TypedExpression]) -> bool:
     match node:
         case Read():
             return bool(expressions) and _bare(expressions) == _bare(_key(node))
-        case Filter() | Flatten() | Deduplicate():
+        case Filter() | Deduplicate():
             return _is_key(node.source, expressions)
+        case Flatten():
+            known = _bare(refs(node.source.schema))
+            return all(e in known for e in _bare(expressions)) and _is_key(node.source, expressions)
         case Select():
             named = {ColumnPlace.KEY: node.keys, ColumnPlace.VALUE: node.columns}
             places = [(named.get(e.where), e.index) for e in expressions if isinstance(e, ColumnReference)]
-            known = [columns[index].expression for columns, index in places if columns is not None]
-            return len(known) == len(expressions) and _is_key(node.source, known)
+            selected = [columns[index].expression for columns, index in places if columns is not None]
+            return len(selected) == len(expressions) and _is_key(node.source, selected)
         case Join(foreign=False):
             return len(expressions) == 1 and _is_joined(node, expressions[0])
         case _:
@@ -70,5 +73,5 @@ def _key(node: PlanNode) -> list[ColumnReference]:
     return [reference for reference in refs(node.schema) if reference.where is ColumnPlace.KEY]
 
 
-def _bare(expressions: Sequence[TypedExpression]) -> list[TypedExpression]:
+def _bare(expressions: Iterable[TypedExpression]) -> list[TypedExpression]:
     return [bare(expression) for expression in expressions]
