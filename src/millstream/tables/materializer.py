@@ -28,6 +28,8 @@ PULSE = 0.1
 BATCH = 5000
 PATIENCE = 30.0
 RETRY = 1.0
+# How long the store of a table that is gone is kept: a query that has found it may not have opened it yet.
+KEPT = 10.0
 # After a failure to store records the next polls may be empty; within so many seconds the records are there again.
 SETTLING = 3.0
 
@@ -111,6 +113,8 @@ class Materializer:
         self._partitions: dict[str, int] = {}
         self._followed: dict[str, FollowedTopic] = {}
         self._swept: list[MaterializedTable] | None = None
+        # The stores of tables that are gone, and when that was seen (monotonic seconds).
+        self._gone: dict[str, float] = {}
         self._failures: dict[str, _Failure] = {}
         self._changed = threading.Condition()
         # Held while stores change: its holder sees a consistent snapshot of all tables.
@@ -130,7 +134,7 @@ class Materializer:
             followed.store.close()
 
     def set_desired(self, tables: Sequence[MaterializedTable]) -> None:
-        """From now on these tables may be queried and no others; the stores of others are removed."""
+        """From now on these tables may be queried and no others; the stores of others are removed a little later."""
         with self._changed:
             before, desired = self._desired or {}, {table.source.name: table for table in tables}
             self._desired = desired
@@ -256,12 +260,15 @@ class Materializer:
                 remove(self._path(table.source))
 
     def _sweep(self, tables: list[MaterializedTable]) -> None:
-        """Remove the stores of all other tables, if the tables have changed since the last call."""
-        if tables != self._swept:
-            files = {self._path(table.source).name for table in tables}
-            for path in self._folder.glob("*.sqlite"):
-                if path.name not in files:
-                    remove(path)
+        """Remove the stores of all other tables when these have been gone for `KEPT` seconds."""
+        if tables != self._swept or self._gone:
+            files, now = {self._path(table.source).name for table in tables}, time.monotonic()
+            gone = {path.name: path for path in self._folder.glob("*.sqlite") if path.name not in files}
+            self._gone = {name: self._gone.get(name, now) for name in gone}
+            for name, since in list(self._gone.items()):
+                if now >= since + KEPT:
+                    remove(gone[name])
+                    del self._gone[name]
             self._swept = tables
 
     def _forget(self, name: str, followed: FollowedTopic, consumer: Consumer) -> None:
