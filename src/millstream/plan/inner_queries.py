@@ -38,8 +38,8 @@ from millstream.plan.nodes import (
     PlanNode,
     Select,
     UnionAll,
+    key_refs,
     node_has_state,
-    refs,
     type_of,
     windowed,
 )
@@ -121,7 +121,7 @@ def inner_rows(
     at = query.span
     named = zip(items, names, strict=True)
     columns = tuple(NamedExpression(name, typed_item(item), to_sql(item.expression)) for item, name in named)
-    keys = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY]
+    keys = key_refs(relation.node.schema)
     places = {index: i for i, c in enumerate(columns) if (index := _key_index(c)) is not None}
     key = tuple(places[i] for i in range(len(keys))) if len(places) == len(keys) else ()
     dropped = relation.dropped_keys if not keys else () if key else tuple(r.name for r in keys)

@@ -49,6 +49,7 @@ from millstream.plan.nodes import (
     PlanNode,
     Select,
     has_union,
+    key_refs,
     leaves,
     reads,
     refs,
@@ -134,8 +135,7 @@ class JoinedSources:
         return self._key(0) in outputs or any(bare(column.ref) in outputs for column in self.viable)
 
     def _key(self, index: int) -> typed.TypedExpression:
-        key = [r for r in refs(self.node.schema) if r.where is typed.ColumnPlace.KEY][index]
-        return bare(key)
+        return bare(key_refs(self.node.schema)[index])
 
 
 def _with_key_columns(scope: NameScope, keys: dict[typed.TypedExpression, int]) -> NameScope:
@@ -210,7 +210,7 @@ def join_sources(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: Nam
     primary_keys = sides[0].keys if chain.foreign and len(query.joins) == 1 else ()
     key: tuple[ScopeColumn, ...] = ()
     if not viable and not primary_keys:
-        (ref,) = (r for r in refs(chain.node.schema) if r.where is typed.ColumnPlace.KEY)
+        (ref,) = key_refs(chain.node.schema)
         key = (ScopeColumn(synthetic, None, ref),)
     return JoinedSources(
         chain.node,
@@ -322,8 +322,7 @@ def _used(node: PlanNode, names: set[str], selects_all: bool, pseudo: bool) -> t
 
 def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> _JoinSide:
     schema, alias = source.node.schema, source.alias
-    key_refs = (r for r in refs(schema) if r.where is typed.ColumnPlace.KEY)
-    keys = tuple(NamedExpression(r.name, r, identifier(r.name)) for r in key_refs)
+    keys = tuple(NamedExpression(r.name, r, identifier(r.name)) for r in key_refs(schema))
     node = Select(source.node, keys, tuple(NamedExpression(r.name, r, identifier(r.name)) for r in used))
     places = {bare(r): width + i for i, r in enumerate(used)}
     bounds = WINDOW_COLUMNS if source.windows is not None else ()
@@ -448,7 +447,7 @@ class _JoinChain:
 
 
 def _key(node: PlanNode) -> typed.TypedExpression:
-    return next(r for r in refs(node.schema) if r.where is typed.ColumnPlace.KEY)
+    return key_refs(node.schema)[0]
 
 
 def repartition_streams(plan: PlanNode, partitions: Mapping[str, int]) -> PlanNode:

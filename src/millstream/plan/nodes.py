@@ -468,3 +468,8 @@ def refs(schema: Schema) -> Iterator[ColumnReference]:
         where = ColumnPlace.KEY if column.part is RecordPart.KEY else ColumnPlace.VALUE
         yield ColumnReference(column.type, where, counts[column.part], column.name)
         counts[column.part] += 1
+
+
+def key_refs(schema: Schema) -> tuple[ColumnReference, ...]:
+    """A reference to each key column of a relation, in the schema's order."""
+    return tuple(reference for reference in refs(schema) if reference.where is ColumnPlace.KEY)

@@ -15,7 +15,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression, bare
-from millstream.plan.nodes import Aggregate, Deduplicate, Filter, Flatten, Join, PlanNode, Read, Select, joins, refs
+from millstream.plan.nodes import (
+    Aggregate,
+    Deduplicate,
+    Filter,
+    Flatten,
+    Join,
+    PlanNode,
+    Read,
+    Select,
+    joins,
+    key_refs,
+    refs,
+)
 
 
 def mixes_partitions(node: Aggregate | Deduplicate | Join) -> bool:
@@ -24,7 +36,7 @@ def mixes_partitions(node: Aggregate | Deduplicate | Join) -> bool:
         case Aggregate():
             is_by_key = _is_key(node.source, [key.expression for key in node.keys])
         case Deduplicate():
-            is_by_key = _is_key(node.source, _key(node.source))
+            is_by_key = _is_key(node.source, key_refs(node.source.schema))
         case Join():
             is_by_key = True
     return not is_by_key or any(_moves_rows(join) for join in joins(node))
@@ -39,7 +51,7 @@ def _is_key(node: PlanNode, expressions: Sequence[TypedExpression]) -> bool:
     """True if expressions over a node's rows are the whole key of the records that these come from."""
     match node:
         case Read():
-            return bool(expressions) and _bare(expressions) == _bare(_key(node))
+            return bool(expressions) and _bare(expressions) == _bare(key_refs(node.schema))
         case Filter() | Deduplicate():
             return _is_key(node.source, expressions)
         case Flatten():
@@ -56,21 +68,18 @@ def _is_key(node: PlanNode, expressions: Sequence[TypedExpression]) -> bool:
             return False
 
 
-def _is_joined(join: Join, column: TypedExpression) -> bool:
+def _is_joined(join: Join, expression: TypedExpression) -> bool:
     """True if an expression over joined rows is their key, or the column with that of a side."""
-    if not isinstance(column, ColumnReference) or column.where not in (ColumnPlace.KEY, ColumnPlace.VALUE):
-        return False
-    if column.where is ColumnPlace.KEY:
-        return True
-    values = len(join.left.schema.value)
-    if column.index < values:
-        return _is_key(join.left, [column])
-    return _is_key(join.right, [replace(column, index=column.index - values)])
-
-
-def _key(node: PlanNode) -> list[ColumnReference]:
-    """References to the key of a node's rows."""
-    return [reference for reference in refs(node.schema) if reference.where is ColumnPlace.KEY]
+    match expression:
+        case ColumnReference(where=ColumnPlace.KEY):
+            return True
+        case ColumnReference(where=ColumnPlace.VALUE, index=index):
+            values = len(join.left.schema.value)
+            if index < values:
+                return _is_key(join.left, [expression])
+            return _is_key(join.right, [replace(expression, index=index - values)])
+        case _:
+            return False
 
 
 def _bare(expressions: Iterable[TypedExpression]) -> list[TypedExpression]:

@@ -23,7 +23,7 @@ from millstream.model.types import Struct
 from millstream.plan.aggregation import WINDOW_COLUMNS
 from millstream.plan.column_names import Aliases
 from millstream.plan.joins import JoinedSources
-from millstream.plan.nodes import NamedExpression, PlanNode, Rekey, Select, refs, windowed
+from millstream.plan.nodes import NamedExpression, PlanNode, Rekey, Select, key_refs, refs, windowed
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
@@ -204,7 +204,7 @@ def _check_keys(
     query: tree.SelectQuery, keys: list[NamedExpression], relation: Relation, sink: str, settings: Mapping[str, str]
 ) -> None:
     _check_inner_key(query, relation, sink, settings)
-    key_columns = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY]
+    key_columns = key_refs(relation.node.schema)
     for ref in key_columns:
         names = [k.name for k in keys if isinstance(k.expression, ColumnReference) and k.expression.index == ref.index]
         if len(names) > 1:
