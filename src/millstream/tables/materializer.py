@@ -114,7 +114,7 @@ class Materializer:
         self._followed: dict[str, FollowedTopic] = {}
         self._swept: list[MaterializedTable] | None = None
         # The stores of tables that are gone, and when that was seen (monotonic seconds).
-        self._gone: dict[str, float] = {}
+        self._gone: dict[Path, float] = {}
         self._failures: dict[str, _Failure] = {}
         self._changed = threading.Condition()
         # Held while stores change: its holder sees a consistent snapshot of all tables.
@@ -263,12 +263,12 @@ class Materializer:
         """Remove the stores of all other tables when these have been gone for `KEPT` seconds."""
         if tables != self._swept or self._gone:
             files, now = {self._path(table.source).name for table in tables}, time.monotonic()
-            gone = {path.name: path for path in self._folder.glob("*.sqlite") if path.name not in files}
-            self._gone = {name: self._gone.get(name, now) for name in gone}
-            for name, since in list(self._gone.items()):
-                if now >= since + KEPT:
-                    remove(gone[name])
-                    del self._gone[name]
+            gone = [path for path in self._folder.glob("*.sqlite") if path.name not in files]
+            self._gone = {path: self._gone.get(path, now) for path in gone}
+            for path in gone:
+                if now >= self._gone[path] + KEPT:
+                    remove(path)
+                    del self._gone[path]
             self._swept = tables
 
     def _forget(self, name: str, followed: FollowedTopic, consumer: Consumer) -> None:
