@@ -14,10 +14,8 @@ import org.apache.spark.TaskContext
 class Fence {
   private val deadline = new AtomicLong(System.nanoTime)
 
-  def extend(seconds: Double): Unit = extendFrom(System.nanoTime, seconds)
-
   /** Set the deadline to `seconds` after `start` (System.nanoTime), unless it is already later. */
-  private[millstream] def extendFrom(start: Long, seconds: Double): Unit = {
+  def extend(start: Long, seconds: Double): Unit = {
     val until = start + (seconds * 1e9).toLong
     deadline.accumulateAndGet(until, (a, b) => if (b - a > 0) b else a)
   }
@@ -68,7 +66,7 @@ final class ExecutorFence(requestSeconds: (Option[Double] => Unit) => Unit) exte
     if (now - renewAt >= 0 && isPending.compareAndSet(false, true)) {
       val requestedAt = System.nanoTime
       requestSeconds { answer =>
-        answer.foreach(extendFrom(requestedAt, _))
+        answer.foreach(extend(requestedAt, _))
         // Ask again soon if writing is not allowed now.
         val pause = Math.max(ExecutorFence.Soon, Math.min(ExecutorFence.Period, answer.getOrElse(0.0) / 2))
         renewAt = System.nanoTime + (pause * 1e9).toLong
@@ -91,8 +89,14 @@ object Fences {
 
   private def named(name: String): Fence = fences.computeIfAbsent(name, _ => new Fence)
 
-  /** Set a server's deadline to `seconds` from now, unless it is already later. */
-  def extend(name: String, seconds: Double): Unit = named(name).extend(seconds)
+  /** The clock of all fences of this JVM. */
+  def clock: Long = System.nanoTime
+
+  /**
+   * Set a server's deadline to `seconds` after `start`, unless it is already later. `start` is this JVM's `clock` at a
+   * time when the server held the lease: this call can come late, from before the JVM was frozen.
+   */
+  def extend(name: String, start: Long, seconds: Double): Unit = named(name).extend(start, seconds)
 
   /** From now on the query's sink waits for the server's fence. */
   def guard(query: String, name: String): Unit = guarded.put(query, named(name))

@@ -71,18 +71,45 @@ def coordinator(monkeypatch: pytest.MonkeyPatch) -> FakeCoordinator:
     return coordinator
 
 
-@pytest.fixture
-def extended() -> threading.Event:
-    return threading.Event()
+class FakeSinks:
+    """Sinks whose clock counts the commits; `starts` are the times from which extensions count."""
+
+    def __init__(self, coordinator: FakeCoordinator) -> None:
+        self._coordinator = coordinator
+        self.starts: list[int] = []
+        self.extended = threading.Event()
+
+    def lease_clock(self) -> int:
+        return self._coordinator.commits
+
+    def extend_lease(self, sent: int, seconds: float) -> None:
+        self.starts.append(sent)
+        self.extended.set()
 
 
 @pytest.fixture
-def lease(coordinator: FakeCoordinator, extended: threading.Event) -> Iterator[Lease]:
-    lease = Lease(coordinator, "log", "s", "one", 60_000, lambda _: extended.set())  # type: ignore[arg-type]
+def sinks(coordinator: FakeCoordinator) -> FakeSinks:
+    return FakeSinks(coordinator)
+
+
+@pytest.fixture
+def extended(sinks: FakeSinks) -> threading.Event:
+    return sinks.extended
+
+
+@pytest.fixture
+def lease(coordinator: FakeCoordinator, sinks: FakeSinks) -> Iterator[Lease]:
+    lease = Lease(coordinator, "log", "s", "one", 60_000, sinks)  # type: ignore[arg-type]
     lease.start()
     wait_for(lambda: lease.held, "the lease")
     yield lease
     lease.close()
+
+
+def test_an_extension_counts_from_before_its_commit(lease: Lease, sinks: FakeSinks) -> None:
+    """By the clock of the sinks, which a process that is frozen meanwhile learns of late."""
+    wait_for(lambda: len(sinks.starts) > 1, "extensions")
+    assert sinks.starts[:2] == [0, 1]
 
 
 @pytest.mark.parametrize("refusal", [KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS])
@@ -133,7 +160,7 @@ def test_a_server_that_was_replaced_leads_no_more(lease: Lease, coordinator: Fak
 
 def test_a_timeout_that_the_broker_does_not_allow_is_reported(coordinator: FakeCoordinator) -> None:
     coordinator.error = KafkaError(KafkaError.INVALID_SESSION_TIMEOUT)
-    lease = Lease(coordinator, "log", "s", "one", 1_000)  # type: ignore[arg-type]
+    lease = Lease(coordinator, "log", "s", "one", 1_000, FakeSinks(coordinator))  # type: ignore[arg-type]
     lease.start()
     wait_for(lambda: "millstream.lease.timeout.ms is 1000" in lease.loop.health().error, "the reason in the health")
     lease.close()

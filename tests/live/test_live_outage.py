@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from millstream.engine.lease import RENEW_AFTER
 from millstream.services.broker import BrokerProcess
 from millstream.tester.environment import NO_RETENTION
 from support.kafka import BrokerClient, wait_for
@@ -68,10 +69,14 @@ def test_a_dead_jvm_ends_the_process(broker: BrokerProcess, kafka: BrokerClient,
         assert "Spark's JVM has ended" in server.log.read_text()
 
 
+@pytest.mark.parametrize("is_jvm_first", [False, True], ids=["at-once", "jvm-first"])
 def test_a_frozen_leader_writes_nothing_when_it_is_thawed(
-    broker: BrokerProcess, kafka: BrokerClient, tmp_path: Path
+    is_jvm_first: bool, broker: BrokerProcess, kafka: BrokerClient, tmp_path: Path
 ) -> None:
-    """The other server takes over; the thawed one finds its lease past before it writes a row."""
+    """The other server takes over; the thawed one finds its lease past before it writes a row.
+
+    If its JVM freezes first, the JVM is told of an extension of the lease when it is thawed.
+    """
     service, topic = kafka.unique("frozen").replace("-", "_"), kafka.create_topic()
     settings = {"ksql.service.id": service, "millstream.batch.duration": "5 seconds"}
     table = f"{service}_N".upper()
@@ -85,6 +90,10 @@ def test_a_frozen_leader_writes_nothing_when_it_is_thawed(
             kafka.send(topic, str(n % 5), {"v": n})
         kafka.flush()
         wait_for(lambda: kafka.ends(table) >= 100, "the counts")
+        if is_jvm_first:
+            for java in first.java():
+                os.kill(java, signal.SIGSTOP)
+            time.sleep(3 * RENEW_AFTER)
         first.signal(signal.SIGSTOP)
         for n in range(100):
             kafka.send(topic, str(n % 5), {"v": n})

@@ -173,7 +173,7 @@ def _lead(
     """Apply for the lease, and supervise the queries while it is held."""
     service, timeout = settings["ksql.service.id"], int(settings["millstream.lease.timeout.ms"])
     id = heartbeats.client_id(_url(settings)) if is_on(settings, heartbeats.ENABLED) else ""
-    lease = Lease(kafka, backends.log.topic, service, _name(settings), timeout, backends.spark.extend_lease, id)
+    lease = Lease(kafka, backends.log.topic, service, _name(settings), timeout, backends.spark, id)
     lease.start()
     started.callback(lease.close)
     supervisor = Supervisor(backends.spark, lambda: lease.held)

@@ -5,8 +5,9 @@ group's committed offset says which commands have been carried out, and the comm
 
 About once a second a leader proves that the group's coordinator still regards it as the partition's owner: it commits,
 and a commit of a member that was replaced is refused. A commit that was sent at time t (monotonic) and accepted holds
-the lease until t + `timeout_ms`: before that the coordinator assigns the partition to no other member. `on_extended`
-is called with the remaining time, so that sinks stop writing when it has passed, even in a process that was frozen:
+the lease until t + `timeout_ms`: before that the coordinator assigns the partition to no other member. The sinks stop
+writing when that has passed, even in a process that was frozen. So t is on the clock of the sinks' process, which may
+learn of the extension much later:
 
     t=0.0  commit accepted      lease until 6.0
     t=1.0  commit accepted      lease until 7.0
@@ -21,8 +22,9 @@ led meanwhile: if not, the term continues with its queries.
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -46,6 +48,18 @@ FATAL = (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL)
 REJOIN_AFTER = 30.0
 
 
+class Sinks(Protocol):
+    """What writes only while the lease is held; in another process, with a monotonic clock of its own."""
+
+    def lease_clock(self) -> int:
+        """The present time of the sinks' clock, in ns."""
+        ...
+
+    def extend_lease(self, sent: int, seconds: float) -> None:
+        """The lease is held for that many seconds from `sent`, a time of the sinks' clock."""
+        ...
+
+
 class Lease:
     """Membership in the lease's consumer group; `server` is the member's name, which stays the same after a restart."""
 
@@ -56,17 +70,16 @@ class Lease:
         service: str,
         server: str,
         timeout_ms: int,
-        on_extended: Callable[[float], None] = lambda seconds: None,
+        sinks: Sinks,
         client_id: str = "",
     ) -> None:
         """`topic` is the command topic, `timeout_ms` how long a leader that does not answer keeps the lease.
 
-        `on_extended` is called with the seconds, from now, for which the lease is certainly held. `client_id` is shown
-        to the group's other members, "" for the clients' own.
+        `sinks` are told of each extension. `client_id` is shown to the group's other members, "" for the clients' own.
         """
         self.group = f"_millstream-{service}"
         self._topic, self._server, self._timeout = topic, server, timeout_ms / 1000
-        self._on_extended = on_extended
+        self._sinks = sinks
         self._token = uuid.uuid4().hex
         self._terms = self._term = 0
         self._assigned = self._confirmed = False
@@ -181,7 +194,7 @@ class Lease:
 
     def _extend(self, consumer: Consumer) -> None:
         """Commit as the partition's owner; the lease is then held for `timeout_ms` from before the commit."""
-        sent = time.monotonic()
+        sent, sinks_sent = time.monotonic(), self._sinks.lease_clock()
         place = TopicPartition(self._topic, 0, self._position, self._token)
         try:
             consumer.commit(offsets=[place], asynchronous=False)
@@ -195,7 +208,7 @@ class Lease:
             LOG.warning("the lease could not be extended: %s", reason(failure))
             return
         self._held_until = sent + self._timeout
-        self._on_extended(self._held_until - time.monotonic())
+        self._sinks.extend_lease(sinks_sent, self._timeout)
         if not self._term:
             self._terms += 1
             self._term = self._terms

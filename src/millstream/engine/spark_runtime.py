@@ -138,10 +138,15 @@ class SparkRuntime:
         """End the JVM at once."""
         jvm.kill(self._session)
 
-    def extend_lease(self, seconds: float) -> None:
-        """Let the sinks of persistent queries write for that many seconds from now, then wait (jvm/Fence.scala)."""
+    def lease_clock(self) -> int:
+        """The present time of the JVM's monotonic clock, in ns; 0 if the JVM has ended."""
+        return sink.fence_clock(self._session) if jvm.alive(self._session) else 0
+
+    def extend_lease(self, sent: int, seconds: float) -> None:
+        """Let the sinks of persistent queries write until that many seconds after `sent`, a time of the JVM's clock;
+        then they wait (jvm/Fence.scala)."""
         if jvm.alive(self._session):
-            sink.extend_fence(self._session, self._fence, seconds)
+            sink.extend_fence(self._session, self._fence, sent, seconds)
 
     def close(self) -> None:
         """End the session, unless it is shared."""

@@ -68,10 +68,15 @@ def failure(session: SparkSession, query_id: str) -> str | None:
     return None if text is None else str(text)
 
 
-def extend_fence(session: SparkSession, fence: str, seconds: float) -> None:
-    """Let the queries guarded by `fence` write for `seconds` from now; after that their sinks wait
-    (jvm/Fence.scala)."""
-    jvm.module(session, "Fences").extend(fence, float(seconds))
+def fence_clock(session: SparkSession) -> int:
+    """The present time of the clock by which fences count: System.nanoTime of the driver's JVM."""
+    return int(jvm.module(session, "Fences").clock())
+
+
+def extend_fence(session: SparkSession, fence: str, start: int, seconds: float) -> None:
+    """Let the queries guarded by `fence` write until `seconds` after `start`, a time of the fence's clock; after that
+    their sinks wait (jvm/Fence.scala)."""
+    jvm.module(session, "Fences").extend(fence, start, float(seconds))
 
 
 def guard(session: SparkSession, query_id: str, fence: str) -> None:
