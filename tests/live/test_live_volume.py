@@ -6,7 +6,6 @@ that only groups by the source's key are tried with one.
 """
 
 import random
-import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -186,8 +185,7 @@ def output(record: TopicRecord) -> tuple[object, ...]:
     """A window's group, start and count; or the numbers of joined rows."""
     if "N" not in record.json:
         return (record.json["V"], record.json["W"])
-    (start,) = struct.unpack(">q", (record.key or b"")[-8:])  # type: ignore[index]
-    return (record.json["K"], start, record.json["N"])
+    return (record.json["K"], record.window_start, record.json["N"])
 
 
 @pytest.mark.parametrize("shape", [*BY_KEY, *OTHERS])

@@ -38,6 +38,12 @@ class TopicRecord:
         """The value read as JSON; None for a tombstone."""
         return None if self.value is None else json.loads(self.value)
 
+    @property
+    def window_start(self) -> int:
+        """The start, in epoch ms, of the window of a row: its key's last eight bytes, but for session windows."""
+        assert self.key is not None
+        return int.from_bytes(self.key[-8:], "big", signed=True)
+
 
 class BrokerClient:
     """A client of one broker: `bootstrap` is host:port."""
