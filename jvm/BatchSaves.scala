@@ -23,7 +23,7 @@ import org.apache.spark.util.ThreadUtils
  *   QueryRun.requestSave, save 1: the source's task has read the records 0 to 4; it sends a mark after their rows
  *   the operator's task takes a copy of the states that have changed, when the mark has come from each of its sources
  *   Kafka acknowledges the rows that the task has written before the mark
- *   all tasks are done: {"batch": 7, "saves": [1], "sources": {"0": {"topic id": "…", "next": {"0": 5}}}} is written
+ *   all tasks are done: {"batch": 7, "saves": ["1-9f3c"], "sources": {"0": {"topic id": "…", "next": {"0": 5}}}} is written
  *   the server is killed at offset 9; for Spark, batch 7 begins at offset 0 again
  *   the source reads from 5, and the operator has the states of version 7 with the changes of save 1
  *
@@ -31,10 +31,14 @@ import org.apache.spark.util.ThreadUtils
  * Flink's checkpoints (LocalShuffle.scala). Only for queries whose tasks pass a row on before they take the next one
  * (SparkInternals.canSave); without Kafka transactions, which are committed with their batch; and with the tasks in the
  * driver's JVM.
+ *
+ * A server that was frozen while another one took over may go on with its run for a moment, in the same folder. So
+ * nothing is saved without the lease (Fence.scala), and the files of a save have a name of their run: what that server
+ * has begun to write before it was frozen replaces no file of the other one.
  */
 
-/** What is saved of a batch of Spark: the saves whose states count, in order, and the next offsets by source. */
-private[millstream] final case class SavedBatch(batch: Long, saves: Seq[Int], sources: Map[String, SavedSource])
+/** What is saved of a batch of Spark: the names of the saves that count, in order, and the next offsets by source. */
+private[millstream] final case class SavedBatch(batch: Long, saves: Seq[String], sources: Map[String, SavedSource])
 
 /** The topic of a source, and the next offset of each partition. */
 private[millstream] final case class SavedSource(topicId: String, next: Map[Int, Long])
@@ -49,7 +53,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   import BatchSaves._
 
   private var batch = -1L
-  private var done = Seq.empty[Int]
+  private var done = Seq.empty[String]
   /** What the previous run saved; read by the thread of the writer, so that it comes after all writes of that run. */
   private var restored = SaveFolder.writer.submit(() => folder.read()).get()
   private val topics = mutable.HashMap.empty[String, KafkaTopic]
@@ -59,7 +63,12 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   private var bytes = 0L
 
   /** The number of the previous run's last save; 0 if there is none. */
-  private[millstream] val lastSave: Int = restored.flatMap(_.saves.lastOption).getOrElse(0)
+  private[millstream] val lastSave: Int =
+    restored.flatMap(_.saves.lastOption).fold(0)(_.takeWhile(_ != '-').toInt)
+
+  private def nameOf(save: Int) = s"$save-${run.id.substring(run.id.lastIndexOf('/') + 1)}"
+
+  private def isLeaseHeld: Boolean = Option(Fences.of(QueryRuns.query(run.id))).forall(_.isOpen)
 
   /** One save. `left` are the participants that are not done; `writing` counts the tasks that wait for Kafka's acks. */
   private final class Save(val number: Int) {
@@ -91,7 +100,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   private def begin(number: Long): Unit = if (number != batch) {
     batch = number
     restored = restored.filter(_.batch == number)
-    done = restored.fold(Seq.empty[Int])(_.saves)
+    done = restored.fold(Seq.empty[String])(_.saves)
     bytes = 0
     places.clear()
     current = null
@@ -105,12 +114,13 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   }
 
   /**
-   * Begin save `number`; false if another save is in progress, none if the batch has to end instead. It also has to end
-   * while a source waits for its tables: that source sends no mark, and the other sources' rows would wait for it.
+   * Begin save `number`; false if that has to wait: for another save that is in progress, or for the lease. None if the
+   * batch has to end instead. It also has to end while a source waits for its tables: that source sends no mark, and the
+   * other sources' rows would wait for it.
    */
   private[millstream] def begin(number: Int): Option[Boolean] = synchronized {
     if (isRefused || bytes > MostBytes || TableBootstrapBarriers.exists(QueryRuns.query(run.id))) None
-    else if (current != null) Some(false)
+    else if (current != null || !isLeaseHeld) Some(false)
     else {
       current = new Save(number)
       Some(true)
@@ -134,7 +144,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
 
   /** The states that have changed in a task since the last save. Their file is written by another thread. */
   def changed(number: Int, place: OperatorPlace, changes: StateChanges): Unit = SaveFolder.writer.execute { () =>
-    val size = if (synchronized(isClosed)) 0 else folder.write(number, place, changes)
+    val size = if (synchronized(isClosed)) 0 else folder.write(nameOf(number), place, changes)
     if (size < 0) refuse()
     else of(number) { save =>
       bytes += size
@@ -157,12 +167,12 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   private def finish(save: Save): Unit = {
     val saved = synchronized {
       if (isClosed || (current ne save)) null
-      else SavedBatch(batch, done :+ save.number, save.offsets.toSeq.groupBy(_._1.source).map { case (source, offsets) =>
+      else SavedBatch(batch, done :+ nameOf(save.number), save.offsets.toSeq.groupBy(_._1.source).map { case (source, offsets) =>
         source -> SavedSource(topics(source).id, offsets.map { case (place, offset) => place.partition -> offset }.toMap)
       })
     }
     if (saved != null) {
-      if (folder.write(saved)) onSaved(save, saved)
+      if (isLeaseHeld && folder.write(saved)) onSaved(save, saved)
       else refuse()
     }
   }
@@ -264,7 +274,7 @@ final class SaveFolder(checkpoint: String) extends Logging {
           val next = entry.getValue.path("next").fields.asScala.map(p => p.getKey.toInt -> p.getValue.asLong).toMap
           entry.getKey -> SavedSource(entry.getValue.path("topic id").asText, next)
         }.toMap
-        Some(SavedBatch(root.path("batch").asLong, root.path("saves").elements.asScala.map(_.asInt).toSeq, sources))
+        Some(SavedBatch(root.path("batch").asLong, root.path("saves").elements.asScala.map(_.asText).toSeq, sources))
       } catch {
         case e: JsonProcessingException =>
           logWarning(s"$index cannot be read, so records since the last batch are read again: ${e.getMessage}")
@@ -290,11 +300,11 @@ final class SaveFolder(checkpoint: String) extends Logging {
   }
 
   /** The file with the changed states of a task. */
-  private[millstream] def states(save: Int, place: OperatorPlace): Path =
+  private[millstream] def states(save: String, place: OperatorPlace): Path =
     new Path(path, s"$save-${place.operator}-${place.task}.changelog")
 
   /** Write the changed states of a task; returns the bytes of the file, -1 if that fails, which is logged. */
-  private[millstream] def write(save: Int, place: OperatorPlace, changes: StateChanges): Long = {
+  private[millstream] def write(save: String, place: OperatorPlace, changes: StateChanges): Long = {
     val file = states(save, place)
     logged(file, -1L) {
       SparkInternals.writeChanges(files, file, changes.entries)

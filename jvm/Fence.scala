@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
 import org.apache.spark.TaskContext
 
 /**
- * How long a server's queries may write: until a deadline on the monotonic clock, which the server extends while it
+ * How long a server's queries may write records and checkpoints: until a deadline on the monotonic clock, which the server extends while it
  * holds the lease (engine/lease.py). A process that was frozen and resumed finds that the deadline has passed, before
  * it can know that another server has taken over, and writes nothing. A process that only cannot reach Kafka for a
  * while waits and continues when the lease is confirmed.
@@ -22,6 +22,9 @@ class Fence {
 
   /** For how many seconds writing is allowed; negative after the deadline. */
   def remaining: Double = (deadline.get - System.nanoTime) / 1e9
+
+  /** True if writing is allowed. */
+  def isOpen: Boolean = remaining > 0
 
   /** Request a later deadline if one is needed soon; does not wait. `now` is System.nanoTime. */
   protected def renew(now: Long): Unit = ()

@@ -1,5 +1,6 @@
 """Outages end and failures are noticed: brokers, JVMs, and frozen leaders."""
 
+import json
 import os
 import signal
 import time
@@ -106,3 +107,54 @@ def test_a_frozen_leader_writes_nothing_when_it_is_thawed(
         wait_for(lambda: health(first)["isHealthy"], "the thawed server is well")
         assert kafka.ends(table) == written
         assert sorted(first.pull("SELECT id, n FROM n;")) == counts
+
+
+def test_a_thawed_leader_does_not_write_in_the_checkpoint(
+    broker: BrokerProcess, kafka: BrokerClient, tmp_path: Path
+) -> None:
+    """A save was due when it was frozen. What the other server has saved stays, and is what a third one begins with."""
+    service, topic = kafka.unique("thawed").replace("-", "_"), kafka.create_topic()
+    settings = {"ksql.service.id": service, "millstream.batch.duration": "1 hour"}
+    table = f"{service}_N".upper()
+
+    def send(key: str) -> None:
+        for n in range(20):
+            kafka.send(topic, key, {"v": n})
+        kafka.flush()
+
+    def saved() -> int:
+        """The number of records that have been read according to the saved offsets."""
+        sources = [json.loads(file.read_text())["sources"].values() for file in tmp_path.rglob("saved/batch.json")]
+        return sum(n for of_query in sources for source in of_query for n in source["next"].values())
+
+    def written() -> dict[str, int]:
+        """When each file of the checkpoints was written, in ns."""
+        files = (file for log in ("saved", "commits", "offsets") for file in tmp_path.rglob(f"{log}/*"))
+        return {str(file): file.stat().st_mtime_ns for file in files}
+
+    with ServerProcess(broker.bootstrap, tmp_path, "one", **settings) as first:
+        first.ksql(f"CREATE STREAM s (id STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
+        first.ksql(f"CREATE TABLE n WITH (kafka_topic='{table}') AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;")
+        send("a")
+        wait_for(lambda: saved() == 20, "a save")
+        with ServerProcess(broker.bootstrap, tmp_path, "two", **settings) as second:
+            send("a")
+            wait_for(lambda: kafka.ends(table) == 40, "the counts")
+            first.signal(signal.SIGSTOP)
+            # The request for records that is on its way ends without any: it can save before it reads the next ones.
+            time.sleep(1)
+            send("b")
+            wait_for(lambda: saved() == 60, "a save of the other server")
+            before = written()
+            first.signal(signal.SIGCONT)
+            wait_for(lambda: "abandoned" in first.log.read_text(), "the thawed server knows that it does not lead")
+            assert written() == before
+            send("c")
+            wait_for(lambda: saved() == 80, "another save")
+            second.kill()
+        first.kill()
+    with ServerProcess(broker.bootstrap, tmp_path, "three", **settings) as third:
+        for key in "abcd":
+            send(key)
+        counts = [["a", 60], ["b", 40], ["c", 40], ["d", 20]]
+        wait_for(lambda: sorted(third.pull("SELECT id, n FROM n;")) == counts, "the counts")

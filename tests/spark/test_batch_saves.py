@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -159,6 +160,26 @@ def test_offsets_of_an_earlier_batch_are_not_used(kafka: BrokerClient, copying: 
     assert not copy.saves.exists(), "saves of a batch that is over"
 
 
+def test_nothing_is_saved_and_no_batch_ends_without_the_lease(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    """Another server may use the checkpoint. No row is written here, for which the query would wait otherwise."""
+    topic = kafka.create_topic()
+    put(kafka, topic, numbers(3))
+    copy = copying(topic)
+    copy.columns = ("key", "explode(array_remove(array(value), value)) as value", "rowtime", "headers")
+    sink.guard(spark, copy.out, copy.out)
+    copy.start(pace=SOON)
+    time.sleep(1)
+    copy.run.finish()
+    assert not copy.run.await_batch_end(1.0)
+    assert (copy.saved(), copy.batches()) == (0, [])
+    sink.extend_fence(spark, copy.out, sink.fence_clock(spark), 60)
+    copy.finish()
+    assert (copy.committed(), copy.batches()) == (3, [0])
+    sink.release(spark, copy.out)
+
+
 # ---------------------------------------------------------------- queries with state
 
 
@@ -246,6 +267,32 @@ def test_a_damaged_file_of_states_is_named_with_what_to_do(count: Count) -> None
     shown = first_line(count.failure())
     assert re.search(r"the saved state \S+\.changelog cannot be read: it ends too early; restore .* from a copy", shown)
     assert "or drop the query and create it again" in shown
+
+
+def test_a_run_that_saves_late_replaces_no_file_of_another_one(count: Count) -> None:
+    """A server that was frozen while it saved goes on, when another one has saved from the same position on."""
+    count.start(pace=SOON)
+    count.send("a")
+    wait_for(count.saved_all, "the save")
+    count.abort()
+    begun = {file: file.read_bytes() for file in count.saves.parent.iterdir()}
+    count.send("b")
+    count.start(pace=SOON)
+    wait_for(count.saved_all, "the frozen server's save")
+    count.abort()
+    late = {file: file.read_bytes() for file in count.saves.parent.iterdir() if file not in begun}
+    for file in late:
+        file.unlink()
+    count.saves.write_bytes(begun[count.saves])
+    count.send("c")
+    count.start(pace=SOON)
+    wait_for(count.saved_all, "the other server's save")
+    count.abort()
+    for file, content in late.items():
+        file.write_bytes(content)
+    count.start()
+    count.send("a", "b", "c")
+    wait_for(lambda: count.latest() == {"a": 2, "b": 2, "c": 2}, "the counts", seen=count.latest)
 
 
 def test_states_are_those_of_the_saved_position(kafka: BrokerClient, count: Count) -> None:
