@@ -68,7 +68,9 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
 
   private def nameOf(save: Int) = s"$save-${run.id.substring(run.id.lastIndexOf('/') + 1)}"
 
-  private def isLeaseHeld: Boolean = Option(Fences.of(QueryRuns.query(run.id))).forall(_.isOpen)
+  // It stays closed when the query is being ended, and has no fence any more.
+  private val fence = Option(Fences.of(QueryRuns.query(run.id)))
+  private def isLeaseHeld: Boolean = fence.forall(_.isOpen)
 
   /** One save. `left` are the participants that are not done; `writing` counts the tasks that wait for Kafka's acks. */
   private final class Save(val number: Int) {

@@ -200,6 +200,8 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
   // Set on the driver, where the query's settings are known.
   private val skips = ProductionErrors.areSkipped(query)
   private val executorWrites = Transactions.forExecutors(run)
+  private val isTransactional = Transactions.of(run) != null
+  private val isGuarded = Fences.of(query) != null
   private val limit = conf.getOrDefault("max.request.size", "1048576").toInt
   @transient private var transactions: BatchProducer = _
   @transient private var producer: Producers.Producer = _
@@ -218,6 +220,10 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
     TopicWriter.add(this)
     transactions =
       if (executorWrites != null) ExecutorTransactions.of(run, epoch, executorWrites) else Transactions.of(run)
+    fence = Fences.of(query)
+    // A task may begin when its query is being ended, and has lost both: it must not write without them.
+    if (isTransactional && transactions == null || isGuarded && fence == null)
+      throw new IllegalStateException(s"the query $query has ended")
     if (transactions == null) {
       producer = Producers.get(conf)
       Producers.learn(producer, topic)
@@ -229,7 +235,6 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
     val all = Counts.ofTask(query)
     counts = all.writesOf(partition.toInt)
     clock = new WallClock
-    fence = Fences.of(query)
     firstFailure = new AtomicReference
     val (first, current) = (firstFailure, QueryRuns.of(run))
     // Within a transaction, a failed send aborts the transaction.

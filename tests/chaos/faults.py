@@ -20,6 +20,7 @@ from chaos.shapes import REPLACEMENTS
 from chaos.world import World
 from support.cluster import executors
 from support.kafka import wait_for
+from support.server_process import ServerProcess
 
 MOST_PARTITIONS = 8
 Act = Callable[[World, random.Random], None]
@@ -86,12 +87,22 @@ def freeze(world: World, chance: random.Random) -> None:
 
 def take_over(world: World, chance: random.Random) -> None:
     """A second server is started, the first is stopped until the second leads and then resumed; the second exits."""
+    _freeze_leader(world, chance).stop()
+
+
+def take_over_crash(world: World, chance: random.Random) -> None:
+    """The same, but the second is killed, so that the first begins with what the second has saved."""
+    _freeze_leader(world, chance).kill()
+
+
+def _freeze_leader(world: World, chance: random.Random) -> ServerProcess:
+    """Start a second server, and freeze the first one until the second leads, which is returned."""
     first, second = world.server(), world.start_second()
     first.signal(signal.SIGSTOP)
     time.sleep(chance.uniform(12, 25))
     first.signal(signal.SIGCONT)
     time.sleep(chance.uniform(0, 5))
-    second.stop()
+    return second
 
 
 def fail_over(world: World, chance: random.Random) -> None:
@@ -273,6 +284,9 @@ FAULTS: Mapping[str, Fault] = {
     "stop": Fault("SIGTERM of the server", stop, 2),
     "freeze": Fault("the server frozen for 8 to 20 s", freeze),
     "take-over": Fault("the leader of two frozen for 12 to 25 s", take_over, 2),
+    "take-over-crash": Fault(
+        "the leader of two frozen for 12 to 25 s, kill -9 of the other within 5 s after it", take_over_crash
+    ),
     "hand-over": Fault("kill -9 of the leader of two", fail_over, 2),
     "pause": Fault("PAUSE and RESUME of every query", pause, 2),
     "replace": Fault("CREATE OR REPLACE of a filter and of a count", replace, 2),

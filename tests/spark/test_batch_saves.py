@@ -180,6 +180,20 @@ def test_nothing_is_saved_and_no_batch_ends_without_the_lease(
     sink.release(spark, copy.out)
 
 
+def test_a_task_that_begins_when_its_query_has_ended_writes_nothing(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    """As when a server is thawed, and abandons its queries while a batch begins: the task finds no fence any more."""
+    topic = kafka.create_topic()
+    put(kafka, topic, numbers(3))
+    copy = copying(topic)
+    sink.guard(spark, copy.out, copy.out)
+    copy.start()
+    sink.release(spark, copy.out)
+    time.sleep(3)
+    assert copy.values() == []
+
+
 # ---------------------------------------------------------------- queries with state
 
 

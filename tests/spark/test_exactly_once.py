@@ -275,3 +275,16 @@ def test_what_executors_wrote_of_a_committed_batch_is_committed_by_the_next_star
         (copy.folder / f"transactions-{copy.marker()}").write_text(line)
         with pytest.raises(Py4JError, match="Kafka has aborted what executors wrote"):
             copy.start()
+
+
+def test_a_task_that_begins_when_its_run_has_ended_writes_nothing(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    """As when a server is thawed, and abandons its queries while a batch begins: without a transaction to write in."""
+    topic = kafka.create_topic()
+    put(kafka, topic, 5)
+    copy = copying(topic)
+    copy.start()
+    transactions.end(spark, copy.run.id)
+    wait_for(copy.failure, "the failure", ENOUGH)
+    assert copy.values() == []
