@@ -6,10 +6,10 @@ import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
 import org.apache.spark.TaskContext
 
 /**
- * How long a server's queries may write records and checkpoints: until a deadline on the monotonic clock, which the server extends while it
- * holds the lease (engine/lease.py). A process that was frozen and resumed finds that the deadline has passed, before
- * it can know that another server has taken over, and writes nothing. A process that only cannot reach Kafka for a
- * while waits and continues when the lease is confirmed.
+ * How long a server's queries may write records and checkpoints: until a deadline on the monotonic clock, which the
+ * server extends while it holds the lease (engine/lease.py). A process that was frozen and resumed finds that the
+ * deadline has passed, before it can know that another server has taken over, and writes nothing. A process that only
+ * cannot reach Kafka for a while waits and continues when the lease is confirmed.
  */
 class Fence {
   private val deadline = new AtomicLong(System.nanoTime)
