@@ -170,6 +170,7 @@ def test_nothing_is_saved_and_no_batch_ends_without_the_lease(
     copy.columns = ("key", "explode(array_remove(array(value), value)) as value", "rowtime", "headers")
     sink.guard(spark, copy.out, copy.out)
     copy.start(pace=SOON)
+    wait_for(lambda: json.loads(jvm.module(spark, "Counts").json(copy.out))["read"] == 3, "the records are read")
     time.sleep(1)
     copy.run.finish()
     assert not copy.run.await_batch_end(1.0)
