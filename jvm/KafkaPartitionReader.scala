@@ -30,7 +30,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   private val saves = run.saves
   private val place = SourcePlace(range.source, range.place.partition)
   private var saveRequests = if (saves == null) 0 else saves.lastDone
-  private val watermarks = new SourceWatermarks(run, task, range.number, consumer)
+  private val watermarks = new SourceWatermarks(TaskContext.get(), range.number, consumer)
   private var clockChecks = 0
   private val progress =
     if (range.place.run.isEmpty) new PartitionProgress

@@ -125,13 +125,13 @@ private final class LocalShuffleWriter[K, V](handle: LocalShuffleHandle[K, V, _]
   def wakeReaders(): Unit = channels.foreach(_.wakeReader())
 
   /** Add a mark behind all rows, for each reader. */
-  def mark(save: Int): Unit = channels.foreach { channel =>
+  override def mark(save: Int): Unit = channels.foreach { channel =>
     channel.mark(save)
     channel.announce()
   }
 
   /** Add a watermark behind all rows, for each reader. */
-  def add(watermark: Watermark): Unit = channels.foreach { channel =>
+  override def add(watermark: Watermark): Unit = channels.foreach { channel =>
     channel.add(watermark)
     channel.announce()
   }

@@ -2,10 +2,16 @@ package org.apache.spark.shuffle.streaming
 
 import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 
+import scala.util.control.ControlThrowable
+
+import io.netty.buffer.{ByteBuf, Unpooled}
+
 import org.apache.spark.{ShuffleDependency, TaskContext}
-import org.apache.spark.network.shuffle.streaming.StreamingShuffleMessage
+import org.apache.spark.network.shuffle.streaming.{DataMessage, StreamingShuffleMessage}
 import org.apache.spark.shuffle.{ShuffleHandle, ShuffleReader, ShuffleReadMetricsReporter, ShuffleWriter, ShuffleWriteMetricsReporter}
-import org.apache.spark.sql.millstream.{TaskValues, Watermark}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.millstream.{TaskValues, Watermark, Watermarks}
+import org.apache.spark.util.MutablePair
 
 /**
  * The exchange of rows between the tasks of a query, without waiting for clocks. Where all tasks run in the driver's JVM
@@ -19,6 +25,13 @@ import org.apache.spark.sql.millstream.{TaskValues, Watermark}
  *
  *   task of a source       reads rows 1 and 2; nothing more is there: sends both, then polls Kafka
  *   task of an operator    reads a message with rows 1 and 2, writes 3 rows; no other message is there: sends 3, waits
+ *
+ * A watermark (Watermarks.scala) is a message of its own behind the rows before it, which Spark's reader does not get to
+ * see:
+ *
+ *   writer 0      rows 1 and 2, watermark busy 8        message of rows 1 and 2, then one of the watermark, to each reader
+ *   reader        its queue returns the message of rows, then takes the watermark out: a row stands for it if it has
+ *                 come from all writers
  *
  * In this package because `shards` and `messageQueue` are visible in it only.
  */
@@ -43,7 +56,7 @@ final class PromptShuffleManager extends StreamingShuffleManager {
       writer
     case _ =>
       val writer = super.getWriter[K, V](handle, mapId, context, metrics).asInstanceOf[StreamingShuffleWriter[K, V]]
-      UnsentRows.add(context, () => writer.shards.foreach(_.send()))
+      UnsentRows.add(context, new PromptRows(writer))
       writer
   }
 
@@ -53,14 +66,18 @@ final class PromptShuffleManager extends StreamingShuffleManager {
       case local: LocalShuffleHandle[K @unchecked, _, C @unchecked] =>
         // Spark reads the partitions of a real-time query one by one.
         new LocalShuffleReader[K, C](local, startPartition, context)
-      case _ => new PromptShuffleReader[K, C](handle, context, new MessageQueue(context.taskAttemptId()))
+      case _ => new PromptShuffleReader[K, C](handle, startPartition, context, new MessageQueue(context.taskAttemptId()))
     }
 }
 
-/** The rows that a task has written and not sent yet. */
+/** The rows that a task has written and not sent yet. Only the task's own thread calls it, between two rows. */
 trait UnsentRows {
-  /** Sends them; the task's own thread calls it, between two rows. */
+  /** Sends them. */
   def send(): Unit
+  /** Puts a mark behind them, for all tasks that it writes to. */
+  def mark(save: Int): Unit = ()
+  /** The same for a watermark. */
+  def add(watermark: Watermark): Unit = ()
 }
 
 /** The unsent rows of the tasks of this JVM that write to a shuffle or to a topic. */
@@ -70,41 +87,104 @@ object UnsentRows {
   private[spark] def add(context: TaskContext, rows: UnsentRows): Unit = tasks.put(context, rows)
 
   /** Sends those of a task; its own thread calls it before it waits for rows. Nothing happens if it has none to send. */
-  def send(task: Long): Unit = {
-    val rows = tasks.of(task)
-    if (rows != null) rows.send()
-  }
+  def send(task: Long): Unit = of(task)(_.send())
 
   /**
    * Puts a mark behind the rows of a task, for all tasks that it writes to. Nothing happens if it does not write to a
    * shuffle; on a cluster there are no marks.
    */
-  def mark(task: Long, save: Int): Unit = tasks.of(task) match {
-    case local: LocalShuffleWriter[_, _] => local.mark(save)
-    case _ =>
-  }
+  def mark(task: Long, save: Int): Unit = of(task)(_.mark(save))
 
-  /** The same for a watermark. */
-  def watermark(task: Long, watermark: Watermark): Unit = tasks.of(task) match {
-    case local: LocalShuffleWriter[_, _] => local.add(watermark)
-    case _ =>
+  /** The same for a watermark, which there is on a cluster too. */
+  def watermark(task: Long, watermark: Watermark): Unit = of(task)(_.add(watermark))
+
+  private def of(task: Long)(use: UnsentRows => Unit): Unit = {
+    val rows = tasks.of(task)
+    if (rows != null) use(rows)
+  }
+}
+
+/** The rows of a task of a cluster. */
+private final class PromptRows(writer: StreamingShuffleWriter[_, _]) extends UnsentRows {
+  override def send(): Unit = writer.shards.foreach(_.send())
+
+  override def add(watermark: Watermark): Unit = writer.shards.foreach { shard =>
+    shard.send()
+    val data = WatermarkMessage.encoded(watermark, writer.context.numPartitions())
+    shard.send(WatermarkMessage(writer.context.partitionId(), data), () => data.release())
+  }
+}
+
+/** A watermark in the place of rows, in a message with a reader's number that no reader has. */
+private object WatermarkMessage {
+  private val Reader = -3
+  private val Bytes = 26
+
+  /** A message of the writer of a number. */
+  def apply(writer: Int, data: ByteBuf): DataMessage = new DataMessage(writer, Reader, Bytes, data, 0)
+
+  /** A watermark, and the number of tasks that send it. */
+  def encoded(watermark: Watermark, writers: Int): ByteBuf = Unpooled.buffer(Bytes).writeInt(writers)
+    .writeInt(watermark.source).writeLong(watermark.time).writeLong(watermark.position)
+    .writeBoolean(watermark.isIdle).writeBoolean(watermark.isDirect)
+
+  /** The same from a message; None if that has rows. */
+  def unapply(message: DataMessage): Option[(Watermark, Int)] = if (message.shuffleReaderId != Reader) None else {
+    val data = message.getRecordData
+    val writers = data.readInt()
+    Some((Watermark(data.readInt(), data.readLong(), data.readLong(), data.readBoolean(), data.readBoolean()), writers))
   }
 }
 
 /** A reader with our queue. `messageQueue` is a parameter, since Spark's constructor uses it before fields are set. */
-private final class PromptShuffleReader[K, C](handle: ShuffleHandle, context: TaskContext,
-    override private[spark] val messageQueue: LinkedBlockingQueue[StreamingShuffleMessage])
-    extends StreamingShuffleReader[K, C](handle, context)
+private final class PromptShuffleReader[K, C](handle: ShuffleHandle, reader: Int, context: TaskContext,
+    override private[spark] val messageQueue: MessageQueue) extends StreamingShuffleReader[K, C](handle, context) {
+
+  override def read(): Iterator[Product2[K, C]] = {
+    val rows = super.read()
+    new Iterator[Product2[K, C]] {
+      private val limited = new MutablePair[Integer, UnsafeRow](reader, null)
+      private var isLimited = false
+
+      override def hasNext: Boolean = isLimited || (try rows.hasNext catch {
+        case WatermarkRead =>
+          limited._2 = messageQueue.watermarks.row
+          isLimited = true
+          true
+      })
+
+      override def next(): Product2[K, C] = if (!hasNext) throw new NoSuchElementException else if (isLimited) {
+        isLimited = false
+        limited.asInstanceOf[Product2[K, C]]
+      } else rows.next()
+    }
+  }
+}
+
+/** Thrown to Spark's reader, which reads messages until it has a row, when the next row is to be that of a watermark. */
+private object WatermarkRead extends ControlThrowable
 
 /** The messages for a task, which looks for failures between two calls of `poll`. */
 private final class MessageQueue(task: Long) extends LinkedBlockingQueue[StreamingShuffleMessage] {
+  /** Made by the task's operator after this queue was made; null if it has none. */
+  lazy val watermarks = Watermarks.of(task)
+
   override def poll(timeout: Long, unit: TimeUnit): StreamingShuffleMessage = {
     val message = poll()
-    if (message != null) message
+    if (message != null) withoutWatermark(message)
     else {
       UnsentRows.send(task)
-      super.poll(MessageQueue.WaitMs, TimeUnit.MILLISECONDS)
+      withoutWatermark(super.poll(MessageQueue.WaitMs, TimeUnit.MILLISECONDS))
     }
+  }
+
+  /** The message; null if it was a watermark. All rows of the messages before it have been passed on. */
+  private def withoutWatermark(message: StreamingShuffleMessage): StreamingShuffleMessage = message match {
+    case data @ WatermarkMessage(watermark, writers) =>
+      data.release()
+      if (watermarks != null && watermarks.received(data.shuffleWriterId, writers, watermark)) throw WatermarkRead
+      null
+    case _ => message
   }
 }
 

@@ -39,20 +39,12 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   @volatile private[millstream] var saveRequests = 0
   /** The saves within batches; null if the run is saved at a batch's end only. Set before the query starts. */
   @volatile private[millstream] var saves: BatchSaves = _
-  /** True if the sources' tasks are to send watermarks: until they are idle, or also after that. */
-  @volatile private[millstream] var needsWatermarks, alwaysNeedsWatermarks = false
-  /** True if its tasks pass all rows of a record on before they read the next one (SparkInternals.canSave). */
+  /** On the driver: true if tasks pass all rows of a record on before they read the next one (SparkInternals.canSave). */
   @volatile private[millstream] var keepsOrder = false
   private val started, batchEnded, stopped = new CountDownLatch(1)
   private val waiting = ConcurrentHashMap.newKeySet[Runnable]
   private val listeners = ConcurrentHashMap.newKeySet[Listener]
   private val batchListeners = ConcurrentHashMap.newKeySet[Runnable]
-
-  /** On the driver: let the sources' tasks send watermarks, until they are idle or `always`, if tasks keep the order. */
-  private[millstream] def sendWatermarks(always: Boolean): Unit = if (keepsOrder) {
-    needsWatermarks = true
-    alwaysNeedsWatermarks |= always
-  }
 
   /** True if source tasks are to report the end of their input. Throws if the run is to fail at once. */
   def isFinishing: Boolean = order match {

@@ -159,9 +159,9 @@ object Sink {
     ProcessingLog.publishToExecutors(context, query)
     // Transactions need a batch's offsets written before its commit.
     val options = if (Transactions.of(run) == null) Map.empty[String, String] else SparkInternals.LogsInOrder
-    val keepsOrder = context.isLocal && SparkInternals.canSave(rows)
+    val keepsOrder = SparkInternals.canSave(rows)
     QueryRuns.of(run).keepsOrder = keepsOrder
-    if (keepsOrder && options.isEmpty) QueryRuns.save(run, new SaveFolder(checkpoint))
+    if (keepsOrder && context.isLocal && options.isEmpty) QueryRuns.save(run, new SaveFolder(checkpoint))
     val writer = new TopicWriter(query, run, sinkTopic(conf, topic), conf, RowAppendTime(appendTime), isPrompt)
     try SparkInternals.start(rows, query, writer, checkpoint, batch, options)
     finally context.setLocalProperty(ProcessingLog.Property, null)

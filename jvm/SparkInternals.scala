@@ -345,8 +345,9 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     metrics // created on the driver
     val reference = TableBootstrapBarriers.inputReference(spec.tableInput)
     val (rows, run, info) = (child.execute(), runId, getStateInfo)
-    val backlog = Backlog.of(child, spec.limitedInputs, QueryRuns.of(run).keepsOrder)
-    if (backlog.isUnread) QueryRuns.of(run).sendWatermarks(always = backlog.ends.isEmpty)
+    val keepsOrder = QueryRuns.of(run).keepsOrder
+    val backlog = Backlog.of(child, spec.limitedInputs, keepsOrder)
+    if (backlog.isUnread && keepsOrder) SourceWatermarks.request(sparkContext, always = backlog.ends.isEmpty)
     val sources = SparkInternals.scans(child).map(_.size).sum
     Option(QueryRuns.of(run).saves).foreach(_.operator(info.storeVersion, info.operatorId, info.numPartitions))
     rows.mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,

@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import scala.collection.mutable
 
-import org.apache.spark.TaskContext
+import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.shuffle.streaming.UnsentRows
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
@@ -29,8 +29,8 @@ import org.apache.spark.sql.types.LongType
  * For the same reason a row's `clock` above a join is the stream time of its task, not that of the run: the last row of a
  * burst must not carry the time of the next one, which another task has begun.
  *
- * There are no watermarks on a cluster, and none in a plan whose tasks may keep rows back (SparkInternals.canSave): there,
- * stream time above a join waits until a batch begins without a backlog, and rows may overtake each other.
+ * There are none in a plan whose tasks may keep rows back (SparkInternals.canSave): there, stream time above a join waits
+ * until a batch begins without a backlog, and rows may overtake each other.
  */
 
 /**
@@ -109,21 +109,23 @@ object Watermarks {
   private[spark] def of(task: Long): TaskWatermarks = tasks.of(task)
 }
 
-/** Sends the watermarks of a source's task, which reads with `consumer`. */
-private[millstream] final class SourceWatermarks(run: QueryRun, task: Long, source: Int, consumer: PartitionConsumer) {
+/** Sends the watermarks of a source's task, which reads with `consumer`, if they have been requested. */
+private[millstream] final class SourceWatermarks(context: TaskContext, source: Int, consumer: PartitionConsumer) {
   import SourceWatermarks._
 
+  private val task = context.taskAttemptId()
+  private val (isNeeded, isAlwaysNeeded) = wanted(context.getLocalProperty(Property))
   private var isBusy, isIdle = false
   private var records = 0
 
   /** The rows of all records have been passed on, and another one is to be read. */
-  def next(): Unit = if (run.needsWatermarks && (!isIdle || run.alwaysNeedsWatermarks)) {
+  def next(): Unit = if (isNeeded && (!isIdle || isAlwaysNeeded)) {
     if (!isBusy || records % Apart == 0) send(idle = false)
     records += 1
   }
 
   /** The rows of all records have been passed on, and no other one is there. */
-  def await(): Unit = if (run.needsWatermarks && !isIdle && consumer.isBacklogRead) send(idle = true)
+  def await(): Unit = if (isNeeded && !isIdle && consumer.isBacklogRead) send(idle = true)
 
   private def send(idle: Boolean): Unit = {
     isIdle = idle
@@ -132,9 +134,17 @@ private[millstream] final class SourceWatermarks(run: QueryRun, task: Long, sour
   }
 }
 
-private object SourceWatermarks {
+private[millstream] object SourceWatermarks {
+  /** The property of Spark that tells tasks on all machines whether they are to send watermarks. */
+  private val Property = "millstream.watermarks"
   /** The number of records between two watermarks of a busy source. */
   private val Apart = 256
+
+  /** On the driver: the sources' tasks that this thread starts are to send watermarks, until they are idle or `always`. */
+  def request(context: SparkContext, always: Boolean): Unit =
+    if (always || context.getLocalProperty(Property) == null) context.setLocalProperty(Property, always.toString)
+
+  private def wanted(property: String): (Boolean, Boolean) = (property != null, property == true.toString)
 }
 
 /** Tells a source's task which times its rows have, if these are not the times of its records. */
