@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.LongType
  * far ahead of another. So a row must not move stream time before the rows that were read before it have come.
  *
  * A source's task sends watermarks between its rows: it is busy, with the greatest time of a record so far, when it has
- * read a record after a wait, and again every 256 records; and it is idle when it has no record to read. It is not idle
+ * read a record after a wait, and again every so many records; and it is idle when it has no record to read. It is not idle
  * before it has read all records that its partition had when the run began. Each task passes a source's watermark on
  * when it has come from all tasks that write to it, behind the rows that it has made of what came before:
  *
@@ -115,12 +115,13 @@ private[millstream] final class SourceWatermarks(context: TaskContext, source: I
 
   private val task = context.taskAttemptId()
   private val (isNeeded, isAlwaysNeeded) = wanted(context.getLocalProperty(Property))
+  private val apart = if (!isAlwaysNeeded) ApartInBacklog else if (DriverEndpoint.isRemote) ApartRemote else Apart
   private var isBusy, isIdle = false
   private var records = 0
 
   /** The rows of all records have been passed on, and another one is to be read. */
   def next(): Unit = if (isNeeded && (!isIdle || isAlwaysNeeded)) {
-    if (!isBusy || records % Apart == 0) send(idle = false)
+    if (!isBusy || records % apart == 0) send(idle = false)
     records += 1
   }
 
@@ -139,6 +140,10 @@ private[millstream] object SourceWatermarks {
   private val Property = "millstream.watermarks"
   /** The number of records between two watermarks of a busy source. */
   private val Apart = 256
+  /** The same on a cluster, where each sends the rows before it, however few these are. */
+  private val ApartRemote = 1024
+  /** The same where they only matter for a partition of whose backlog no row is left. */
+  private val ApartInBacklog = 4096
 
   /** On the driver: the sources' tasks that this thread starts are to send watermarks, until they are idle or `always`. */
   def request(context: SparkContext, always: Boolean): Unit =
