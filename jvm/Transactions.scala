@@ -67,6 +67,7 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
   private[millstream] def fence(): Unit = {
     retry(producer.initTransactions())
     last = Topics.of(conf).committed(group)
+    committed = last.map { case (partition, position) => partition -> position.offset }
   }
 
   /** Record how far the batch has read a topic. */
