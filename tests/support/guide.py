@@ -130,7 +130,7 @@ class Guide:
     def _millstream(self, words: list[str]) -> str:
         words = [self.servers[-1].url if word == SERVER else word for word in words]
         result = subprocess.run(
-            [*MILLSTREAM, *words], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE
+            [*MILLSTREAM, *words], cwd=self.folder, capture_output=True, text=True, timeout=2 * PATIENCE
         )
         return result.stdout + (result.stderr if result.returncode else "")
 
