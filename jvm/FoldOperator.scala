@@ -119,8 +119,8 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
     }
   }
 
-  override def limited(time: Long): mutable.ArrayBuffer[UnsafeRow] =
-    if (limit.moved(time)) settled() else mutable.ArrayBuffer.empty
+  override def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] =
+    if (limit.moved(watermarks.limit)) settled() else mutable.ArrayBuffer.empty
 
   override def begin(): mutable.ArrayBuffer[UnsafeRow] =
     if (limit.isOff) settled() else mutable.ArrayBuffer.empty

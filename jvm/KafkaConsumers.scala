@@ -46,6 +46,10 @@ final class PartitionConsumer(val place: KafkaPlace) {
   /** True if the records that were there when the run began have been returned. */
   def isBacklogRead: Boolean = position >= endAtStart
 
+  /** True if Kafka has no record that has not been fetched, as far as its last answer says; false if that is not known. */
+  def isCaughtUp: Boolean =
+    if (shared != null) shared.isCaughtUp else consumer != null && PartitionConsumer.isCaughtUp(consumer, partition)
+
   /** A row has a time. */
   def reached(time: Long): Unit = if (time > greatestTime) greatestTime = time
 
@@ -194,6 +198,12 @@ object PartitionConsumer extends Logging {
   private[millstream] def position(consumer: KafkaConsumer[_, _], partition: TopicPartition, last: Long): Long =
     try consumer.position(partition, Duration.ZERO)
     catch { case _: WakeupException | _: TimeoutException => last }
+
+  /** True if a consumer is at the end of its partition, as far as Kafka's last answer says. Waits for nothing. */
+  private[millstream] def isCaughtUp(consumer: KafkaConsumer[_, _], partition: TopicPartition): Boolean = {
+    val lag = consumer.currentLag(partition)
+    lag.isPresent && lag.getAsLong == 0
+  }
 
   /**
    * Seeks and returns the offset to continue at when Kafka no longer has offset `at`: the earliest record if retention has

@@ -30,7 +30,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   private val saves = run.saves
   private val place = SourcePlace(range.source, range.place.partition)
   private var saveRequests = if (saves == null) 0 else saves.lastDone
-  private val watermarks = new SourceWatermarks(TaskContext.get(), range.number, consumer)
+  private val watermarks = new SourceWatermarks(TaskContext.get(), range, consumer)
   private var clockChecks = 0
   private val progress =
     if (range.place.run.isEmpty) new PartitionProgress
@@ -40,7 +40,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   consumer.seek(range.from)
   consumer.endAtStart = range.endAtStart
   consumer.greatestTime = Long.MinValue
-  consumer.hasRecordTimes = range.hasRecordTimes
+  consumer.hasRecordTimes = range.times.hasRecordTimes
   progress.begin(range.from)
   run.beginBatch(range.batch)
   run.onFinish(wake)
@@ -85,9 +85,9 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
       if (!consumer.hasNext) {
         UnsentRows.send(task)
         saveIfRequested()
-        watermarks.await()
+        val patience = watermarks.await(left)
         // The run may have begun to finish during the first poll, which its wakeup has then interrupted.
-        if (!run.isFinishing) consumer.poll(left)
+        if (!run.isFinishing) consumer.poll(patience)
       }
       // The position moves without a record past a transaction's marker.
       if (!consumer.hasNext) progress.begin(consumer.position)

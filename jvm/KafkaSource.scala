@@ -48,10 +48,11 @@ private class KafkaTable extends Table with SupportsRead {
  * The options of a source: `topic`; `starts` and `ends`, JSON of partition → offset (a partition that is not named
  * begins with its first record; only a bounded read has ends); `run`, the id of its QueryRun, "" for none; `shared`,
  * whether it may share a scan with other queries (SharedScans.scala); `recordTime`, whether the rows of the query have the
- * times of the records (Watermarks.scala); `kafka.…`, the consumer's settings.
+ * times of the records, and `idle`, when it does not limit stream time any more (both Watermarks.scala); `kafka.…`, the
+ * consumer's settings.
  */
 private case class KafkaOptions(topic: String, starts: Map[Int, Long], ends: Map[Int, Long], run: String,
-    shared: Boolean, recordTime: Boolean, conf: Map[String, String])
+    shared: Boolean, times: SourceTimes, conf: Map[String, String])
 
 private object KafkaOptions {
   private val Client = "kafka."
@@ -62,7 +63,8 @@ private object KafkaOptions {
       name.stripPrefix(Client) -> value
     }
     KafkaOptions(options.get("topic"), offsets(options.get("starts")), offsets(options.get("ends")),
-      options.getOrDefault("run", ""), options.getBoolean("shared", false), options.getBoolean("recordTime", false), conf.toMap)
+      options.getOrDefault("run", ""), options.getBoolean("shared", false),
+      SourceTimes(options.getBoolean("recordTime", false), options.getLong("idle", 0)), conf.toMap)
   }
 
   private def offsets(json: String): Map[Int, Long] =

@@ -42,18 +42,25 @@ private final case class KafkaPartitionOffset(partition: Int, next: Long) extend
  * What a task reads: the records of a partition from the offset `from` up to the offset `until`, exclusive
  * (Long.MaxValue: no end), in the batch of that number of its run (0: a bounded read, which has no batches).
  * `endAtStart` is the end of the partition when the run began, `source` the source's name in its query.
- * `hasRecordTimes`: rows have the times of their records. In a cluster it prefers the same executor in each batch
+ * In a cluster it prefers the same executor in each batch
  * of a run, because that executor has a consumer for it.
  */
 final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int, endAtStart: Long = 0,
-    source: String = "", hasRecordTimes: Boolean = false) extends InputPartition {
+    source: String = "", times: SourceTimes = SourceTimes(hasRecordTimes = false, 0)) extends InputPartition {
   /** The task's number among those of all sources of the query. */
-  def number: Int = (if (source.isEmpty) 0 else source.toInt << 16) | place.partition
+  def number: Int = (if (source.isEmpty) 0 else source.toInt << KafkaInputPartition.PartitionBits) | place.partition
 
   override def preferredLocations(): Array[String] = SparkInternals.executors match {
     case Seq() => Array.empty
     case all => Array(all(Math.floorMod((place.topic.name, place.partition).hashCode, all.size)))
   }
+}
+
+private[millstream] object KafkaInputPartition {
+  private val PartitionBits = 16
+
+  /** The partition that the task of a number reads. */
+  def partitionOf(number: Int): Int = number & ((1 << PartitionBits) - 1)
 }
 
 /**
@@ -97,7 +104,7 @@ private class KafkaStream(options: KafkaOptions, folder: String) extends MicroBa
     saved.toArray.sorted.map { case (partition, from) =>
       val place = KafkaPlace(run.id, options.conf, topic, partition, options.shared)
       KafkaInputPartition(place, from, Long.MaxValue, run.batchNumber, endsAtStart.getOrElse(partition, 0), source,
-        options.recordTime)
+        options.times)
     }
   }
 

@@ -91,6 +91,9 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
   /** True if it has to leave the scan, when it has no further record. */
   def isCut: Boolean = segment.next eq ScanSegment.Cut
 
+  /** True if all records have been returned that Kafka has, as far as its last answer says. */
+  def isCaughtUp: Boolean = scan.isCaughtUp && !hasNext
+
   /** The next record; only if `hasNext`. */
   def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
     index += 1
@@ -143,6 +146,9 @@ private[millstream] final class SharedScan(place: ScanPlace) {
   private val partition = new TopicPartition(place.topic.name, place.partition)
   /** The oldest segment that is kept for readers that join, and the latest one; null while there are no readers. */
   private var oldest, latest: ScanSegment = _
+
+  /** True if Kafka has no record behind the latest segment, as far as its last answer says. */
+  @volatile private[millstream] var isCaughtUp = false
 
   /** A reader at an offset; null if the scan's segments do not reach there. */
   def join(offset: Long): ScanReader = locked {
@@ -221,6 +227,7 @@ private[millstream] final class SharedScan(place: ScanPlace) {
       // Headers are decoded when they are first read, which is not thread-safe: do it before other threads see them.
       records.foreach(_.headers.forEach { header => header.key; header.value })
       val last = if (records.isEmpty) latest.to else records.last.offset + 1
+      isCaughtUp = PartitionConsumer.isCaughtUp(consumer, partition)
       append(PartitionConsumer.position(consumer, partition, last), records)
     } catch {
       case _: WakeupException =>

@@ -346,9 +346,9 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     val reference = TableBootstrapBarriers.inputReference(spec.tableInput)
     val (rows, run, info) = (child.execute(), runId, getStateInfo)
     val keepsOrder = QueryRuns.of(run).keepsOrder
-    val backlog = Backlog.of(child, spec.limitedInputs, keepsOrder)
+    val backlog = Backlog.of(child, spec.limitedInputs, keepsOrder, spec.ordersInputs)
     if (backlog.isUnread && keepsOrder) SourceWatermarks.request(sparkContext, always = backlog.ends.isEmpty)
-    val sources = SparkInternals.scans(child).map(_.size).sum
+    val sources = SparkInternals.scans(child).flatten.collect { case task: KafkaInputPartition => task.number }
     Option(QueryRuns.of(run).saves).foreach(_.operator(info.storeVersion, info.operatorId, info.numPartitions))
     rows.mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
@@ -363,7 +363,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
   }.getOrElse("")
 
   private def process[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
-      tableInput: TableInput, backlog: Backlog, sources: Int, run: String): Iterator[InternalRow] = {
+      tableInput: TableInput, backlog: Backlog, sources: Seq[Int], run: String): Iterator[InternalRow] = {
     val families = new BatchStateFamilies(store, getStateInfo)
     val cache = StateCaches.take(families, spec.codec, QueryRuns.of(run).saves)
     val (task, watermarks) = (spec.task(cache, backlog), Watermarks.current)
@@ -372,7 +372,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     val (outRows, began) = (longMetric("numOutputRows"), System.nanoTime)
     val ordered = inOrder
     val all = new OutputRows(rows, watermarks, task.begin(), { row =>
-      val outs = if (row eq watermarks.row) task.limited(watermarks.limit) else {
+      val outs = if (row eq watermarks.row) task.limited(watermarks) else {
         val in = ordered(row)
         // A copy: if the projected row fills its buffer exactly, getBytes returns the buffer itself, which the cache
         // would keep.

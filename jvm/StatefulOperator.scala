@@ -86,6 +86,8 @@ trait OperatorSpec[S >: Null <: AnyRef] {
 
   /** The scans of each input that stream time waits for (StreamTimeLimit); none if time is by partition. */
   def limitedInputs: Seq[Int]
+  /** True if these are read in the order of their times as far as that is possible, also when backlogs have been read. */
+  def ordersInputs: Boolean = false
 
   /** All compiled expressions of the operator. */
   protected def bounds: Seq[BoundExpression]
@@ -124,8 +126,8 @@ abstract class OperatorTask(spec: OperatorSpec[_]) {
   /** Process a row of a group, both as bytes of an UnsafeRow; returns its output rows. */
   def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow]
 
-  /** Watermarks limit stream time to `time` (Watermarks.scala): returns the output rows that stream time alone causes. */
-  def limited(time: Long): mutable.ArrayBuffer[UnsafeRow]
+  /** Watermarks limit stream time (Watermarks.scala): returns the output rows that stream time alone causes. */
+  def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow]
 
   /** The output rows at a batch's begin: of what stream time has reached in the batch before, but was limited there. */
   def begin(): mutable.ArrayBuffer[UnsafeRow]

@@ -37,6 +37,7 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
   override def task(states: StateMap[JoinChunk], backlog: Backlog): OperatorTask =
     new StreamStreamJoinTask(this, states, backlog)
   override def limitedInputs: Seq[Int] = scans
+  override def ordersInputs: Boolean = true
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "scan_partition", "offset", "rowtime")
   override protected def bounds: Seq[BoundExpression] =
     forward +: sides.flatMap(s => Seq(s.stored, s.joined, s.unmatched, s.order))
@@ -108,9 +109,12 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   private val forward = StructProjection.one(spec.forward, spec.out.size)
   private val pending = states.derived(pendingOf)
   private val partitions = new JavaHashMap[Int, PartitionRuntime]
-  private var watermark = Long.MinValue
+  private var watermarks: TaskWatermarks = _
   private var lastPartition: PartitionRuntime = _
   private val chunksInReach = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
+
+  // Then which rows are late on their own side does not depend on the other one.
+  private val inOrder = backlog.inOrder && !spec.sharedClock && spec.scans.forall(_ == 1)
 
   /** The stream times of a source partition, of both sides and of each, and what they will do to its rows. */
   private final class PartitionRuntime(val number: Int) {
@@ -120,9 +124,9 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     val work: Array[PendingSide] = pending(number)
     private val timeLimit =
       new StreamTimeLimit(if (spec.sharedClock) backlog else backlog.of(number), place => states.clock(placeClock(place)))
-    timeLimit.moved(watermark)
+    limited()
 
-    /** The limit of stream time, in ms, while the sides read their backlogs; 0 for none. */
+    /** The limit of stream time, in ms, while a side is behind the other one; 0 for none. */
     def limit: Long = Math.max(0, timeLimit.limit)
 
     /** The limit after a row. */
@@ -134,7 +138,8 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     }
 
     /** Watermarks limit stream time. */
-    def limited(time: Long): Unit = timeLimit.moved(time)
+    def limited(): Unit = if (watermarks != null)
+      timeLimit.moved(if (spec.sharedClock) watermarks.limit else watermarks.limitOf(number))
   }
 
   private def partition(number: Int): PartitionRuntime = {
@@ -158,18 +163,19 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
       val (side, source) = (in.getInt(spec.side), partition(number))
       val (limit, rowTime) = (source.limitAt(side, in), in.getLong(spec.clock))
       val clock = Math.min(limit, source.clock.advance(rowTime))
-      val sideClock = Math.min(limit, source.ofSide(side).advance(rowTime))
+      val sideTime = source.ofSide(side).advance(rowTime).longValue
+      val sideClock = Math.min(limit, sideTime)
       emitUnmatched(in, source.work, clock, outs)
       removeChunks(source.work(side), sideClock)
       if (!spec.isPunctuation(in))
-        guarded(in, outs) { join(group, in, Moment(source, side, clock, sideClock, limit), outs) }
+        guarded(in, outs) { join(group, in, Moment(source, side, clock, if (inOrder) sideTime else sideClock, limit), outs) }
     }
     outs
   }
 
-  override def limited(time: Long): mutable.ArrayBuffer[UnsafeRow] = {
-    watermark = time
-    partitions.values.forEach(_.limited(time))
+  override def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] = {
+    this.watermarks = watermarks
+    partitions.values.forEach(_.limited())
     settled()
   }
 
@@ -191,8 +197,8 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   }
 
   /**
-   * A row's partition and side, with stream time there: of both sides (`clock`) and of its side (`sideClock`); and
-   * the `limit` of stream time while the sides read their backlogs.
+   * A row's partition and side, with stream time there: of both sides (`clock`) and of its side (`sideClock`, which does
+   * not wait for the other side); and the `limit` of stream time while a side is behind the other one.
    */
   private case class Moment(partition: PartitionRuntime, side: Int, clock: Long, sideClock: Long, limit: Long)
 

@@ -19,8 +19,7 @@ import org.apache.spark.sql.execution.SparkPlan
  *   punctuation 1, 3, 3000            none                no limit
  *
  * `backlog` has those end offsets by input and partition. A partition is behind until a row or a punctuation arrives
- * with that offset or a later one. An operator above another one has watermarks only (Watermarks.scala). `clockOf` has
- * the stream time of a partition from batch to batch.
+ * with that offset or a later one. Some operators have watermarks only (Watermarks.scala). `clockOf` has the stream time of a partition from batch to batch.
  */
 final class StreamTimeLimit(backlog: Backlog, clockOf: InputPlace => StreamClock) {
   private final class Partition(val clock: StreamClock, val end: Option[Long])
@@ -29,7 +28,7 @@ final class StreamTimeLimit(backlog: Backlog, clockOf: InputPlace => StreamClock
   // By input and partition, since each row looks its own one up.
   private val known = new Array[Array[Partition]](2)
   private val unread = mutable.ArrayBuffer.from(behind.keys.map(place => partition(place.input, place.partition)))
-  private val isAbove = backlog.ends.isEmpty
+  private val hasWatermarksOnly = backlog.ends.isEmpty
   private var watermark = if (backlog.isUnread) Long.MinValue else Long.MaxValue
   private var least = leastOf
 
@@ -40,17 +39,17 @@ final class StreamTimeLimit(backlog: Backlog, clockOf: InputPlace => StreamClock
   def limit: Long = Math.max(least, watermark)
 
   /**
-   * Watermarks limit stream time to `time` (Watermarks.scala), in an operator above another one; else they only tell how
-   * far the backlog has been read at least. True if the limit may be another one now.
+   * Watermarks limit stream time to `time` (Watermarks.scala), for good if there are no ends; else they only tell how far
+   * the backlog has been read at least. True if the limit may be another one now.
    */
   def moved(time: Long): Boolean = {
     val before = watermark
-    watermark = if (isAbove) time else Math.max(watermark, time)
+    watermark = if (hasWatermarksOnly) time else Math.max(watermark, time)
     watermark != before
   }
 
   /** A row or a punctuation of an input's partition has arrived. */
-  def arrived(input: Int, partitionNumber: Int, offset: Long, clock: Long): Unit = if (!isAbove) {
+  def arrived(input: Int, partitionNumber: Int, offset: Long, clock: Long): Unit = if (!hasWatermarksOnly) {
     val own = partition(input, partitionNumber)
     val before = own.clock.time
     own.clock.advance(clock)
@@ -96,16 +95,16 @@ final case class InputPlace(input: Int, partition: Int)
 
 /**
  * What the sources below an operator have not read yet, when a batch begins, of the records that their partitions had
- * when the run began. `ends` has the partitions that are behind, with the offsets at which they ended. For an operator above
- * another one it is None: the rows of a partition come to it through several tasks, in no order, so that only watermarks
- * say what it has.
+ * when the run began. `ends` has the partitions that are behind, with the offsets at which they ended; it is None if only
+ * watermarks say how far they have been read: below a join of streams, whose sides are to be read at one pace also later,
+ * and for an operator above another one. There, the rows of a partition come through several tasks, and not `inOrder`.
  */
-final case class Backlog(ends: Option[Map[InputPlace, Long]]) {
+final case class Backlog(ends: Option[Map[InputPlace, Long]], inOrder: Boolean = true) {
   /** True if there is something left to read. */
   def isUnread: Boolean = !ends.exists(_.isEmpty)
 
   /** What is left of one partition, of all inputs. */
-  def of(partition: Int): Backlog = Backlog(ends.map(_.filter(_._1.partition == partition)))
+  def of(partition: Int): Backlog = copy(ends.map(_.filter(_._1.partition == partition)))
 }
 
 /** Finds what is left of the backlogs. */
@@ -115,12 +114,13 @@ object Backlog {
 
   /**
    * What is left below a plan; `inputs` has the number of scans of each input whose times limit stream time. Above another
-   * operator something is always left if there are watermarks, which also keep rows from overtaking each other later.
+   * operator, and if it is to order its inputs (OperatorSpec), something is always left if there are watermarks.
    */
-  def of(plan: SparkPlan, inputs: Seq[Int], hasWatermarks: Boolean): Backlog = {
+  def of(plan: SparkPlan, inputs: Seq[Int], hasWatermarks: Boolean, ordersInputs: Boolean): Backlog = {
     val scans = SparkInternals.scans(plan)
     if (plan.exists(_.isInstanceOf[StatefulExec]))
-      if (hasWatermarks || scans.flatten.exists(isBehind)) Backlog(None) else Read
+      Backlog(if (hasWatermarks || scans.flatten.exists(isBehind)) None else Read.ends, inOrder = false)
+    else if (hasWatermarks && ordersInputs) Backlog(None)
     else if (scans.size < inputs.sum) Read
     else {
       val first = inputs.scanLeft(0)(_ + _)

@@ -37,7 +37,10 @@ import org.apache.spark.sql.types.LongType
  * A source's watermark: `source` is the number of its task. All rows of the records before `position` have been passed on;
  * their greatest time is `time`, in ms. `isDirect`: it comes from the source's own task.
  */
-final case class Watermark(source: Int, time: Long, position: Long, isIdle: Boolean, isDirect: Boolean)
+final case class Watermark(source: Int, time: Long, position: Long, isIdle: Boolean, isDirect: Boolean) {
+  /** The partition that the source reads. */
+  def partition: Int = KafkaInputPartition.partitionOf(source)
+}
 
 /** The watermarks of a task that reads an exchange. Only its own thread uses it. */
 final class TaskWatermarks(task: Long) {
@@ -48,8 +51,8 @@ final class TaskWatermarks(task: Long) {
 
   private val sources = mutable.HashMap.empty[Int, SourceProgress]
   private var unsent: Watermark = _
-  /** The number of sources below the operator. */
-  var expected = 0
+  /** The numbers of the sources below the operator. */
+  var expected: Seq[Int] = Nil
   /** The latest stream time that rows may have caused, in ms: Long.MaxValue for any, Long.MinValue for none. */
   var limit: Long = Long.MinValue
 
@@ -65,10 +68,14 @@ final class TaskWatermarks(task: Long) {
     if (isNew) {
       source.passed = passed
       unsent = passed
-      limit = least
+      limit = least(expected.size)(_ => true)
     }
     isNew
   }
+
+  /** The limit if only the sources that read one partition count. */
+  def limitOf(partition: Int): Long =
+    least(expected.count(KafkaInputPartition.partitionOf(_) == partition))(_.partition == partition)
 
   /** What has come from all channels; null if there is one that has not sent anything. */
   private def merged(latest: Array[Watermark]): Watermark =
@@ -79,9 +86,9 @@ final class TaskWatermarks(task: Long) {
       Watermark(first.source, latest.map(_.time).min, latest.map(_.position).min, isIdle, isDirect = false)
     }
 
-  private def least: Long = {
-    val known = sources.values.map(_.passed).filter(_ != null)
-    if (known.size < expected) Long.MinValue
+  private def least(count: Int)(counts: Watermark => Boolean): Long = {
+    val known = sources.values.map(_.passed).filter(passed => passed != null && counts(passed))
+    if (known.size < count) Long.MinValue
     else known.map(one => if (one.isIdle) Long.MaxValue else one.time).minOption.getOrElse(Long.MaxValue)
   }
 
@@ -109,8 +116,15 @@ object Watermarks {
   private[spark] def of(task: Long): TaskWatermarks = tasks.of(task)
 }
 
-/** Sends the watermarks of a source's task, which reads with `consumer`, if they have been requested. */
-private[millstream] final class SourceWatermarks(context: TaskContext, source: Int, consumer: PartitionConsumer) {
+/**
+ * What a source's task knows of times. `hasRecordTimes`: rows have the times of their records. `idleMs`: how long it may
+ * have no further record and still be busy; -1: it is idle even while Kafka has further ones (max.task.idle.ms).
+ */
+final case class SourceTimes(hasRecordTimes: Boolean, idleMs: Long)
+
+/** Sends the watermarks of a source's task, which reads `range` with `consumer`, if they have been requested. */
+private[millstream] final class SourceWatermarks(context: TaskContext, range: KafkaInputPartition,
+    consumer: PartitionConsumer) {
   import SourceWatermarks._
 
   private val task = context.taskAttemptId()
@@ -118,26 +132,51 @@ private[millstream] final class SourceWatermarks(context: TaskContext, source: I
   private val apart = if (!isAlwaysNeeded) ApartInBacklog else if (DriverEndpoint.isRemote) ApartRemote else Apart
   private var isBusy, isIdle = false
   private var records = 0
+  /** When Kafka was first known to have no further record; null if it has one, or if that is not known. */
+  private var caughtUpAt: java.lang.Long = _
 
   /** The rows of all records have been passed on, and another one is to be read. */
   def next(): Unit = if (isNeeded && (!isIdle || isAlwaysNeeded)) {
     if (!isBusy || records % apart == 0) send(idle = false)
     records += 1
+    caughtUpAt = null
   }
 
-  /** The rows of all records have been passed on, and no other one is there. */
-  def await(): Unit = if (isNeeded && !isIdle && consumer.isBacklogRead) send(idle = true)
+  /**
+   * The rows of all records have been passed on, and no other one has been fetched. Returns for how long the task may wait
+   * for one, at most `ms`: if it is not idle yet, it looks again.
+   */
+  def await(ms: Long): Long =
+    if (!isNeeded || isIdle) ms
+    else {
+      val left = if (consumer.isBacklogRead) busyFor else RecheckMs
+      if (left <= 0) send(idle = true)
+      if (isIdle) ms else Math.min(ms, left)
+    }
+
+  /** For how many ms it is still busy. */
+  private def busyFor: Long =
+    if (range.times.idleMs < 0) 0
+    else if (!consumer.isCaughtUp) {
+      caughtUpAt = null
+      RecheckMs
+    } else {
+      if (caughtUpAt == null) caughtUpAt = SteadyClock.getTimeMillis()
+      caughtUpAt + range.times.idleMs - SteadyClock.getTimeMillis()
+    }
 
   private def send(idle: Boolean): Unit = {
     isIdle = idle
     isBusy = !idle
-    UnsentRows.watermark(task, Watermark(source, consumer.greatestTime, consumer.position, idle, isDirect = true))
+    UnsentRows.watermark(task, Watermark(range.number, consumer.greatestTime, consumer.position, idle, isDirect = true))
   }
 }
 
 private[millstream] object SourceWatermarks {
   /** The property of Spark that tells tasks on all machines whether they are to send watermarks. */
   private val Property = "millstream.watermarks"
+  /** How often a source of which Kafka may have further records looks whether it is idle, in ms. */
+  private val RecheckMs = 100L
   /** The number of records between two watermarks of a busy source. */
   private val Apart = 256
   /** The same on a cluster, where each sends the rows before it, however few these are. */

@@ -118,6 +118,45 @@ def test_streams_with_a_backlog_are_joined_whole(
     assert {row["V"]: row["W"] for row in rows if isinstance(row, dict)} == expected
 
 
+def joined(left: str, right: str, tasks: int = 2) -> str:
+    """The statement that joins two streams whose rows are at most a second apart."""
+    return (
+        f"CREATE STREAM {left}_J WITH (tasks={tasks}) AS SELECT l.id AS id, l.v AS v, r.v AS w FROM {left} l "
+        f"JOIN {right} r WITHIN 1 SECOND GRACE PERIOD 0 SECONDS ON l.id = r.id EMIT CHANGES;"
+    )
+
+
+def test_streams_are_joined_whole_when_they_burst(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Each of three bursts has rows of an hour and more, and one stream is read faster than the other."""
+    left, right = declare(server, kafka), declare(server, kafka)
+    server.execute(joined(left[0], right[0]), **{"ksql.streams.max.task.idle.ms": "2000"})
+    for count in (5_000, 10_000, 15_000):
+        for i in range(count - 5_000, count):
+            for _, topic in (left, right):
+                kafka.send(topic, f'"{i}"', {"v": i}, 1_000_000 + 1_000 * i, partition=i % 2)
+        kafka.flush()
+        rows = [record.json for record in kafka.consume_all(f"{left[0]}_J", count)]
+        assert sorted(row["V"] for row in rows if isinstance(row, dict)) == list(range(count))
+
+
+def test_a_row_that_is_late_on_its_own_side_is_not_joined_though_the_other_side_is_behind(
+    server: EngineProcess, kafka: BrokerClient
+) -> None:
+    (name, left), (other, right) = declare(server, kafka, 1), declare(server, kafka, 1)
+    server.execute(joined(name, other, tasks=1), **{"ksql.streams.max.task.idle.ms": "5000"})
+
+    def sent(*rows: tuple[str, str, int]) -> None:
+        for topic, key, time in rows:
+            kafka.produce(topic, f'"{key}"', {"v": time}, 1_000 * time)
+
+    # For five seconds stream time is at most 5. When "read" is joined, the left side has read "k" at 12.
+    sent((right, "k", 5), (right, "read", 100), (left, "k", 10), (left, "k", 100), (left, "k", 12), (left, "read", 100))
+    kafka.consume_all(f"{name}_J", 1)
+    sent((right, "k", 12), (right, "k", 100))
+    rows = [record.json for record in kafka.consume_all(f"{name}_J", 2)]
+    assert [(row["V"], row["W"]) for row in rows if isinstance(row, dict)] == [(100, 100), (100, 100)]
+
+
 def declare_union(server: EngineProcess, kafka: BrokerClient) -> tuple[str, str]:
     """The name of a new stream, and the text of a union of it with another one, read in the same time.
 

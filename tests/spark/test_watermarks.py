@@ -1,6 +1,6 @@
 """What a task makes of the watermarks of the tasks that write to it (jvm/Watermarks.scala)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -11,16 +11,20 @@ from millstream.spark import jvm
 NONE, ANY = -(2**63), 2**63 - 1
 # The time of a watermark, the position of its source, and if that is idle.
 Sent = tuple[int, int, bool]
+# The number of the second stream's source that reads partition 0.
+OTHER = 1 << 16
 BUSY_0, BUSY_8, IDLE_9, BUSY_9 = (0, 0, False), (8, 3, False), (9, 4, True), (9, 4, False)
 
 
 class Task:
     """A task that reads the channels of two others."""
 
-    def __init__(self, spark: SparkSession, sources: int) -> None:
+    def __init__(self, spark: SparkSession, sources: Sequence[int]) -> None:
         self.package = jvm.machine(spark).org.apache.spark.sql.millstream
         self.watermarks = self.package.TaskWatermarks(1)
-        getattr(self.watermarks, "expected_$eq")(sources)
+        converters = jvm.machine(spark).scala.jdk.javaapi.CollectionConverters
+        numbers = converters.asScala(jvm.java_list(spark, sources)).toSeq()
+        getattr(self.watermarks, "expected_$eq")(numbers)
 
     def limit(self, channel: int, sent: Sent, source: int = 0, direct: bool = False) -> Any:
         """The limit of stream time after a watermark has come."""
@@ -45,24 +49,35 @@ TWO_TASKS = [
 
 
 def test_rows_of_a_burst_are_on_their_way_until_all_tasks_have_passed_it(spark: SparkSession) -> None:
-    task = Task(spark, 1)
+    task = Task(spark, [0])
     assert [task.limit(channel, sent) for channel, sent, _ in TWO_TASKS] == [limit for *_, limit in TWO_TASKS]
 
 
 def test_a_sources_own_task_sends_to_one_channel_of_each_reader(spark: SparkSession) -> None:
-    task = Task(spark, 1)
+    task = Task(spark, [0])
     assert [task.limit(0, sent, direct=True) for sent in (BUSY_0, BUSY_8, IDLE_9)] == [0, 8, ANY]
 
 
 def test_the_least_of_the_busy_sources_counts_when_all_have_sent_something(spark: SparkSession) -> None:
-    task = Task(spark, 2)
+    task = Task(spark, [0, 1])
     sent = [(0, BUSY_8), (1, BUSY_0), (1, IDLE_9), (0, IDLE_9)]
     assert [task.limit(0, watermark, source, direct=True) for source, watermark in sent] == [NONE, 0, 8, ANY]
 
 
+def test_a_partition_of_joined_streams_is_limited_by_its_own_sources(spark: SparkSession) -> None:
+    """Two streams of two partitions: 0 and 1 are the sources of the first, `OTHER` and one more of the second."""
+    task = Task(spark, [0, 1, OTHER, OTHER + 1])
+    sent = [(0, BUSY_8), (OTHER, BUSY_0), (1, IDLE_9), (OTHER + 1, IDLE_9), (OTHER, BUSY_9)]
+    limits = []
+    for source, watermark in sent:
+        task.limit(0, watermark, source, direct=True)
+        limits.append((task.watermarks.limitOf(0), task.watermarks.limitOf(1)))
+    assert limits == [(NONE, NONE), (0, NONE), (0, NONE), (0, ANY), (8, ANY)]
+
+
 @pytest.mark.parametrize("sent", [BUSY_8, IDLE_9])
 def test_what_is_known_changes_nothing(spark: SparkSession, sent: Sent) -> None:
-    task = Task(spark, 1)
+    task = Task(spark, [0])
     watermark = task.package.Watermark(0, *sent, True)
     assert [task.watermarks.received(0, 2, watermark) for _ in range(2)] == [True, False]
 

@@ -118,6 +118,14 @@ _STREAMS = (
         SettingScope.STREAMS,
     ),
     _session(
+        "max.task.idle.ms",
+        "0",
+        "for how long a stream without a further record may keep stream time back for the streams that it is joined "
+        "with; -1: not even while Kafka has records that were not fetched",
+        whole(-1),
+        SettingScope.STREAMS,
+    ),
+    _session(
         "isolation.level",
         "read_committed",
         "read_uncommitted: a query also reads records of transactions that are open, or were aborted",
@@ -230,7 +238,6 @@ _KSQL = (
     _session("ksql.rowpartition.rowoffset.enabled", "true", "whether ROWPARTITION and ROWOFFSET exist", _flag),
     _session("ksql.source.table.materialization.enabled", "true", "whether SOURCE tables are materialised", _flag),
     _session("ksql.json_sr.converter.deserializer.enabled", "true", ACCEPTED, _flag),
-    _session("ksql.streams.max.task.idle.ms", "0", ACCEPTED, whole(-1)),
     _server("ksql.service.id", "default_", "servers of one id share one catalog", SERVICE_ID),
     _server("ksql.output.topic.name.prefix", "", "the prefix of the names of topics that CREATE … AS creates"),
     _server(

@@ -272,9 +272,12 @@ class RealTimeQueries:
             settings = {name: job.settings[name] for name in CONSUMER}
             settings["client.id"] = f"{job.id}-{number}"
             topic = source.Topic(name, {**self._client, **settings}, job.starts.get(name, {}))
-            shared = is_on(job.settings, "millstream.scans.shared")
-            record_time = read.origin.timestamp is None
-            raw = LazyFrame.of(source.stream(self._session, topic, run.id, shared, record_time))
+            reading = source.Reading(
+                shared=is_on(job.settings, "millstream.scans.shared"),
+                record_time=read.origin.timestamp is None,
+                idle=int(job.settings["max.task.idle.ms"]),
+            )
+            raw = LazyFrame.of(source.stream(self._session, topic, run.id, reading))
             return table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw
 
         return records

@@ -48,17 +48,34 @@ class Pace:
 ENDLESS = Pace(0, 0)
 
 
-def stream(
-    session: SparkSession, topic: Topic, run: str = "", shared: bool = True, record_time: bool = False
-) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a stream is read.
+
+    `shared`: whether queries that read the same partition at the same position share one consumer. `record_time`:
+    whether the query's rows have the times of the records, and not those of a column. `idle`: for how many ms a
+    partition without a further record may still limit stream time; -1: not even while Kafka has further ones.
+    """
+
+    shared: bool = True
+    record_time: bool = False
+    idle: int = 0
+
+    def _options(self) -> dict[str, str]:
+        return {
+            "shared": str(self.shared).lower(),
+            "recordTime": str(self.record_time).lower(),
+            "idle": str(self.idle),
+        }
+
+
+def stream(session: SparkSession, topic: Topic, run: str = "", reading: Reading = Reading()) -> DataFrame:
     """The records as they arrive, for one run of a query (`Run.id`); "" for a run that is never stopped in an orderly
-    way. `shared`: whether queries that read the same partition at the same position share one consumer. `record_time`:
-    whether the query's rows have the times of these records, and not those of a column.
+    way.
 
     The sources of one query need different `client.id`s: Spark treats sources with equal options as one.
     """
-    flags = {"shared": str(shared).lower(), "recordTime": str(record_time).lower()}
-    return session.readStream.format(FORMAT).options(**topic._options(), run=run, **flags).load()
+    return session.readStream.format(FORMAT).options(**topic._options(), run=run, **reading._options()).load()
 
 
 def bounded(session: SparkSession, topic: Topic, ends: Offsets) -> DataFrame:
