@@ -8,12 +8,13 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 
 /*
- * Stream time above a join. The rows of one partition come there through several tasks of the join, of which one may be
- * far ahead of another. So a row must not move stream time before the rows that were read before it have come.
+ * Stream time where rows come by several ways. To an operator above a join the rows of one partition come through several
+ * tasks of the join, of which one may be far ahead of another; to a join of two streams, those of its sides from two tasks.
+ * So a row must not move stream time before the rows that are earlier have come.
  *
  * A source's task sends watermarks between its rows: it is busy, with the greatest time of a record so far, when it has
- * read a record after a wait, and again every so many records; and it is idle when it has no record to read. It is not idle
- * before it has read all records that its partition had when the run began. Each task passes a source's watermark on
+ * read a record after a wait, and again every so many records; and it is idle when it has no record to read, and Kafka has
+ * none, as far as is known. It is not idle before it has read all records that its partition had when the run began. Each task passes a source's watermark on
  * when it has come from all tasks that write to it, behind the rows that it has made of what came before:
  *
  *   source        busy 0, row @1, row @8, row @3, busy 8, row @9, idle 9
@@ -21,9 +22,9 @@ import org.apache.spark.sql.types.LongType
  *   join, task 1  busy 0, row @1, row @3, busy 8, idle 9            it reads slowly
  *   windows       limit 0 until both are at busy 8, then 8; none when both are idle at 9
  *
- * While a source is busy, stream time above the join is at most its watermark; of several sources the least one. While
- * all are idle there is no limit. The operator over a source does not need this: the rows of a partition come to it from
- * one task. It only learns that backlogs have been read, which it otherwise learns by their offsets
+ * While a source is busy, stream time above the join is at most its watermark; of several sources the least one, in a
+ * join of those that read the row's partition. While all are idle there is no limit. Another operator over a source does
+ * not need this: the rows of a partition come to it from one task. It only learns that backlogs have been read, which it otherwise learns by their offsets
  * (StreamTimeLimit.scala).
  *
  * For the same reason a row's `clock` above a join is the stream time of its task, not that of the run: the last row of a
