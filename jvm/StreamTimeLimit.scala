@@ -19,7 +19,8 @@ import org.apache.spark.sql.execution.SparkPlan
  *   punctuation 1, 3, 3000            none                no limit
  *
  * `backlog` has those end offsets by input and partition. A partition is behind until a row or a punctuation arrives
- * with that offset or a later one. Some operators have watermarks only (Watermarks.scala). `clockOf` has the stream time of a partition from batch to batch.
+ * with that offset or a later one. Some operators have watermarks only (Watermarks.scala). `clockOf` has the stream
+ * time of a partition from batch to batch.
  */
 final class StreamTimeLimit(backlog: Backlog, clockOf: InputPlace => StreamClock) {
   private final class Partition(val clock: StreamClock, val end: Option[Long])

@@ -14,8 +14,9 @@ import org.apache.spark.sql.types.LongType
  *
  * A source's task sends watermarks between its rows: it is busy, with the greatest time of a record so far, when it has
  * read a record after a wait, and again every so many records; and it is idle when it has no record to read, and Kafka has
- * none, as far as is known. It is not idle before it has read all records that its partition had when the run began. Each task passes a source's watermark on
- * when it has come from all tasks that write to it, behind the rows that it has made of what came before:
+ * none, as far as is known. It is not idle before it has read all records that its partition had when the run began. Each
+ * task passes a source's watermark on when it has come from all tasks that write to it, behind the rows that it has made of
+ * what came before:
  *
  *   source        busy 0, row @1, row @8, row @3, busy 8, row @9, idle 9
  *   join, task 0  busy 0, row @8, busy 8, row @9, idle 9            it reads fast
@@ -24,8 +25,8 @@ import org.apache.spark.sql.types.LongType
  *
  * While a source is busy, stream time above the join is at most its watermark; of several sources the least one, in a
  * join of those that read the row's partition. While all are idle there is no limit. Another operator over a source does
- * not need this: the rows of a partition come to it from one task. It only learns that backlogs have been read, which it otherwise learns by their offsets
- * (StreamTimeLimit.scala).
+ * not need this: the rows of a partition come to it from one task. It only learns that backlogs have been read, which it
+ * otherwise learns by their offsets (StreamTimeLimit.scala).
  *
  * For the same reason a row's `clock` above a join is the stream time of its task, not that of the run: the last row of a
  * burst must not carry the time of the next one, which another task has begun.
@@ -163,7 +164,7 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
       RecheckMs
     } else {
       if (caughtUpAt == null) caughtUpAt = SteadyClock.getTimeMillis()
-      caughtUpAt + range.times.idleMs - SteadyClock.getTimeMillis()
+      range.times.idleMs - (SteadyClock.getTimeMillis() - caughtUpAt)
     }
 
   private def send(idle: Boolean): Unit = {
