@@ -42,8 +42,7 @@ private final case class KafkaPartitionOffset(partition: Int, next: Long) extend
  * What a task reads: the records of a partition from the offset `from` up to the offset `until`, exclusive
  * (Long.MaxValue: no end), in the batch of that number of its run (0: a bounded read, which has no batches).
  * `endAtStart` is the end of the partition when the run began, `source` the source's name in its query.
- * In a cluster it prefers the same executor in each batch
- * of a run, because that executor has a consumer for it.
+ * In a cluster it prefers the same executor in each batch of a run, because that executor has a consumer for it.
  */
 final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int, endAtStart: Long = 0,
     source: String = "", times: SourceTimes = SourceTimes(hasRecordTimes = false, 0)) extends InputPartition {
@@ -56,6 +55,7 @@ final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long,
   }
 }
 
+/** The numbers of sources' tasks: that of the source in the upper bits, that of the partition in the lower ones. */
 private[millstream] object KafkaInputPartition {
   private val PartitionBits = 16
 

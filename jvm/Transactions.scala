@@ -37,7 +37,7 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
   private val ofExecutors = new ConcurrentHashMap[String, OpenTransaction]
   private val resumed = mutable.Map.empty[String, ResumedProducer]
   // Used by Spark's thread that runs the query's batches only.
-  private var positions, committed = Map.empty[TopicPartition, Long]
+  private var positions = Map.empty[TopicPartition, Long]
   // The last positions that Kafka has committed for the group, by any run.
   private var last = Map.empty[TopicPartition, OffsetAndMetadata]
   @volatile private var open = false
@@ -67,8 +67,10 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
   private[millstream] def fence(): Unit = {
     retry(producer.initTransactions())
     last = Topics.of(conf).committed(group)
-    committed = last.map { case (partition, position) => partition -> position.offset }
   }
+
+  private def committed: Map[TopicPartition, Long] =
+    last.map { case (partition, position) => partition -> position.offset }
 
   /** Record how far the batch has read a topic. */
   private[millstream] def reached(offset: KafkaOffset): Unit =
@@ -100,7 +102,6 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
     retry(producer.sendOffsetsToTransaction(offsets.asJava, new ConsumerGroupMetadata(group)))
     retry(producer.commitTransaction())
     open = false
-    committed = positions
     last = offsets
   }
 

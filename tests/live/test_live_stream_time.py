@@ -96,6 +96,14 @@ def test_groups_by_the_key_have_the_stream_time_of_their_partition(server: Engin
     assert windows(kafka.consume_all(f"{name}_T", 2)) == [(0, 1), (0, 2)]
 
 
+def joined(left: str, right: str, kind: str = "INNER", key: str = "l.id", tasks: int = 2) -> str:
+    """The statement that joins two streams whose rows are at most a second apart."""
+    return (
+        f"CREATE STREAM {left}_J WITH (tasks={tasks}) AS SELECT {key} AS id, l.v AS v, r.v AS w FROM {left} l "
+        f"{kind} JOIN {right} r WITHIN 1 SECOND GRACE PERIOD 0 SECONDS ON l.id = r.id EMIT CHANGES;"
+    )
+
+
 @pytest.mark.parametrize(
     ("kind", "key", "partitions"), [("INNER", "l.id", 1), ("LEFT", "l.id", 2), ("FULL OUTER", "ROWKEY", 1)]
 )
@@ -109,21 +117,10 @@ def test_streams_with_a_backlog_are_joined_whole(
         for i in ids:
             kafka.send(topic, f'"{i}"', {"v": i}, 1_000_000 + 1_000 * i, partition=i % partitions)
     kafka.flush()
-    server.execute(
-        f"CREATE STREAM {left[0]}_J AS SELECT {key} AS id, l.v AS v, r.v AS w FROM {left[0]} l "
-        f"{kind} JOIN {right[0]} r WITHIN 1 SECOND GRACE PERIOD 0 SECONDS ON l.id = r.id EMIT CHANGES;"
-    )
+    server.execute(joined(left[0], right[0], kind, key))
     expected = matched if kind == "INNER" else {i: matched.get(i) for i in range(2_000)}
     rows = [record.json for record in kafka.consume_all(f"{left[0]}_J", len(expected))]
     assert {row["V"]: row["W"] for row in rows if isinstance(row, dict)} == expected
-
-
-def joined(left: str, right: str, tasks: int = 2) -> str:
-    """The statement that joins two streams whose rows are at most a second apart."""
-    return (
-        f"CREATE STREAM {left}_J WITH (tasks={tasks}) AS SELECT l.id AS id, l.v AS v, r.v AS w FROM {left} l "
-        f"JOIN {right} r WITHIN 1 SECOND GRACE PERIOD 0 SECONDS ON l.id = r.id EMIT CHANGES;"
-    )
 
 
 def test_streams_are_joined_whole_when_they_burst(server: EngineProcess, kafka: BrokerClient) -> None:
