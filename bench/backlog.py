@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from bench.engines import Engine
+from bench.engines import Engine, EngineRun
 from bench.topics import (
+    TIED,
     BenchTopics,
-    appended_between,
+    appends,
     fill,
     fill_both,
+    fill_held_back,
     first_append,
     name_keys,
     new_topics,
@@ -29,7 +31,7 @@ SAMPLE = 20_000
 class Rate:
     """One pass over the backlog: records in, records out, and seconds from first to last append.
 
-    With exactly_once_v2 to when all are seen to be committed.
+    With exactly_once_v2 to when all are seen to be committed. Of a table-join from when the records are let through.
     """
 
     engine: str
@@ -63,30 +65,58 @@ def in_turns(engines: Sequence[Engine], rounds: int) -> list[Engine]:
 
 
 def prepared(bootstrap: str, workload: str, records: int, keys: int) -> BenchTopics:
-    """New topics with the backlog of a workload."""
+    """New topics with the backlog of a workload; of a table-join with its table: each pass has its own backlog."""
     topics = new_topics(bootstrap)
     if workload == "stream-join":
         fill_both(topics, records, keys)
+    elif workload == "table-join":
+        name_keys(topics, keys)
     else:
-        if workload == "table-join":
-            name_keys(topics, keys)
         fill(topics, records, keys)
     return topics
 
 
 def one_pass(engine: Engine, workload: str, topics: BenchTopics, records: int, keys: int) -> Rate:
     """Run the engine over the backlog once; WrongAnswers when answers are missing or wrong."""
+    if workload == "table-join":
+        return _pass_after_table(engine, topics.with_new_source(), records, keys)
     expected = records // 2 if workload == "stream-join" else records
     with engine.running(workload, topics) as running:
-        if engine.once:
-            answers, ended = wait_for_committed(topics, expected, PATIENCE, running.alive)
-        else:
-            answers, ended = wait_for_records(topics, expected, PATIENCE, running.alive), 0.0
+        answers, ended = _await_answers(engine, workload, topics, expected, running)
+    check(engine.name, workload, sample(topics, SAMPLE), keys)
+    return Rate(engine.name, workload, keys, records, answers, ended - first_append(topics))
+
+
+def _pass_after_table(engine: Engine, topics: BenchTopics, records: int, keys: int) -> Rate:
+    """A pass of a table-join: its clock begins when the engine has read the table, as the first answers show.
+
+    Until then the records without these answers are held back: Flink keeps rows while it waits for the table's end, so
+    that it would have read a part of the backlog, or all, before it writes the first answer.
+    """
+    workload, let_through = "table-join", fill_held_back(topics, records, keys)
+    with engine.running(workload, topics) as running:
+        _await_answers(engine, workload, topics, TIED, running)
+        began = let_through()
+        answers, ended = _await_answers(engine, workload, topics, records, running)
+    check(engine.name, workload, sample(topics, SAMPLE), keys)
+    return Rate(engine.name, workload, keys, records, answers, ended - began)
+
+
+def _await_answers(
+    engine: Engine, workload: str, topics: BenchTopics, expected: int, running: EngineRun
+) -> tuple[int, float]:
+    """Wait until so many answers are there, and committed if `engine.once`; returns their number, and when that was.
+
+    It is the time of the broker's last append, or when all are seen to be committed, in epoch s. Raises WrongAnswers.
+    """
+    if engine.once:
+        answers, ended = wait_for_committed(topics, expected, PATIENCE, running.alive)
+    else:
+        answers = wait_for_records(topics, expected, PATIENCE, running.alive)
+        ended = appends(topics)[1] if answers else 0.0
     if answers < expected:
         raise WrongAnswers(f"{engine.name} gave {answers} of {expected} answers to {workload}")
-    check(engine.name, workload, sample(topics, SAMPLE), keys)
-    seconds = ended - first_append(topics) if engine.once else appended_between(topics)
-    return Rate(engine.name, workload, keys, records, answers, seconds)
+    return answers, ended
 
 
 def check(engine: str, workload: str, answers: list[tuple[bytes, dict[str, Any]]], keys: int) -> None:

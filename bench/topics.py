@@ -4,7 +4,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,13 @@ class BenchTopics:
         """The same inputs, and an empty sink topic."""
         sink = f"out-{uuid.uuid4().hex[:8]}"
         create(self.bootstrap, [sink], config=APPEND_TIME)
-        return BenchTopics(self.bootstrap, self.source, sink, self.other)
+        return replace(self, sink=sink)
+
+    def with_new_source(self) -> "BenchTopics":
+        """The same other input and sink, and an empty source topic."""
+        source = f"in-{uuid.uuid4().hex[:8]}"
+        create(self.bootstrap, [source])
+        return replace(self, source=source)
 
 
 def create(
@@ -91,13 +97,41 @@ def fill(topics: BenchTopics, records: int, keys: int) -> None:
     """Put the backlog into the source topic, one record a millisecond: A counts from 1, B is letters and a number.
 
     The last TIED records have the time of the very last, so that each partition ends with it: an engine whose stream
-    time is that of the partition that is behind sees all records be past.
+    time is that of the partition that is behind sees all records be past. The first TIED ones have that of the first.
     """
-    producer, at = bulk_producer(topics.bootstrap), started()
-    for i in range(records):
-        ms = i if i < records - TIED else records - 1
-        produce(producer, topics.source, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at + ms)
+    producer = bulk_producer(topics.bootstrap)
+    _fill(producer, topics.source, range(records), records, keys, started())
     producer.flush()
+
+
+def fill_held_back(topics: BenchTopics, records: int, keys: int) -> Callable[[], float]:
+    """The same, but readers of committed records get the first TIED ones only, until the function is called.
+
+    It returns when that was, in epoch s.
+    """
+    producer = bulk_producer(topics.bootstrap, **{"transactional.id": topics.source, "transaction.timeout.ms": 900_000})
+    producer.init_transactions()
+    at = started()
+    for numbers in (range(TIED), range(TIED, records)):
+        producer.begin_transaction()
+        _fill(producer, topics.source, numbers, records, keys, at)
+        producer.flush()
+        if numbers.start == 0:
+            producer.commit_transaction()
+
+    def let_through() -> float:
+        began = time.time()
+        producer.commit_transaction()
+        return began
+
+    return let_through
+
+
+def _fill(producer: Producer, topic: str, numbers: range, records: int, keys: int, at: int) -> None:
+    """Produce the records of these numbers, of a backlog of `records` that begins at the time `at`."""
+    for i in numbers:
+        ms = 0 if i < TIED else i if i < records - TIED else records - 1
+        produce(producer, topic, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at + ms)
 
 
 def fill_both(topics: BenchTopics, records: int, keys: int) -> None:
@@ -121,7 +155,7 @@ def produce(producer: Producer, topic: str, number: int, value: str, at: int) ->
         producer.poll(0)
 
 
-def bulk_producer(bootstrap: str) -> Producer:
+def bulk_producer(bootstrap: str, **settings: object) -> Producer:
     """A producer for loading: large batches, and room for the whole backlog."""
     buffers = {"queue.buffering.max.messages": 3_000_000, "queue.buffering.max.kbytes": 2_000_000}
     return Producer(
@@ -131,6 +165,7 @@ def bulk_producer(bootstrap: str) -> Producer:
             "partitioner": "murmur2_random",
             "enable.idempotence": True,
             **buffers,
+            **settings,
         }
     )
 
