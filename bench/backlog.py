@@ -1,4 +1,4 @@
-"""Throughput: how fast an engine works off a backlog, by the broker's append times of its output."""
+"""Throughput: how fast an engine works off a backlog."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,10 +11,8 @@ from bench.topics import (
     TIED,
     BenchTopics,
     appends,
+    delete,
     fill,
-    fill_both,
-    fill_held_back,
-    first_append,
     name_keys,
     new_topics,
     sample,
@@ -29,9 +27,10 @@ SAMPLE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """One pass over the backlog: records in, records out, and seconds from first to last append.
+    """One pass over a backlog: records in, records out, and seconds.
 
-    With exactly_once_v2 to when all are seen to be committed. Of a table-join from when the records are let through.
+    They begin when the engine can read the records, and end with the broker's last append of an answer; with
+    exactly_once_v2 when all answers are seen to be committed.
     """
 
     engine: str
@@ -54,9 +53,8 @@ class WrongAnswers(RuntimeError):
 def throughput(
     bootstrap: str, workload: str, records: int, keys: int, rounds: int, engines: list[Engine]
 ) -> list[Rate]:
-    """Each engine over the same backlog, in turns, each time in new processes; WrongAnswers at the first failure."""
-    topics = prepared(bootstrap, workload, records, keys)
-    return [one_pass(engine, workload, topics.with_new_sink(), records, keys) for engine in in_turns(engines, rounds)]
+    """Each engine over such a backlog, in turns, each time in new processes; WrongAnswers at the first failure."""
+    return [one_pass(engine, bootstrap, workload, records, keys) for engine in in_turns(engines, rounds)]
 
 
 def in_turns(engines: Sequence[Engine], rounds: int) -> list[Engine]:
@@ -64,41 +62,23 @@ def in_turns(engines: Sequence[Engine], rounds: int) -> list[Engine]:
     return [engine for _ in range(rounds) for engine in engines]
 
 
-def prepared(bootstrap: str, workload: str, records: int, keys: int) -> BenchTopics:
-    """New topics with the backlog of a workload; of a table-join with its table: each pass has its own backlog."""
-    topics = new_topics(bootstrap)
-    if workload == "stream-join":
-        fill_both(topics, records, keys)
-    elif workload == "table-join":
-        name_keys(topics, keys)
-    else:
-        fill(topics, records, keys)
-    return topics
+def one_pass(engine: Engine, bootstrap: str, workload: str, records: int, keys: int) -> Rate:
+    """Run the engine over a backlog in new topics; WrongAnswers when answers are missing or wrong.
 
-
-def one_pass(engine: Engine, workload: str, topics: BenchTopics, records: int, keys: int) -> Rate:
-    """Run the engine over the backlog once; WrongAnswers when answers are missing or wrong."""
-    if workload == "table-join":
-        return _pass_after_table(engine, topics.with_new_source(), records, keys)
-    expected = records // 2 if workload == "stream-join" else records
-    with engine.running(workload, topics) as running:
-        answers, ended = _await_answers(engine, workload, topics, expected, running)
-    check(engine.name, workload, sample(topics, SAMPLE), keys)
-    return Rate(engine.name, workload, keys, records, answers, ended - first_append(topics))
-
-
-def _pass_after_table(engine: Engine, topics: BenchTopics, records: int, keys: int) -> Rate:
-    """A pass of a table-join: its clock begins when the engine has read the table, as the first answers show.
-
-    Until then the records without these answers are held back: Flink keeps rows while it waits for the table's end, so
-    that it would have read a part of the backlog, or all, before it writes the first answer.
+    The clock begins when the engine has answered the first records, and the others are let through. So it has begun to
+    read, and has read a join's table. Were it to begin with the first answer, an engine that keeps rows back would have
+    read on before: Flink does while it waits for the table's end, and a producer with a linger does.
     """
-    workload, let_through = "table-join", fill_held_back(topics, records, keys)
+    topics, both = new_topics(bootstrap), workload == "stream-join"
+    if workload == "table-join":
+        name_keys(topics, keys)
+    let_through = fill(topics, records, keys, both)
     with engine.running(workload, topics) as running:
         _await_answers(engine, workload, topics, TIED, running)
         began = let_through()
-        answers, ended = _await_answers(engine, workload, topics, records, running)
+        answers, ended = _await_answers(engine, workload, topics, records // 2 if both else records, running)
     check(engine.name, workload, sample(topics, SAMPLE), keys)
+    delete(topics)
     return Rate(engine.name, workload, keys, records, answers, ended - began)
 
 

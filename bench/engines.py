@@ -63,7 +63,7 @@ PEER_SETTINGS = {
     "num.stream.threads": "2",
     "commit.interval.ms": "2000",
     "consumer.fetch.max.wait.ms": "10",
-    # As millstream has it too: the backlog of a table-join is a transaction.
+    # As millstream has it too: a backlog is a transaction.
     "consumer.isolation.level": "read_committed",
 }
 

@@ -1,7 +1,7 @@
 """The table of throughput: each workload on all engines in turns, and millstream's ratio to the better peer.
 
 Workload("count", 1000, short=1_000_000, long=3_000_000), three rounds
-passes    Kafka Streams, Flink, millstream, Kafka Streams, Flink, millstream, …, over one backlog
+passes    Kafka Streams, Flink, millstream, Kafka Streams, Flink, millstream, …
 row       count, 1,000 keys | 3,000,000 | 147,000 | 356,000 | 467,000 | 1.31
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from bench.backlog import Rate, WrongAnswers, in_turns, middle, one_pass, prepared
+from bench.backlog import Rate, WrongAnswers, in_turns, middle, one_pass
 from bench.engines import Engine
 
 OURS = "millstream"
@@ -76,10 +76,10 @@ def _result(
     engines: Sequence[Engine],
     report: Callable[[dict[str, object]], None],
 ) -> Result:
-    topics, rates = prepared(bootstrap, workload.name, records, workload.keys), list[Rate]()
+    rates = list[Rate]()
     for engine in in_turns(engines, rounds):
         try:
-            rate = one_pass(engine, workload.name, topics.with_new_sink(), records, workload.keys)
+            rate = one_pass(engine, bootstrap, workload.name, records, workload.keys)
         except WrongAnswers as failure:
             report({"engine": engine.name, "workload": workload.title, "failure": str(failure)})
         else:

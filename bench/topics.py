@@ -59,12 +59,6 @@ class BenchTopics:
         create(self.bootstrap, [sink], config=APPEND_TIME)
         return replace(self, sink=sink)
 
-    def with_new_source(self) -> "BenchTopics":
-        """The same other input and sink, and an empty source topic."""
-        source = f"in-{uuid.uuid4().hex[:8]}"
-        create(self.bootstrap, [source])
-        return replace(self, source=source)
-
 
 def create(
     bootstrap: str, names: list[str], partitions: int = PARTITIONS, config: dict[str, str] | None = None
@@ -85,6 +79,13 @@ def new_topics(bootstrap: str) -> BenchTopics:
     return topics
 
 
+def delete(topics: BenchTopics) -> None:
+    """Delete the topics, for the sake of the disk; that they are gone is not waited for."""
+    admin = AdminClient({"bootstrap.servers": topics.bootstrap, "log_level": 3})
+    for done in admin.delete_topics([topics.source, topics.sink, topics.other]).values():
+        done.result()
+
+
 def name_keys(topics: BenchTopics, keys: int) -> None:
     """Put a name for each key into the other topic, before any record's time."""
     producer, at = bulk_producer(topics.bootstrap), started() - 1000
@@ -93,31 +94,27 @@ def name_keys(topics: BenchTopics, keys: int) -> None:
     producer.flush()
 
 
-def fill(topics: BenchTopics, records: int, keys: int) -> None:
-    """Put the backlog into the source topic, one record a millisecond: A counts from 1, B is letters and a number.
+def fill(topics: BenchTopics, records: int, keys: int, both: bool) -> Callable[[], float]:
+    """Put a backlog into the source topic, or with `both` half of it into each input.
 
-    The last TIED records have the time of the very last, so that each partition ends with it: an engine whose stream
-    time is that of the partition that is behind sees all records be past. The first TIED ones have that of the first.
-    """
-    producer = bulk_producer(topics.bootstrap)
-    _fill(producer, topics.source, range(records), records, keys, started())
-    producer.flush()
+    Until the function is called that is returned, readers of committed records get the first TIED records of each input
+    only; it returns when that was, in epoch s.
 
-
-def fill_held_back(topics: BenchTopics, records: int, keys: int) -> Callable[[], float]:
-    """The same, but readers of committed records get the first TIED ones only, until the function is called.
-
-    It returns when that was, in epoch s.
+    Records are a millisecond apart: A counts from 1, B is letters and a number. With `both`, a record is joined with
+    the one of its number, which is 1 ms away. The first and the last TIED records have one time each, which all
+    partitions have then: an engine whose stream time is that of the partition that is behind sees all records be past.
     """
     producer = bulk_producer(topics.bootstrap, **{"transactional.id": topics.source, "transaction.timeout.ms": 900_000})
     producer.init_transactions()
-    at = started()
-    for numbers in (range(TIED), range(TIED, records)):
-        producer.begin_transaction()
-        _fill(producer, topics.source, numbers, records, keys, at)
-        producer.flush()
-        if numbers.start == 0:
-            producer.commit_transaction()
+    put, numbers, at = (_put_both, records // 2, started()) if both else (_put, records, started())
+    producer.begin_transaction()
+    for i in range(TIED):
+        put(producer, topics, i, keys, at)
+    producer.commit_transaction()
+    producer.begin_transaction()
+    for i in range(TIED, numbers):
+        put(producer, topics, i, keys, at + (i if i < numbers - TIED else numbers - 1))
+    producer.flush()
 
     def let_through() -> float:
         began = time.time()
@@ -127,20 +124,13 @@ def fill_held_back(topics: BenchTopics, records: int, keys: int) -> Callable[[],
     return let_through
 
 
-def _fill(producer: Producer, topic: str, numbers: range, records: int, keys: int, at: int) -> None:
-    """Produce the records of these numbers, of a backlog of `records` that begins at the time `at`."""
-    for i in numbers:
-        ms = 0 if i < TIED else i if i < records - TIED else records - 1
-        produce(producer, topic, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at + ms)
+def _put(producer: Producer, topics: BenchTopics, i: int, keys: int, at: int) -> None:
+    produce(producer, topics.source, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at)
 
 
-def fill_both(topics: BenchTopics, records: int, keys: int) -> None:
-    """Put half the backlog into each input: a record is joined with the one of its number, which is 1 ms away."""
-    producer, at = bulk_producer(topics.bootstrap), started()
-    for i in range(records // 2):
-        produce(producer, topics.source, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at + i)
-        produce(producer, topics.other, i % keys, f'{{"C":{i}}}', at + i + 1)
-    producer.flush()
+def _put_both(producer: Producer, topics: BenchTopics, i: int, keys: int, at: int) -> None:
+    _put(producer, topics, i, keys, at)
+    produce(producer, topics.other, i % keys, f'{{"C":{i}}}', at + 1)
 
 
 def started() -> int:
@@ -212,15 +202,6 @@ def count(topics: BenchTopics) -> int:
     finally:
         consumer.close()
     return records
-
-
-def first_append(topics: BenchTopics) -> float:
-    """When the broker appended the sink's first record, in epoch s."""
-    consumer = reader(topics.bootstrap)
-    try:
-        return min(_timestamp(consumer, topics.sink, p, 0) for p in range(PARTITIONS)) / 1000
-    finally:
-        consumer.close()
 
 
 def wait_for_records(topics: BenchTopics, expected: int, patience: float, alive: Callable[[], bool]) -> int:
