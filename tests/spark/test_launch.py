@@ -101,6 +101,6 @@ def test_the_second_compiler_gets_directives_that_it_understands(spark: SparkSes
 def test_each_pattern_of_the_directives_is_of_classes_that_there_are() -> None:
     patterns = [line.strip().strip('",').rstrip("*.") for line in DIRECTIVES.read_text().splitlines() if '*"' in line]
     names = {name for jar in (*spark_jars(), *class_path()) for name in ZipFile(jar).namelist()}
-    of_java = [one for one in patterns if one.startswith(("java/", "jdk/", "sun/"))]
+    of_java = [one for one in patterns if one.startswith(("java/", "javax/", "jdk/", "sun/", "com/sun/"))]
     assert len(patterns) > 20
     assert [one for one in patterns if one not in of_java and not any(name.startswith(one) for name in names)] == []
