@@ -31,9 +31,9 @@ HEAP_SPACES = ("-XX:NewSize=128m", "-XX:OldSize=1360m")
 # Objects that survive two collections of the young generation, such as new states, are promoted, not copied again.
 TWO_COPIES = "-XX:MaxTenuringThreshold=1"
 
-# C2 compiles a method only after ten times Java's default number of calls. Code that runs for each record reaches them in
-# a fraction of a second; start-up code does not, whose compilation took a fifth of a start's CPU time. Loops have Java's
-# default (Tier4BackEdgeThreshold=40000): few that long are run at a start, and a task's is one of all its records.
+# C2 compiles a method only after ten times Java's default number of calls. Code that runs for each record reaches them
+# in a fraction of a second; start-up code does not, whose compilation took a fifth of a start's CPU time. Loops have
+# Java's default (Tier4BackEdgeThreshold=40000): a start has few that are so long, and a task has one over its records.
 C2_THRESHOLDS = (
     "-XX:Tier4InvocationThreshold=50000",
     "-XX:Tier4MinInvocationThreshold=6000",
