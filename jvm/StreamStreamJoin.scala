@@ -215,8 +215,9 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     findChunks(group, 1 - at.side, from, to)
     chunksInReach.foreach { case (_, chunk) => joinWith(chunk, at.side, in, from, to, outs) }
     val unmatched = outs.size == before && side.side.outer
-    val late = time + side.side.after + grace < at.clock
-    val waits = unmatched && !eager && !late
+    // As in Kafka Streams (KStreamKStreamJoin), grace does not count for a row that comes when its own window is past.
+    val isPast = time + side.side.after < at.clock
+    val waits = unmatched && !eager && !isPast
     val joinable = time > at.sideClock - retention
     val entry = if (unmatched || joinable) side.stored(in) else null
     if (unmatched && !waits) outs += side.unmatched(entry, in, time)

@@ -104,7 +104,7 @@ class Model:
             yield (k, *((v, x.v) if side == 0 else (x.v, v)), max(t, x.t), p)
         added = StoredRow(k, t, v, False)
         if not joined and self.outer[side]:
-            added.waits = not self.window.eager and self.close(side, t) >= clock
+            added.waits = not self.window.eager and t + self.reach(side)[1] >= clock
             if not added.waits:
                 yield self.alone(side, added, p)
         self.rows[side].append(added)
