@@ -32,6 +32,16 @@ def test_the_place_after_the_last_batch(end: object) -> None:
     }
 
 
+def test_the_place_of_a_running_query_is_that_of_its_tasks() -> None:
+    """Not that of its last batch, which may be a minute ago."""
+    progress = {
+        "sources": [{"endOffset": {"a/b": {"0": 7, "1": 5}}}],
+        "counts": {"saved": {"a/b": {"0": 8}}, "positions": {"a/b/0": 10, "b/1": 3}},
+    }
+    read = [offset["consumerOffset"] for offset in places("a/b", progress, BOUNDS)["offsets"]]
+    assert read == [10, 5]
+
+
 @pytest.mark.parametrize(("tasks", "text"), [(None, ""), (1, "State shared by 1 task"), (4, "State shared by 4 tasks")])
 def test_how_many_tasks_share_a_state(tasks: int | None, text: str) -> None:
     assert tasks_text(tasks) == text

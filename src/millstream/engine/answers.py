@@ -162,11 +162,22 @@ def _of_topic(source: Source, engine: EngineContext) -> tuple[TopicFacts | None,
 
 
 def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]:
-    """How far each query that reads the source has read it, as of its last batch."""
-    bounds = engine.kafka.bounds(source.topic)
-    readers = engine.state.catalog.readers(source.name)
-    summaries = ((id, describe.places(source.topic, engine.supervisor.progress(id), bounds)) for id in readers)
-    return tuple({"groupId": id, "topicSummaries": [summary]} for id, summary in summaries if summary)
+    """How far the queries have read that write the source, their topics, and those that read the source, its topic.
+
+    ksqlDB has the former only (ListSourceExecutor).
+    """
+    catalog = engine.state.catalog
+    topics = {id: [source.topic] for id in catalog.readers(source.name)}
+    for id in catalog.writers(source.name):
+        read = {catalog.sources[name].topic for name in catalog.queries[id].sources if name in catalog.sources}
+        topics[id] = sorted({*read, *topics.get(id, ())})
+    bounds = {topic: engine.kafka.bounds(topic) for topic in {source.topic}.union(*topics.values())}
+    summaries = []
+    for id, of_query in topics.items():
+        progress = engine.supervisor.progress(id)
+        known = [*filter(None, (describe.places(topic, progress, bounds[topic]) for topic in of_query))]
+        summaries += [{"groupId": id, "topicSummaries": known}] if known else []
+    return tuple(summaries)
 
 
 # ---------------------------------------------------------------- EXPLAIN

@@ -234,14 +234,24 @@ def read_positions(topic: str, progress: Mapping[str, Any]) -> dict[str, int]:
 
 
 def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
-    """A query's position in a topic, by Spark's report; empty if the report has none. `bounds`: see Kafka.bounds."""
-    read = read_positions(topic, progress)
+    """How far a query has read a topic; empty if that is not known. `bounds`: see Kafka.bounds.
+
+    The positions are those of its tasks while they run, else those of read_positions.
+    """
+    read = {**read_positions(topic, progress), **_task_positions(topic, progress)}
     offsets = [
         {"partition": p, "logStartOffset": low, "logEndOffset": end, "consumerOffset": read[str(p)]}
         for p, (low, end) in bounds.items()
         if str(p) in read
     ]
     return {"kafkaTopic": topic, "offsets": offsets} if offsets else {}
+
+
+def _task_positions(topic: str, progress: Mapping[str, Any]) -> dict[str, int]:
+    """The next offset that a running query reads in each partition of a topic, by its tasks."""
+    places = (progress.get("counts") or {}).get("positions", {})
+    parted = ((place.rpartition("/"), position) for place, position in places.items())
+    return {partition: position for (name, _, partition), position in parted if name == topic}
 
 
 def tasks_text(tasks: int | None) -> str:
