@@ -10,7 +10,7 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, KafkaError
 
 from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import KafkaClient
-from millstream.engine.printing import candidates, lines
+from millstream.engine.printing import KEY, FormatGuess, candidates, lines
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.syntax import tree
 
@@ -20,6 +20,8 @@ from millstream.syntax import tree
     [
         (b'{"a": 1}', {"JSON": '{"a": 1}', "KAFKA_BIGINT": None, "KAFKA_DOUBLE": None, "KAFKA_STRING": '{"a": 1}'}),
         (b"hello", {"KAFKA_STRING": "hello"}),
+        (b"123", {"JSON": "123", "KAFKA_STRING": "123"}),
+        (b"NaN", {"KAFKA_STRING": "NaN"}),
         (struct.pack(">i", 7), {"KAFKA_INT": "7", "KAFKA_STRING": None}),
         (struct.pack(">d", 1.5), {"KAFKA_BIGINT": "4609434218613702656", "KAFKA_DOUBLE": "1.5"}),
         (b"\xff\xfe\xfd", {"UNRECOGNIZED_BYTES": "fffefd"}),
@@ -40,6 +42,31 @@ def test_the_likeliest_format_comes_first() -> None:
     assert next(iter(candidates(b"[1]"))) == "JSON"
     assert next(iter(candidates(struct.pack(">q", 3)))) == "KAFKA_BIGINT"
     assert next(iter(candidates(b"text"))) == "KAFKA_STRING"
+
+
+def at(*moments: int) -> bytes:
+    return struct.pack(f">{len(moments)}q", *moments)
+
+
+@pytest.mark.parametrize(
+    ("key", "format", "shown"),
+    [
+        (b"ada" + at(1_600_000_000_000), "HOPPING(KAFKA_STRING) or TUMBLING(KAFKA_STRING)", "[ada@1600000000000/-]"),
+        (
+            b"ada" + at(1_600_000_000_009, 1_600_000_000_000),
+            "SESSION(KAFKA_STRING)",
+            "[ada@1600000000000/1600000000009]",
+        ),
+        (struct.pack(">i", 7) + at(60_000), "HOPPING(KAFKA_INT) or TUMBLING(KAFKA_INT)", "[7@60000/-]"),
+        (at(1_600_000_000_000), "KAFKA_BIGINT or KAFKA_DOUBLE", "1600000000000"),
+        (b"a text of some length", "KAFKA_STRING", "a text of some length"),
+    ],
+)
+def test_a_key_with_a_window(key: bytes, format: str, shown: str) -> None:
+    guess = FormatGuess(KEY, cast(SchemaIdRecords, SimpleNamespace(show=lambda data: {})))
+    assert guess.show(key) == shown
+    (printed,) = guess.new_guess()
+    assert printed == f"Key format: {format}"
 
 
 @pytest.mark.parametrize(

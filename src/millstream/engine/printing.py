@@ -8,20 +8,27 @@ from typing import Any
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaException, Message, TopicPartition
 
 from millstream.analysis.reserved_topics import check_readable
+from millstream.catalog.catalog import Windowed
 from millstream.engine import topic_access
 from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import Bounds, KafkaClient
 from millstream.engine.rows import timestamp_text
 from millstream.engine.schema_id_records import SchemaIdRecords
+from millstream.formats.windowed_keys import without_window
 from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean
 from millstream.services.kafka_errors import is_denial
 from millstream.syntax import tree
 
 PULSE = 0.25
+KEY = "Key"
 NULL = "<null>"
 NO_DATA = "¯\\_(ツ)_/¯ - no data processed"
 JSON, TEXT, UNKNOWN = "JSON", "KAFKA_STRING", "UNRECOGNIZED_BYTES"
+# The bytes of a hopping and of a tumbling window's key are alike: the start, without the end.
+WINDOWS = {"SESSION": Windowed("SESSION"), "HOPPING": Windowed("HOPPING", 1), "TUMBLING": Windowed("TUMBLING", 1)}
+# In epoch ms, in the year 2248: the last eight bytes of a text are a greater number.
+LATEST_START = 2**43
 
 
 def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]) -> None:
@@ -43,7 +50,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords
     if all(low == end for low, end in bounds.values()):
         yield f"Topic '{statement.topic}' is empty: its records are shown as they arrive"
     interval, left = statement.interval or 1, statement.limit
-    key, value = FormatGuess("Key", schema_ids), FormatGuess("Value", schema_ids)
+    key, value = FormatGuess(KEY, schema_ids), FormatGuess("Value", schema_ids)
     with kafka.reader() as reader:
         reader.assign(_places(statement, bounds))
         received = 0
@@ -99,10 +106,28 @@ class FormatGuess:
         """The record's text in the likeliest format that fits all records so far; if none does, in one that fits it."""
         if data is None:
             return NULL
-        shown = self._schema_ids.show(data) | candidates(data)
+        plain, windowed = self._formats(data), self._windowed(data) if self._side == KEY else {}
+        shown = windowed | {f: text for f, text in plain.items() if f != UNKNOWN or not windowed}
         still_possible = [f for f in self._possible or shown if f in shown]
         self._possible = still_possible or [*(self._possible or ()), *shown]
         return shown[still_possible[0] if still_possible else next(iter(shown))]
+
+    def _formats(self, data: bytes) -> dict[str, str]:
+        return self._schema_ids.show(data) | candidates(data)
+
+    def _windowed(self, data: bytes) -> dict[str, str]:
+        """The formats of a windowed table's key: `[ada@1600000000000/-]`, where a session's has its end."""
+        shown: dict[str, str] = {}
+        for kind, window in WINDOWS.items():
+            try:
+                key, start, end = without_window(data, window)
+            except ValueError:
+                continue
+            if key and start < LATEST_START:
+                until = end if window.size_ms is None else "-"
+                texts = {f: text for f, text in self._formats(key).items() if f != UNKNOWN and text.isprintable()}
+                shown |= {f"{kind}({f})": f"[{text}@{start}/{until}]" for f, text in texts.items()}
+        return shown
 
     def new_guess(self) -> Iterator[str]:
         """`Key format: KAFKA_INT or KAFKA_STRING`, if that was not printed yet."""
@@ -134,13 +159,17 @@ def _text(data: bytes) -> str | None:
 
 
 def _is_json(text: str) -> bool:
-    if text.lstrip()[:1] not in ("{", "["):
-        return False
+    """Whether it is one JSON value, of any kind."""
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _no_number(constant: str) -> None:
+    """Python takes NaN and Infinity for numbers. Raises ValueError."""
+    raise ValueError(f"JSON has no {constant}")
 
 
 def _numbers(data: bytes) -> dict[str, Any]:
