@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from engine.test_state import SOURCE, after
+from engine.test_state import SOURCE, after, logged
+from millstream.catalog.facts import TopicFacts
 from millstream.engine import trimming
 from millstream.engine.kafka import KafkaClient
-from millstream.engine.state import DesiredQuery
+from millstream.engine.state import DesiredQuery, applied
 from millstream.engine.trimming import Trimmer
 from millstream.plan.steps import CreateTopic
 from support.kafka import BrokerClient
@@ -36,6 +37,26 @@ def test_a_windowed_tables_topic_is_not_cut_by_the_clock() -> None:
     assert step.config == {"cleanup.policy": "compact,delete", "retention.ms": str(HOUR)}, "what the statement asks for"
     assert trimming.config(step) == {"cleanup.policy": "compact,delete", "retention.ms": "-1"}
     assert trimming.retention_ms(step) == HOUR
+
+
+@pytest.mark.parametrize(
+    ("of_source", "with_clause", "kept"),
+    [
+        (None, "", HOUR),
+        (1000, "", HOUR),
+        (9 * HOUR, "", 9 * HOUR),
+        (9 * HOUR, f"WITH (retention_ms={2 * HOUR})", 2 * HOUR),
+        (None, "WITH (retention_ms=-1)", None),
+        (-1, "", None),
+    ],
+)
+def test_a_windowed_tables_topic_keeps_what_its_source_keeps(
+    of_source: int | None, with_clause: str, kept: int | None
+) -> None:
+    command = logged(WINDOWED.replace(" AS", f" {with_clause} AS", 1), {"s": TopicFacts(1, 1, of_source)})
+    (query,) = applied(after(SOURCE), 1, command).state.desired.values()
+    assert query.topic is not None
+    assert trimming.retention_ms(query.topic) == kept
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ PULSE = 1.0
 
 
 def retention_ms(topic: CreateTopic) -> int | None:
-    """How long, in ms of stream time, a topic keeps its rows; None unless it is a windowed table's."""
-    if topic.config.get(POLICY) != "compact,delete" or RETENTION not in topic.config:
+    """How long, in ms of stream time, a topic keeps its rows; None for good, and unless it is a windowed table's."""
+    if topic.config.get(POLICY) != "compact,delete" or topic.config.get(RETENTION, "-1") == "-1":
         return None
     return int(topic.config[RETENTION])
 

@@ -205,9 +205,7 @@ def _sink_topic_step(plan: Write, p: Properties, context: PlanningContext) -> Cr
     sink = plan.sink
     source_topic = context.facts.topics.get(reads(plan)[0].topic, TopicFacts(1))
     sources.check_topic_shape(sink.topic, p, context.facts)
-    config = topic_config(sink, p, retention(plan))
-    if sink.kind is RelationKind.STREAM and "retention.ms" not in config and source_topic.retention_ms is not None:
-        config["retention.ms"] = str(source_topic.retention_ms)
+    config = topic_config(sink, p, retention(plan), source_topic.retention_ms)
     return CreateTopic(
         sink.topic,
         p.number("PARTITIONS") or source_topic.partitions,

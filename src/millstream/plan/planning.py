@@ -30,13 +30,21 @@ def registrations(source: Source) -> list[RegisterSchema]:
     return [RegisterSchema(physical) for physical in written]
 
 
-def topic_config(source: Source, p: Properties, window_ms: int | None = None) -> dict[str, str]:
-    """Kafka's settings of a source's new topic; `window_ms` is how long its windows are kept. Raises StatementError."""
-    retention_ms = p.number("RETENTION_MS")
+def topic_config(
+    source: Source, p: Properties, window_ms: int | None = None, inherited_ms: int | None = None
+) -> dict[str, str]:
+    """Kafka's settings of a source's new topic. Raises StatementError.
+
+    `window_ms`: how long its windows are kept; `inherited_ms`: the retention of the topic that is read, if it has one
+    of its own. The rows of windows are kept for the longer of both; -1 is for good.
+    """
+    written_ms = p.number("RETENTION_MS")
+    retention_ms = inherited_ms if written_ms is None else written_ms
     if window_ms is not None:
-        return {"cleanup.policy": "compact,delete", "retention.ms": str(max(window_ms, retention_ms or 0))}
+        kept_ms = -1 if retention_ms == -1 else max(window_ms, retention_ms or 0)
+        return {"cleanup.policy": "compact,delete", "retention.ms": str(kept_ms)}
     if source.kind is RelationKind.TABLE:
-        if retention_ms is not None:
+        if written_ms is not None:
             raise StatementError(
                 "RETENTION_MS cannot be set for a table: its topic is compacted", p.place("RETENTION_MS")
             )
