@@ -424,6 +424,7 @@ def test_explain_of_a_running_push_query(server: ServerProcess, kafka: BrokerCli
             assert (described["statementText"], described["sources"]) == (text, [name])
             assert "> '7'" in described["executionPlan"]
             assert list(described["ksqlHostQueryStatus"].values()) == ["RUNNING"]
+            assert described in server.ksql("SHOW QUERIES EXTENDED;")[0]["queryDescriptions"]
     wait_until_closed(server)
     with pytest.raises(AssertionError, match="does not exist, use SHOW QUERIES"):
         server.ksql(f"EXPLAIN {id};")

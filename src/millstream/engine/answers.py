@@ -12,7 +12,7 @@ from millstream.catalog.catalog import PersistentQuery, RelationKind, Source
 from millstream.catalog.facts import TopicFacts
 from millstream.engine import rebuilds
 from millstream.engine.api import Entity
-from millstream.engine.context import EngineContext, StatementContext
+from millstream.engine.context import ClosableQuery, EngineContext, StatementContext
 from millstream.engine.entities import describe, listings
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.describe import Observed
@@ -95,7 +95,9 @@ def _queries(statement: tree.Show, context: StatementContext, engine: EngineCont
     if not statement.extended:
         push = {id: query.statement for id, query in list(engine.push.items())}
         return listings.queries(context.text, engine.state.catalog, engine.query_state, push)
-    bodies = [_query_body(query, engine) for query in engine.state.catalog.queries.values()]
+    persistent = [_query_body(query, engine) for query in engine.state.catalog.queries.values()]
+    running = [_push_description(id, query, context, engine) for id, query in list(engine.push.items())]
+    bodies = [*persistent, *(description["queryDescription"] for description in running)]
     return entity("query_descriptions", context.text, queryDescriptions=bodies)
 
 
@@ -189,12 +191,14 @@ def _(statement: tree.Explain, context: StatementContext, engine: EngineContext)
         return _explained(statement.statement, context, engine)
     pushed = _in_any_case(str(statement.query), list(engine.push))
     if pushed is not None and (push := engine.push.get(pushed)):
-        query = push.planned
-        fields, sources = query.plan.schema, [source.name for source in query.sources]
-        return describe.push_query(
-            context.text, pushed, push.statement, fields, sources, explain(query.plan), engine.host
-        )
+        return _push_description(pushed, push, context, engine)
     return _explained_persistent(statement, context, engine)
+
+
+def _push_description(id: str, push: ClosableQuery, context: StatementContext, engine: EngineContext) -> Entity:
+    query = push.planned
+    fields, sources = query.plan.schema, [source.name for source in query.sources]
+    return describe.push_query(context.text, id, push.statement, fields, sources, explain(query.plan), engine.host)
 
 
 def _explained_persistent(statement: tree.Explain, context: StatementContext, engine: EngineContext) -> Entity:
