@@ -92,5 +92,5 @@ def test_recorded_answers(case: dict[str, Any]) -> None:
 
 def test_the_document_is_served(server: Server) -> None:
     answer = httpx.get(f"{server.url}/openapi.json")
-    version = httpx.get(f"{server.url}/info").json()["KsqlServerInfo"]["version"]
+    version = httpx.get(f"{server.url}/info").json()["KsqlServerInfo"]["millstreamVersion"]
     assert answer.json() == {**DOCUMENT, "info": {**DOCUMENT["info"], "version": version}}

@@ -220,7 +220,13 @@ class FakeEngine:
         return self.inserters[-1]
 
     def info(self) -> Entity:
-        facts = {"version": "0.1.0", "kafkaClusterId": "k", "ksqlServiceId": "default_", "serverStatus": "RUNNING"}
+        facts = {
+            "version": "0.29.0",
+            "millstreamVersion": "0.1.0",
+            "kafkaClusterId": "k",
+            "ksqlServiceId": "default_",
+            "serverStatus": "RUNNING",
+        }
         return {"KsqlServerInfo": facts}
 
     def health(self) -> Entity:

@@ -31,6 +31,11 @@ class ClientError(Exception):
         super().__init__(message + hint_line(hint))
 
 
+def server_version(info: Mapping[str, Any]) -> str:
+    """A server's own version, of its answer to GET /info; of an older server, or of ksqlDB, the only one it gives."""
+    return str(info.get("millstreamVersion", info.get("version", "")))
+
+
 class AlreadyReported(ClientError):
     """Something failed, and its error was already shown to the user."""
 
@@ -121,7 +126,7 @@ class RestClient:
         return RestClient(url, self._auth, self._tls, self._token)
 
     def info(self) -> Entity:
-        """The server's version, cluster and state."""
+        """The server's versions, cluster and state."""
         return dict(self._get("/info")["KsqlServerInfo"])
 
     def is_valid_property(self, name: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millstream.cli.client import AlreadyReported, ClientError
+from millstream.cli.client import AlreadyReported, ClientError, server_version
 from millstream.cli.display import Grid, Text
 from millstream.services.named_files import why_unreadable
 
@@ -69,8 +69,7 @@ def _history(session: "ShellSession", _: Sequence[str]) -> None:
 
 
 def _version(session: "ShellSession", _: Sequence[str]) -> None:
-    facts = session.client.info()
-    session.output.line(f"millstream {facts.get('version')} at {session.client.url}")
+    session.output.line(f"millstream {server_version(session.client.info())} at {session.client.url}")
 
 
 def _output(session: "ShellSession", arguments: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console
 
-from millstream.cli.client import ClientError
+from millstream.cli.client import ClientError, server_version
 from millstream.cli.commands import QuitShell, text_of
 from millstream.cli.completion import SqlCompleter
 from millstream.cli.error_report import trouble
@@ -143,7 +143,7 @@ def banner(session: ShellSession) -> None:
         session.output.trouble(trouble(error))
     else:
         state = facts.get("serverStatus", "")
-        out.print(f"  version {facts.get('version')} at {session.client.url}  [dim]{state.lower()}[/]", highlight=False)
+        out.print(f"  version {server_version(facts)} at {session.client.url}  [dim]{state.lower()}[/]", highlight=False)
     out.print("  [dim]help lists commands · a statement ends with ; · Ctrl-D leaves[/]\n", highlight=False)
 
 

@@ -209,7 +209,8 @@ class KsqlMagic:
         except MillstreamError as error:
             raise CellError(f"{error}\n  hint: is `millstream dev` or `millstream server` running?") from None
         self._connection, self._properties, self._variables = connection, {}, {}
-        print(f"millstream {info.get('version', '')} at {connection.url}: {info.get('serverStatus', '')}")
+        version = info.get("millstreamVersion", info.get("version", ""))
+        print(f"millstream {version} at {connection.url}: {info.get('serverStatus', '')}")
 
 
 class NotebookDisplay:

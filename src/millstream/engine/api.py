@@ -173,7 +173,7 @@ class Engine(Protocol):
         ...
 
     def info(self) -> Entity:
-        """The body of GET /info."""
+        """The body of GET /info: `version` is the ksqlDB's that is followed, `millstreamVersion` our own."""
         ...
 
     def health(self) -> Entity:

@@ -29,6 +29,9 @@ from millstream.services.loop import Loop
 from millstream.spark.session import Session as Spark
 from millstream.syntax import tree
 
+# The ksqlDB whose language and API this engine follows. Clients of ksqlDB refuse servers of unknown versions.
+KSQLDB_VERSION = "0.29.0"
+
 
 class MillstreamEngine:
     """An open engine. `close` it when done."""
@@ -151,9 +154,10 @@ class MillstreamEngine:
     # ------------------------------------------------------------ facts about the server
 
     def info(self) -> Entity:
-        """The body of GET /info: version, Kafka cluster, service id and status."""
+        """The body of GET /info: versions of ksqlDB and of millstream, Kafka cluster, service id and status."""
         body = {
-            "version": version("millstream"),
+            "version": KSQLDB_VERSION,
+            "millstreamVersion": version("millstream"),
             "kafkaClusterId": self._cluster,
             "ksqlServiceId": self._context.server["ksql.service.id"],
             "serverStatus": "RUNNING",

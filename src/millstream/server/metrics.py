@@ -103,7 +103,7 @@ async def metrics(request: HttpRequest) -> Response:
 
     def page() -> bytes:
         observed = work.engine.observe(principal.missing)
-        version = work.engine.info()["KsqlServerInfo"]["version"]
+        version = work.engine.info()["KsqlServerInfo"]["millstreamVersion"]
         parts = (request.app.state.metrics, _Observed(observed, version), _PostgresConnections(work))
         return encode(_Joined(parts))
 

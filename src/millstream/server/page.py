@@ -105,7 +105,7 @@ async def live(request: HttpRequest) -> Response:
         is_current = have == str(observed["server"]["position"])
         facts = work.engine.info()["KsqlServerInfo"]
         shown = _without_catalog_fields(observed) if is_current else observed
-        return dumps({**shown, "user": principal_of(request).name, "version": facts["version"]}).encode()
+        return dumps({**shown, "user": principal_of(request).name, "version": facts["millstreamVersion"]}).encode()
 
     content = await work.run_quick(body)
     return _answer(request, PageFile(content, JSON, _tag(content)))

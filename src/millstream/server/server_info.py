@@ -50,7 +50,7 @@ async def is_valid_property(request: HttpRequest) -> Response:
 
 
 async def metadata(request: HttpRequest) -> Response:
-    """GET /v1/metadata: the version, and the identity as in /v1/metadata/id."""
+    """GET /v1/metadata: the version as in /info, and the identity as in /v1/metadata/id."""
     facts = await _server_facts(request)
     return _json(request, {"version": facts["version"], "clusterId": _identity(facts)})
 
@@ -76,7 +76,7 @@ async def openapi(request: HttpRequest) -> Response:
     """GET /openapi.json: the description of the REST API in the form of OpenAPI 3.1."""
     document = json.loads(await work_of(request).run_quick(OPENAPI.read_text))
     facts = await _server_facts(request)
-    return Response(dumps({**document, "info": {**document["info"], "version": facts["version"]}}), media_type=JSON)
+    return Response(dumps({**document, "info": {**document["info"], "version": facts["millstreamVersion"]}}), media_type=JSON)
 
 
 async def _health(work: ServerContext) -> dict[str, Any]:
