@@ -278,7 +278,7 @@ def insert_into(statement: tree.InsertInto, context: PlanningContext) -> Outcome
     _check_limit(statement.span, context)
     query = _query(statement, id, QueryKind.INSERT, Write(plan, sink), context)
     catalog = context.catalog.with_new_query(query)
-    path = f"query/`{id}`/create"
+    path = f"stream/`{sink.name}`/create"
     start = StartQuery(query, Write(plan, sink), p.number("TASKS"))
     return Outcome(catalog, (start,), f"Created query with ID {id}", path, query_id=id)
 

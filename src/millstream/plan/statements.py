@@ -182,7 +182,7 @@ def _(statement: tree.InsertInto, context: PlanningContext) -> Outcome:
 def _(statement: tree.Drop, context: PlanningContext) -> Outcome:
     path = f"{statement.kind.value.lower()}/`{statement.name}`/drop"
     if statement.name not in context.catalog.sources and statement.if_exists:
-        return Outcome(context.catalog, (), f"Source {identifier(statement.name)} does not exist.", path, warning=True)
+        return Outcome(context.catalog, (), f"Source {identifier(statement.name)} does not exist.", path)
     source = existing(statement.name, statement.kind, statement.span, context.catalog)
     if source.rebuilds is None:
         check_no_rebuild(source.name, statement.span, context.catalog)
@@ -227,7 +227,7 @@ def _(statement: tree.CreateType, context: PlanningContext) -> Outcome:
         if not statement.if_not_exists:
             raise StatementError(fact, statement.span, "DROP TYPE it first")
         return Outcome(
-            context.catalog, (), f"{name} is already registered with type {context.catalog.types[name]}", path, True
+            context.catalog, (), f"{name} is already registered with type {context.catalog.types[name]}", path
         )
     type = sources.expand(statement.type, context.catalog.types, statement.span)
     return Outcome(
@@ -245,7 +245,7 @@ def _(statement: tree.DropType, context: PlanningContext) -> Outcome:
         fact = f"Type {statement.name} does not exist"
         if not statement.if_exists:
             raise StatementError(fact, statement.span, did_you_mean(statement.name, context.catalog.types))
-        return Outcome(context.catalog, (), fact, path, warning=True)
+        return Outcome(context.catalog, (), fact, path)
     return Outcome(context.catalog.without_type(statement.name), (), f"Dropped type '{statement.name}'", path)
 
 

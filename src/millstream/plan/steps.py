@@ -148,8 +148,8 @@ Step = CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | QueryChange
 class Outcome:
     """A planned catalog statement: the catalog after it, the steps in order, the message for the user.
 
-    `warning` marks a statement that changed nothing (IF NOT EXISTS of something that exists). `path` is the command's
-    id, e.g. stream/`S`/create. `query_id` is the persistent query it started, if any.
+    `warning` marks a statement that is not logged, since it changes nothing (CREATE STREAM IF NOT EXISTS of one that
+    exists). `path` is the command's id, e.g. stream/`S`/create. `query_id` is the persistent query it started, if any.
     """
 
     catalog: Catalog

@@ -1,0 +1,72 @@
+"""What clients of ksqlDB expect in answers: versions, the entities of statements that change nothing, figures."""
+
+from importlib.metadata import version
+from typing import Any
+
+import httpx
+import pytest
+
+from millstream.engine.engine import KSQLDB_VERSION
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient
+
+pytestmark = pytest.mark.live
+STREAM = "CREATE STREAM {0} (id STRING KEY, v INT) WITH (kafka_topic='{0}', format='JSON');"
+
+
+@pytest.fixture
+def name(kafka: BrokerClient, server: EngineProcess) -> str:
+    """A stream over a topic of its name."""
+    name = kafka.create_topic(kafka.unique("theirs").replace("-", "_").upper())
+    server.execute(STREAM.format(name))
+    return name
+
+
+def status(answer: dict[str, Any]) -> tuple[str, str, str]:
+    """The command, state and message of a currentStatus."""
+    assert answer["@type"] == "currentStatus"
+    return answer["commandId"], answer["commandStatus"]["status"], answer["commandStatus"]["message"]
+
+
+def test_the_version_is_that_of_the_ksqldb_which_is_followed(server: EngineProcess) -> None:
+    info = httpx.get(f"{server.rest()}/info").json()["KsqlServerInfo"]
+    assert info["version"] == KSQLDB_VERSION
+    assert info["millstreamVersion"] == version("millstream")
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "message"),
+    [
+        ("DROP STREAM IF EXISTS nope;", "stream/`NOPE`/drop", "Source NOPE does not exist."),
+        ("DROP TABLE IF EXISTS nope;", "table/`NOPE`/drop", "Source NOPE does not exist."),
+        ("DROP TYPE IF EXISTS nope;", "type/`NOPE`/drop", "Type NOPE does not exist"),
+    ],
+)
+def test_dropping_what_does_not_exist_is_a_success(
+    server: EngineProcess, text: str, command: str, message: str
+) -> None:
+    assert status(server.execute(text)[0]) == (command, "SUCCESS", message)
+
+
+def test_a_type_that_exists_is_a_success_and_a_stream_a_warning(server: EngineProcess, name: str) -> None:
+    create = "CREATE TYPE IF NOT EXISTS theirs AS INT;"
+    server.execute(create)
+    assert status(server.execute(create)[0]) == (
+        "type/`THEIRS`/create",
+        "SUCCESS",
+        "THEIRS is already registered with type INTEGER",
+    )
+    server.execute("DROP TYPE theirs;")
+    again = server.execute(STREAM.format(name).replace("STREAM", "STREAM IF NOT EXISTS"))[0]
+    assert (again["@type"], again["message"]) == (
+        "warning_entity",
+        f"Cannot add stream '{name}': A stream with the same name already exists.",
+    )
+
+
+def test_the_command_of_insert_into_is_about_its_stream(server: EngineProcess, name: str) -> None:
+    sink = f"{name}_SINK"
+    create = f"CREATE STREAM {sink} (id STRING KEY, v INT) WITH (kafka_topic='{sink}', format='JSON', partitions=1);"
+    answer = server.execute(create + f"INSERT INTO {sink} SELECT * FROM {name};")[1]
+    assert status(answer)[:2] == (f"stream/`{sink}`/create", "SUCCESS")
+    assert answer["commandStatus"]["queryId"].startswith("INSERTQUERY_")
