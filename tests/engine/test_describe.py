@@ -10,7 +10,15 @@ from engine.test_state import after
 from millstream.engine.answers import answer
 from millstream.engine.api import Request
 from millstream.engine.context import StatementContext
-from millstream.engine.entities.describe import places, source_body, statistics, tasks_text
+from millstream.engine.entities.describe import (
+    last_written,
+    places,
+    source_body,
+    statistics,
+    statistics_of_host,
+    statistics_text,
+    tasks_text,
+)
 from millstream.engine.kafka import ERROR_UNKNOWN
 from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
@@ -46,6 +54,30 @@ def test_the_place_of_a_running_query_is_that_of_its_tasks() -> None:
 def test_how_many_tasks_share_a_state(tasks: int | None, text: str) -> None:
     assert tasks_text(tasks) == text
     assert statistics({}, tasks) == ({} if tasks is None else {"tasks": tasks})
+
+
+def test_the_figures_of_a_server_are_numbers_and_the_time_of_the_last_record_is_theirs() -> None:
+    """ksqlDB's clients read each value as a number."""
+    counts = {"readPerSecond": 1.234, "read": 9, "perSecond": 0, "written": 4, "bytes": 80, "last": 1500}
+    progress = {"counts": {**counts, "stateBytes": 7, "stateRows": 2}}
+    figures = statistics(progress, 3)
+    assert "last-message: 1970-01-01T00:00:01.500Z" in statistics_text("Q", figures)
+    shown = statistics_of_host("h:1", "Q", figures, last_written(progress))
+    assert shown[0] == {"host": "h:1", "name": "tasks", "value": 3, "timestamp": 1500, "queryId": "Q"}
+    assert {s["name"]: s["value"] for s in shown} == {
+        "tasks": 3,
+        "consumer-messages-per-sec": 1.23,
+        "consumer-total-messages": 9,
+        "messages-per-sec": 0.0,
+        "total-messages": 4,
+        "total-bytes": 80,
+        "state-rows": 2,
+        "state-bytes": 7,
+    }
+
+
+def test_a_query_that_does_not_run_here_has_written_nothing() -> None:
+    assert last_written({}) == 0
 
 
 @pytest.mark.parametrize("progress", [{}, {"sources": []}, {"sources": [{"endOffset": None}]}])

@@ -18,7 +18,7 @@ def described(server: EngineProcess, name: str) -> dict[str, Any]:
 
 def figure(server: EngineProcess, name: str, what: str) -> float:
     """A figure of the query that writes a source; -1 where there is none yet."""
-    figures = [s["value"] for s in described(server, name)["clusterStatistics"] if s["name"].endswith(f" {what}")]
+    figures = [s["value"] for s in described(server, name)["clusterStatistics"] if s["name"] == what]
     return float(figures[0]) if figures else -1
 
 

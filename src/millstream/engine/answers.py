@@ -139,7 +139,9 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
     if not extended:
         return Observed(states=states)
     topic, offsets, trouble = _of_topic(source, engine)
-    statistics = {id: describe.statistics(engine.supervisor.progress(id), _tasks(id, engine)) for id in sorted(ids)}
+    progress = {id: engine.supervisor.progress(id) for id in sorted(ids)}
+    statistics = {id: describe.statistics(report, _tasks(id, engine)) for id, report in progress.items()}
+    now = int(time.time() * 1000)
     lines = [
         _rebuild_text(source, engine),
         *(describe.statistics_text(id, statistic) for id, statistic in statistics.items()),
@@ -147,7 +149,7 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
     cluster = [
         s
         for id, statistic in statistics.items()
-        for s in describe.statistics_of_host(engine.host, id, statistic, time.time())
+        for s in describe.statistics_of_host(engine.host, id, statistic, describe.last_written(progress[id]) or now)
     ]
     healths = {id: engine.supervisor.health(id) for id in sorted(ids)}
     failures = [describe.failure_text(id, h.failures[-1]) for id, h in healths.items() if h and h.failures]

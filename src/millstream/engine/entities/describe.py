@@ -24,6 +24,7 @@ from millstream.model.types import BIGINT
 VERSION = "millstream"
 BUILT_IN = "(built in)"
 STATEMENT = "(CREATE FUNCTION)"
+LAST_MESSAGE = "last-message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +277,7 @@ def statistics(progress: Mapping[str, Any], tasks: int | None = None) -> dict[st
         "total-bytes": counts["bytes"],
     }
     if counts["last"]:
-        figures["last-message"] = moment(counts["last"] / 1000)
+        figures[LAST_MESSAGE] = moment(counts["last"] / 1000)
     if progress.get("stateOperators") or counts["stateBytes"]:
         figures |= {"state-rows": counts["stateRows"], "state-bytes": counts["stateBytes"]}
     return figures
@@ -287,10 +288,20 @@ def statistics_text(id: str, figures: Mapping[str, Any]) -> str:
     return f"{id}: " + "  ".join(f"{name}: {value}" for name, value in figures.items()) if figures else ""
 
 
-def statistics_of_host(host: str, id: str, figures: Mapping[str, Any], now: float) -> list[dict[str, Any]]:
-    """Statistics of a query as those of a server of a cluster; `now` in seconds."""
-    at = int(now * 1000)
-    return [{"host": host, "name": f"{id} {name}", "value": value, "timestamp": at} for name, value in figures.items()]
+def statistics_of_host(host: str, id: str, figures: Mapping[str, Any], at: int) -> list[dict[str, Any]]:
+    """Statistics of a query as those of a server of a cluster: numbers only, which ksqlDB's clients need, as of `at`.
+
+    In ksqlDB they have no member `queryId`.
+    """
+    numbers = {name: value for name, value in figures.items() if name != LAST_MESSAGE}
+    return [
+        {"host": host, "name": name, "value": value, "timestamp": at, "queryId": id} for name, value in numbers.items()
+    ]
+
+
+def last_written(progress: Mapping[str, Any]) -> int:
+    """When a query wrote its last record, in milliseconds; 0 if it wrote none since it runs here."""
+    return int((progress.get("counts") or {}).get("last") or 0)
 
 
 def failure_text(id: str, trouble: QueryFailure) -> str:
