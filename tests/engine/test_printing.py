@@ -10,7 +10,7 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, KafkaError
 
 from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import KafkaClient
-from millstream.engine.printing import KEY, FormatGuess, candidates, lines
+from millstream.engine.printing import KEY, FormatGuess, candidates, from_settings, lines
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.syntax import tree
 
@@ -67,6 +67,15 @@ def test_a_key_with_a_window(key: bytes, format: str, shown: str) -> None:
     assert guess.show(key) == shown
     (printed,) = guess.new_guess()
     assert printed == f"Key format: {format}"
+
+
+@pytest.mark.parametrize(
+    ("reset", "written", "begins"),
+    [("earliest", False, True), ("latest", False, False), ("latest", True, True)],
+)
+def test_print_begins_where_auto_offset_reset_says(reset: str, written: bool, begins: bool) -> None:
+    printed = from_settings(tree.Print("t", from_beginning=written, limit=2), {"auto.offset.reset": reset})
+    assert printed == tree.Print("t", from_beginning=begins, limit=2)
 
 
 @pytest.mark.parametrize(

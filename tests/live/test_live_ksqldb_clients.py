@@ -64,6 +64,12 @@ def test_a_type_that_exists_is_a_success_and_a_stream_a_warning(server: EnginePr
     )
 
 
+def test_print_begins_where_queries_begin(server: EngineProcess, name: str) -> None:
+    server.execute(f"INSERT INTO {name} (id, v) VALUES ('k', 7);")
+    (printed,) = server.lines(f"SET 'auto.offset.reset' = 'earliest'; PRINT {name} LIMIT 1;")[2:]
+    assert 'value: {"V":7}' in printed
+
+
 def test_the_command_of_insert_into_is_about_its_stream(server: EngineProcess, name: str) -> None:
     sink = f"{name}_SINK"
     create = f"CREATE STREAM {sink} (id STRING KEY, v INT) WITH (kafka_topic='{sink}', format='JSON', partitions=1);"

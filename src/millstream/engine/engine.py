@@ -123,7 +123,8 @@ class MillstreamEngine:
             raise RequestFailed(40000, "this is not a PRINT statement", context.text)
         with execute.refusals(lambda: context.text):
             printing.check(context.statement, self._context.kafka, self._context.server)
-        return printing.lines(context.statement, self._context.kafka, SchemaIdRecords(self._context.schemas))
+        statement = printing.from_settings(context.statement, context.settings)
+        return printing.lines(statement, self._context.kafka, SchemaIdRecords(self._context.schemas))
 
     def is_print(self, request: Request) -> bool:
         """True if the request's only statement is a PRINT.

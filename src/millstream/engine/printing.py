@@ -3,6 +3,7 @@
 import json
 import struct
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaException, Message, TopicPartition
@@ -39,6 +40,11 @@ def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]
     if statement.topic not in topics:
         hint = did_you_mean(statement.topic, topics) or "topic names are case-sensitive: quote them"
         raise StatementError(f"Could not find topic '{statement.topic}'", statement.span, hint)
+
+
+def from_settings(statement: tree.Print, settings: Mapping[str, str]) -> tree.Print:
+    """The PRINT with FROM BEGINNING if `auto.offset.reset` is earliest."""
+    return replace(statement, from_beginning=True) if settings["auto.offset.reset"] == "earliest" else statement
 
 
 def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords) -> Iterator[str | None]:
