@@ -1,5 +1,6 @@
 """What clients of ksqlDB expect in answers: versions, the entities of statements that change nothing, figures."""
 
+import json
 from importlib.metadata import version
 from typing import Any
 
@@ -68,6 +69,24 @@ def test_print_begins_where_queries_begin(server: EngineProcess, name: str) -> N
     server.execute(f"INSERT INTO {name} (id, v) VALUES ('k', 7);")
     (printed,) = server.lines(f"SET 'auto.offset.reset' = 'earliest'; PRINT {name} LIMIT 1;")[2:]
     assert 'value: {"V":7}' in printed
+
+
+def inserted(server: EngineProcess, target: str, row: dict[str, Any]) -> httpx.Response:
+    """The answer to a row sent to /inserts-stream."""
+    lines = f"{json.dumps({'target': target})}\n{json.dumps(row)}\n"
+    return httpx.post(f"{server.rest()}/inserts-stream", content=lines)
+
+
+def test_a_field_that_is_no_column_is_left_out_of_a_row(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
+    answer = inserted(server, name, {"ID": "k", "V": 7, "nonsense": {"a": 1}, "v-w": 2})
+    assert answer.json() == {"status": "ok", "seq": 0}
+    (record,) = kafka.consume_all(name, 1)
+    assert record.json == {"V": 7}
+
+
+def test_rows_for_a_target_that_does_not_exist_are_a_bad_statement(server: EngineProcess) -> None:
+    refused = inserted(server, "nowhere", {"ID": "k"})
+    assert (refused.status_code, refused.json()["error_code"]) == (400, 40001)
 
 
 def test_the_command_of_insert_into_is_about_its_stream(server: EngineProcess, name: str) -> None:

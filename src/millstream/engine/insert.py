@@ -1,7 +1,7 @@
 """Rows written by clients: INSERT INTO … VALUES, DELETE FROM, and the rows of /inserts-stream."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -17,7 +17,7 @@ from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import Pair
 from millstream.engine.topic_access import write_failure
 from millstream.model.errors import Span, StatementError
-from millstream.model.names import did_you_mean, identifier
+from millstream.model.names import identifier
 from millstream.model.settings import is_on
 from millstream.model.types import BIGINT
 from millstream.plan import deletes, inserts
@@ -26,7 +26,7 @@ from millstream.spark.codec import UnreadableRecord
 from millstream.syntax import tree
 from millstream.tables.answer import ConstantFailed
 
-BAD_REQUEST, SERVER_ERROR = 40000, 50000
+BAD_REQUEST, BAD_STATEMENT, SERVER_ERROR = 40000, 40001, 50000
 TIMESTAMP_COLUMN = "ROWTIME"
 
 
@@ -85,7 +85,7 @@ def writable(target: str, engine: EngineContext) -> Source:
         source = inserts.writable(name, Span(1, 1), engine.state.catalog)
         check_writable(source.topic, None, engine.server)
     except StatementError as error:
-        raise RequestFailed(BAD_REQUEST, error.fact + (f"\n  hint: {error.hint}" if error.hint else "")) from error
+        raise RequestFailed(BAD_STATEMENT, error.fact + (f"\n  hint: {error.hint}" if error.hint else "")) from error
     return source
 
 
@@ -167,10 +167,16 @@ class RowWriter:
             return RequestFailed(BAD_REQUEST, str(failure))
 
     def _named(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The row by the source's column names, each value converted to its column's type. Raises ValueError."""
+        """The row by the source's column names, each value converted to its column's type. Raises ValueError.
+
+        A field that is no column is left out, as in ksqlDB.
+        """
         values = {}
         for name, value in row.items():
-            column, convert = self._usual_names.get(name) or self._column(name)
+            found = self._usual_names.get(name) or self._columns.get(_bare(name))
+            if found is None:
+                continue
+            column, convert = found
             try:
                 values[column] = convert(value)
             except ValueMismatch as failure:
@@ -183,13 +189,6 @@ class RowWriter:
 
     def _reason(self, failure: KafkaException) -> str:
         return f"Kafka did not take the row: {reason(write_failure(self.source.topic, failure))}"
-
-    def _column(self, name: str) -> tuple[str, Callable[[Any], Any]]:
-        column = _bare(name)
-        if column not in self._columns:
-            hint = did_you_mean(column, self._types)
-            raise ValueMismatch(f"{identifier(self.source.name)} has no column {identifier(column)}" + _so(hint))
-        return self._columns[column]
 
     def _check_key(self, row: Mapping[str, Any]) -> None:
         missing = [name for name in self._required if row.get(name) is None]
@@ -206,7 +205,3 @@ def _record(
     if at is not None and at < 0:
         return RequestFailed(BAD_REQUEST, f"ROWTIME is negative: {at}")
     return (*pair, now if at is None else at)
-
-
-def _so(hint: str) -> str:
-    return f"; {hint}" if hint else ""
