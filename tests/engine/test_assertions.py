@@ -1,10 +1,11 @@
-"""How long an ASSERT may wait."""
+"""How long an ASSERT may wait, and what holds."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from millstream.engine.api import Request
+from millstream.engine.api import Request, RequestFailed
 from millstream.engine.assertions import topic
 from millstream.engine.context import StatementContext
 from millstream.engine.session import RequestSession
@@ -19,3 +20,27 @@ def test_no_assert_keeps_its_thread_for_ever(text: str) -> None:
     context = StatementContext(parse_one(text), text, RequestSession(Request(""), effective({})))
     with pytest.raises(StatementError, match="an ASSERT waits 60 minutes at most"):
         topic(context, no_engine)
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("ASSERT TOPIC t WITH (partitions=2)", ""),
+        ("ASSERT TOPIC t WITH (partitions=9)", "For config partitions, expected 9 got 2"),
+        ("ASSERT TOPIC u", "Topic u does not exist"),
+        ("ASSERT NOT EXISTS TOPIC u WITH (partitions=2)", ""),
+        ("ASSERT NOT EXISTS TOPIC t WITH (partitions=2)", "Topic t exists"),
+        ("ASSERT NOT EXISTS TOPIC t WITH (partitions=9)", "Topic t exists"),
+    ],
+)
+def test_what_holds_of_a_topic_with_two_partitions(text: str, refused: str) -> None:
+    """WITH says nothing of a topic that is not to exist."""
+    engine: Any = SimpleNamespace(kafka=SimpleNamespace(topics=lambda: {"t": (1, 1)}))
+    text = f"{text} TIMEOUT 0 SECONDS;"
+    context = StatementContext(parse_one(text), text, RequestSession(Request(""), effective({})))
+    if not refused:
+        assert topic(context, engine)["topicName"] in "tu"
+        return
+    with pytest.raises(RequestFailed, match=refused) as failed:
+        topic(context, engine)
+    assert failed.value.code == 41700
