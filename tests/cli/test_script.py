@@ -160,7 +160,6 @@ def test_a_property_is_one_under_all_of_its_names(
         ),
         ("SET a=1;", "it is written SET 'property' = 'value';"),
         ("UNSET 'a';", "a was not set in this session"),
-        ("UNDEFINE x;", "there is no variable x"),
         ("run script '/no/such/file';", "cannot read /no/such/file: No such file or directory"),
         ("output XML;", "there is no output format XML"),
         (
@@ -174,6 +173,13 @@ def test_what_cannot_be_done_is_an_error(run: Run, script: str, message: str) ->
     done = run("-e", script)
     assert message in done.err
     assert done.code == 1
+
+
+def test_a_variable_that_was_never_defined_is_a_warning(run: Run) -> None:
+    done = run("-e", "UNDEFINE x; SHOW STREAMS;")
+    assert done.code == 0
+    assert "Cannot undefine variable 'x' which was never defined" in done.out
+    assert "ORDERS" in done.out
 
 
 def test_a_script_may_run_others_and_fails_with_them(run: Run, tmp_path: Path) -> None:

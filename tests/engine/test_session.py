@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from millstream.catalog.catalog import Catalog
 from millstream.engine.api import Request, RequestFailed
 from millstream.engine.entities import listings
-from millstream.engine.execute import check_count, statements
+from millstream.engine.execute import check_count, execute, statements
 from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
 from millstream.model.settings import SettingRefused, effective
@@ -84,8 +85,16 @@ def test_variables_are_defined_and_undefined_without_case() -> None:
     assert apply(request_session, "DEFINE where = 'there';")
     assert request_session.written_variables == {"where": "there"}
     assert apply(request_session, "UNDEFINE where;")
-    with pytest.raises(SettingRefused, match="where"):
-        apply(request_session, "UNDEFINE where;")
+    assert request_session.variables == {}
+
+
+def test_undefining_what_was_never_defined_is_a_warning_and_the_request_goes_on() -> None:
+    engine: Any = SimpleNamespace(server=SERVER, state=SimpleNamespace(catalog=Catalog()))
+    text = "DEFINE a = 'x'; UNDEFINE nope; UNDEFINE A; SHOW VARIABLES;"
+    warning, shown = execute(Request(text), engine)
+    assert (warning["@type"], warning["statementText"]) == ("warning_entity", "UNDEFINE nope;")
+    assert warning["message"] == "Cannot undefine variable 'nope' which was never defined"
+    assert shown["variables"] == []
 
 
 def test_other_statements_do_not_change_a_session() -> None:

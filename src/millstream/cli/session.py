@@ -155,11 +155,14 @@ class ShellSession:
         self.variables[name] = value
 
     def undefine(self, name: str) -> None:
-        """Remove a variable. Raises ClientError if there is none."""
+        """Remove a variable; if there is none, show a warning, as a server would answer."""
         variable = next((variable for variable in self.variables if variable.lower() == name.lower()), None)
-        if variable is None:
-            raise ClientError(f"there is no variable {name}", "SHOW VARIABLES; lists them")
-        del self.variables[variable]
+        if variable is not None:
+            del self.variables[variable]
+            return
+        message = f"Cannot undefine variable '{name}' which was never defined"
+        text = f"UNDEFINE {name};"
+        self.output.entities([{"@type": "warning_entity", "statementText": text, "message": message, "warnings": []}])
 
 
 def _check_value(name: str, value: str) -> None:

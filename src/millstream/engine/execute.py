@@ -10,6 +10,7 @@ from millstream.catalog.catalog import Source
 from millstream.engine import answers, assertions, changes, connectors, insert, savepoints, topic_access
 from millstream.engine.api import Entity, Request, RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
+from millstream.engine.entities import build
 from millstream.engine.log import CommandTopicReplaced
 from millstream.engine.schemas import NoRegistry
 from millstream.engine.session import RequestSession
@@ -84,6 +85,9 @@ def one(context: StatementContext, request: Request, engine: EngineContext) -> E
     """Execute one statement of a request; returns its entity if it has one. Raises exceptions that `refusals`
     converts."""
     statement = context.statement
+    if isinstance(statement, tree.Undefine) and statement.name.upper() not in context.session.variables:
+        message = f"Cannot undefine variable '{statement.name}' which was never defined"
+        return build.warning(context.text, message)
     if context.session.apply(statement):
         return None
     match statement:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from millstream.engine.api import Request, RequestFailed
-from millstream.model.names import did_you_mean
 from millstream.model.settings import SettingRefused, canonical, check_session, effective
 from millstream.syntax import tree
 from millstream.syntax.variables import LONGEST
@@ -61,7 +60,7 @@ class RequestSession:
             case tree.Define(name, value):
                 self._define(name, value)
             case tree.Undefine(name):
-                self._undefine(name)
+                self.variables.pop(name.upper(), None)
             case _:
                 return False
         return True
@@ -76,8 +75,3 @@ class RequestSession:
             raise SettingRefused(f"the variables of a session may have {LONGEST} characters together")
         self.variables[name.upper()] = value
         self._written[name.upper()] = name
-
-    def _undefine(self, name: str) -> None:
-        if self.variables.pop(name.upper(), None) is None:
-            hint = did_you_mean(name, self.variables)
-            raise SettingRefused(f"Cannot find variable '{name}'" + (f"\n  hint: {hint}" if hint else ""))
