@@ -16,7 +16,7 @@ from millstream.plan.planning import PlanningContext
 from millstream.plan.queries import plan_transient
 from millstream.plan.replacement import Replacement, replacement_text
 from millstream.plan.statements import outcome
-from millstream.plan.steps import Outcome, StartQuery
+from millstream.plan.steps import CreateTopic, Outcome, StartQuery
 from millstream.syntax import parser, tree
 from support import golden
 from support.statements import catalog_of, last_outcome
@@ -63,6 +63,22 @@ def test_the_fields_of_a_large_constructor_are_not_unfolded() -> None:
     fields = ", ".join(f"f{n} := amount + {n}" for n in range(500))
     with pytest.raises(StatementError, match=r"line 1:\d+: ->\* repeats its struct for each field, to more than 20000"):
         last_outcome(f"CREATE STREAM wider AS SELECT id, STRUCT({fields})->* FROM orders;", FACTS, KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("statement", "replicas"),
+    [
+        ("CREATE STREAM s (v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1);", -1),
+        ("CREATE STREAM s (v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, replicas=-1);", -1),
+        ("CREATE STREAM s (v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, replicas=2);", 2),
+        ("CREATE STREAM s AS SELECT * FROM given;", 3),
+        ("CREATE STREAM s WITH (replicas='-1') AS SELECT * FROM given;", -1),
+    ],
+)
+def test_a_new_topic_has_the_brokers_default_of_replicas_or_those_of_its_source(statement: str, replicas: int) -> None:
+    facts = Facts({**FACTS.topics, "orders": TopicFacts(2, 3)})
+    created = [step for step in last_outcome(statement, facts, KNOWN).steps if isinstance(step, CreateTopic)]
+    assert [step.replicas for step in created] == [replicas]
 
 
 def test_a_dry_run_changes_nothing() -> None:

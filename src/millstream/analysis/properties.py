@@ -56,6 +56,12 @@ def _whole(kind: ValueKind) -> tuple[str, "_Reader"]:
     return kind.words, read
 
 
+def _or_default(kind: ValueKind) -> ValueKind:
+    """The numbers of `kind`, or -1 for the broker's own."""
+    words = f"{kind.words}, or {BROKERS_DEFAULT} for the broker's default"
+    return ValueKind(words, lambda text: text.strip() if text.strip() == str(BROKERS_DEFAULT) else kind.read(text))
+
+
 def _flag(literal: tree.Literal) -> bool | None:
     if isinstance(literal.value, str):
         return {"TRUE": True, "FALSE": False}.get(literal.value.upper())
@@ -81,10 +87,14 @@ def _duration(literal: tree.Literal) -> int | None:
 _Reader = Callable[[tree.Literal], str | int | bool | None]
 # librdkafka cannot create a topic with more.
 MOST_PARTITIONS = 100_000
+# As Kafka's CreateTopics has it.
+BROKERS_DEFAULT = -1
+_REPLICAS = whole(1, 32767)
 _READERS: dict[str, tuple[str, _Reader]] = {
     "text": ("a text", _text),
     "partitions": _whole(whole(1, MOST_PARTITIONS)),
-    "replicas": _whole(whole(1, 32767)),
+    "replicas": _whole(_or_default(_REPLICAS)),
+    "actual replicas": _whole(_REPLICAS),
     "retention": _whole(whole(-1)),
     "schema id": _whole(whole(0, INT_MAX)),
     "tasks": _whole(whole(1, INT_MAX)),
@@ -126,7 +136,7 @@ DECLARED = {
 }
 CREATE_AS = {**_SHARED, "TASKS": "tasks", "STATE_TTL": "duration", "REBUILD": "flag"}
 INSERTED = {"QUERY_ID": "text", "TASKS": "tasks"}
-ASSERTED = {"PARTITIONS": "partitions", "REPLICAS": "replicas"}
+ASSERTED = {"PARTITIONS": "partitions", "REPLICAS": "actual replicas"}
 
 
 def read(items: Iterable[tree.Property], known: dict[str, str], at: Span) -> Properties:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from millstream.analysis import properties, schemas, serdes, views
-from millstream.analysis.properties import Properties, milliseconds
+from millstream.analysis.properties import BROKERS_DEFAULT, Properties, milliseconds
 from millstream.analysis.scope import NameScope
 from millstream.analysis.time_patterns import pattern_error
 from millstream.catalog.catalog import RelationKind, Serde, Source, Timestamp, Windowed
@@ -107,7 +107,7 @@ def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
         return
     for setting, actual in (("PARTITIONS", existing.partitions), ("REPLICAS", existing.replicas)):
         number = p.number(setting)
-        if number is not None and number != actual:
+        if number not in (None, BROKERS_DEFAULT, actual):
             raise StatementError(
                 f"A Kafka topic with the name '{name}' already exists, with different {setting.lower()}: "
                 f"{actual}, not {number}",

@@ -10,7 +10,7 @@ from functools import singledispatch
 
 from millstream.analysis import replace as replacing
 from millstream.analysis import reserved_topics, sources
-from millstream.analysis.properties import Properties
+from millstream.analysis.properties import BROKERS_DEFAULT, Properties
 from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, QueryState, RelationKind, Source
 from millstream.catalog.facts import Facts
 from millstream.model.errors import NotSupported, Span, StatementError
@@ -146,7 +146,8 @@ def _materialized(source: Source, steps: tuple[Step, ...], context: PlanningCont
 def _declared_topic(source: Source, p: Properties, context: PlanningContext) -> CreateTopic | None:
     if source.topic in context.facts.topics:
         return None
-    return CreateTopic(source.topic, p.number("PARTITIONS") or 1, p.number("REPLICAS") or 1, topic_config(source, p))
+    replicas = p.number("REPLICAS") or BROKERS_DEFAULT
+    return CreateTopic(source.topic, p.number("PARTITIONS") or 1, replicas, topic_config(source, p))
 
 
 @_outcome.register

@@ -162,7 +162,7 @@ def _outcome(statement: tree.Statement, text: str, result: PlayResult) -> None:
     for step in planned.steps:
         match step:
             case CreateTopic():
-                result.topics.setdefault(step.name, TopicFacts(step.partitions, step.replicas))
+                result.topics.setdefault(step.name, TopicFacts(step.partitions, max(step.replicas, 1)))
             case RegisterSchema(physical):
                 result.schemas.register(physical.subject, physical.schema, physical.id)
             case StartQuery():

@@ -182,6 +182,10 @@ CREATE STREAM bought AS SELECT o.id, orders.item FROM orders AS o;
 -- →   Select ID KEY, ITEM
 -- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
+CREATE STREAM replicated (v INT) WITH (kafka_topic='orders', value_format='JSON', replicas=-1);
+-- → Stream created
+-- → REPLICATED (V INTEGER)
+
 INSERT INTO late_key VALUES (1, 'a');
 -- → LATE_KEY: K, V
 

@@ -396,7 +396,14 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSO
 -- → line 1:85: PARTITIONS must be a whole number from 1 to 100000
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, replicas=40000);
--- → line 1:99: REPLICAS must be a whole number from 1 to 32767
+-- → line 1:99: REPLICAS must be a whole number from 1 to 32767, or -1 for the broker's default
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, replicas=0);
+-- → line 1:99: REPLICAS must be a whole number from 1 to 32767, or -1 for the broker's default
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', replicas=3);
+-- → line 1:88: A Kafka topic with the name 'orders' already exists, with different replicas: 1, not 3
+-- →   hint: leave REPLICAS out, or choose another topic
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, retention_ms=-2);
 -- → line 1:99: RETENTION_MS must be a whole number of at least -1
