@@ -85,9 +85,12 @@ def _check_no_columns(value: tree.Expression) -> None:
 
 
 def _columns(statement: tree.InsertValues, sink: Source, times: Sequence[Column]) -> list[Column]:
-    """The target columns of the values, in their order; `times`, ROWKEY and ROWVALUE count as columns."""
+    """The target columns of the values, in their order; `times`, ROWKEY and ROWVALUE count as columns.
+
+    Without a list of columns they are those of the key, then those of the value, wherever they are declared.
+    """
     if not statement.columns:
-        return list(sink.schema)
+        return [*sink.schema.key, *sink.schema.value]
     parts = statement.parts or (None,) * len(statement.columns)
     places = [*(v.span for v in statement.values), *repeat(statement.span, len(parts))]
     return [

@@ -186,7 +186,7 @@ CREATE STREAM replicated (v INT) WITH (kafka_topic='orders', value_format='JSON'
 -- → Stream created
 -- → REPLICATED (V INTEGER)
 
-INSERT INTO late_key VALUES (1, 'a');
+INSERT INTO late_key VALUES ('a', 1);
 -- → LATE_KEY: K, V
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n, COUNT(*) + 1 AS m FROM orders WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 1 DAY) WHERE amount > 1 GROUP BY item HAVING COUNT(*) > 2;

@@ -379,8 +379,8 @@ CREATE TABLE o AS SELECT name, EXPLODE(age) FROM people;
 INSERT INTO orders (id, price) VALUES (1, 10000);
 -- → line 1:43: column PRICE: 10000 has no room in DECIMAL(6, 2)
 
-INSERT INTO late_key VALUES ('k', 1);
--- → line 1:30: column V: STRING cannot be used where INTEGER is expected
+INSERT INTO late_key VALUES (1, 'k');
+-- → line 1:30: column K: INTEGER cannot be used where STRING is expected
 -- →   hint: CAST it
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions='²');
