@@ -32,7 +32,8 @@ TIMES = frozenset(column.name for column in (ROWTIME, *WINDOW_BOUNDS))
 def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, str]) -> InsertRow:
     """The row of the statement; its expressions do not refer to columns. Raises StatementError."""
     check_enabled(settings, statement.span)
-    sink = writable(statement.target, statement.span, catalog)
+    sink = writable(statement.target, statement.span, catalog, headers=True)
+    _check_headers(statement, sink)
     expressions = column_expressions(statement, sink, catalog, settings)
     return InsertRow(
         sink,
@@ -40,6 +41,14 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
         tuple(_named(c, expressions) for c in sink.schema.value),
         NamedExpression("ROWTIME", expressions[ROWTIME]) if ROWTIME in expressions else None,
     )
+
+
+def _check_headers(statement: tree.InsertValues, sink: Source) -> None:
+    """Raises StatementError if the statement names header columns, or takes all columns by naming none."""
+    headers = [c.name for c in sink.schema.headers if c.name in statement.columns or not statement.columns]
+    if headers:
+        fact = f"Cannot insert into HEADER columns: {', '.join(headers)}"
+        raise StatementError(fact, statement.span, "list the other columns: headers can only be read")
 
 
 def check_enabled(settings: Mapping[str, str], at: Span) -> None:
@@ -111,10 +120,12 @@ def _column(name: str, part: str | None, sink: Source, times: Sequence[Column], 
     return column
 
 
-def writable(name: str, at: Span, catalog: Catalog, action: str = "insert values into") -> Source:
+def writable(
+    name: str, at: Span, catalog: Catalog, action: str = "insert values into", headers: bool = False
+) -> Source:
     """The source of that name, if clients may write rows of it; otherwise raises StatementError with the reason.
 
-    `action` is what the statement does, for the message.
+    `action` is what the statement does, for the message. `headers`: it may have header columns.
     """
     if name not in catalog.sources:
         raise StatementError(
@@ -128,7 +139,7 @@ def writable(name: str, at: Span, catalog: Catalog, action: str = "insert values
         raise StatementError(f"Cannot {action} read-only {kind}: {identifier(name)}", at)
     if source.windowed is not None:
         raise StatementError(f"Cannot {action} windowed stream/table", at)
-    if source.schema.headers:
+    if source.schema.headers and not headers:
         raise StatementError(f"Cannot {action} {identifier(name)}: it has header columns", at)
     return replace(source, key=schemas.inserted(source.key), value=schemas.inserted(source.value))
 

@@ -379,6 +379,23 @@ CREATE TABLE o AS SELECT name, EXPLODE(age) FROM people;
 INSERT INTO orders (id, price) VALUES (1, 10000);
 -- → line 1:43: column PRICE: 10000 has no room in DECIMAL(6, 2)
 
+CREATE STREAM traced (id INT KEY, v INT, a BYTES HEADER('a'), b BYTES HEADER('b')) WITH (kafka_topic='orders', value_format='JSON'); INSERT INTO traced VALUES (1, 2);
+-- → Stream created
+-- → TRACED (ID INTEGER KEY, V INTEGER, A BYTES HEADER('a'), B BYTES HEADER('b'))
+-- → line 1:134: Cannot insert into HEADER columns: A, B
+-- →   hint: list the other columns: headers can only be read
+
+CREATE STREAM traced (id INT KEY, v INT, a BYTES HEADER('a'), b BYTES HEADER('b')) WITH (kafka_topic='orders', value_format='JSON'); INSERT INTO traced (id, b) VALUES (1, NULL);
+-- → Stream created
+-- → TRACED (ID INTEGER KEY, V INTEGER, A BYTES HEADER('a'), B BYTES HEADER('b'))
+-- → line 1:134: Cannot insert into HEADER columns: B
+-- →   hint: list the other columns: headers can only be read
+
+CREATE TABLE traced (id INT PRIMARY KEY, v INT, a BYTES HEADER('a')) WITH (kafka_topic='orders', value_format='JSON'); DELETE FROM traced WHERE id = 1;
+-- → Table created
+-- → TRACED (ID INTEGER KEY, V INTEGER, A BYTES HEADER('a'))
+-- → line 1:120: Cannot delete rows of TRACED: it has header columns
+
 INSERT INTO late_key VALUES (1, 'k');
 -- → line 1:30: column K: INTEGER cannot be used where STRING is expected
 -- →   hint: CAST it
