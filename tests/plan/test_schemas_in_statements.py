@@ -196,12 +196,31 @@ def test_new_columns_make_a_new_schema() -> None:
 def test_names_of_records() -> None:
     named = DECLARED.replace(");", ", value_schema_full_name='com.acme.Thing');")
     text = json.loads(physical(f"{named} CREATE STREAM O AS SELECT * FROM S;", "O").schema.text)
+    assert text["name"] == "KsqlDataSourceSchema", "as in ksqlDB, a query's result has a name of its own"
+    text = json.loads(physical(named).schema.text)
     assert (text["namespace"], text["name"]) == ("com.acme", "Thing")
     key = source(
         "CREATE STREAM MY_ORDERS (k STRUCT<a INT> KEY, v INT) WITH (kafka_topic='other', format='AVRO');", "MY_ORDERS"
     ).key.schema
     assert key is not None
     assert json.loads(key.schema.text)["connect.name"] == "io.confluent.ksql.avro_schemas.MyOrdersKey"
+
+
+@pytest.mark.parametrize(
+    ("properties", "inherited"),
+    [
+        ("value_format='AVRO', value_schema_full_name='com.acme.Thing'", ()),
+        ("value_format='JSON_SR', value_schema_full_name='thing'", ()),
+        ("value_format='DELIMITED', value_delimiter='|'", (("delimiter", "|"),)),
+        (
+            "value_format='PROTOBUF', value_schema_full_name='x.Y', value_protobuf_nullable_representation='WRAPPER'",
+            (("protobuf_nullable_representation", "WRAPPER"), ("schema_full_name", "x.Y")),
+        ),
+    ],
+)
+def test_what_a_querys_result_inherits(properties: str, inherited: tuple[tuple[str, str], ...]) -> None:
+    declared = f"CREATE STREAM S (id INT KEY, item STRING, count BIGINT) WITH (kafka_topic='other', {properties});"
+    assert source(f"{declared} CREATE STREAM O AS SELECT * FROM S;", "O").value.properties == inherited
 
 
 def test_a_field_with_too_many_digits_is_named_and_can_be_left_out() -> None:

@@ -18,7 +18,8 @@ class Format:
     """One format, by its upper-case name.
 
     `wraps` and `unwraps`: a single column can be written inside a record, or unwrapped. `key` and `value`: the sides it
-    can write. `properties`: those that a WITH clause may set for it. `infers`: columns can be read from a schema
+    can write. `properties`: those that a WITH clause may set for it; `inherited`: those that the result of a
+    query takes over from the first source, if it has its format. `infers`: columns can be read from a schema
     registry. `checks` refuse columns, `name_check` their names.
     """
 
@@ -29,6 +30,7 @@ class Format:
     unwraps: bool = True
     infers: bool = False
     properties: frozenset[str] = frozenset()
+    inherited: frozenset[str] = frozenset()
     checks: tuple[Check, ...] = ()
     name_check: NameCheck = lambda columns, wrapped: None
 

@@ -10,6 +10,7 @@ DELIMITED = Format(
     "DELIMITED",
     wraps=False,
     properties=frozenset({DELIMITER}),
+    inherited=frozenset({DELIMITER}),
     checks=(only(*(name for name in (*PRIMITIVES, "DECIMAL") if name not in NESTED)), no_wide_decimals),
 )
 

@@ -8,6 +8,8 @@ FULL_NAME = "schema_full_name"
 NULLABLE = "protobuf_nullable_representation"
 SCHEMA = frozenset({"schema_id", FULL_NAME})
 NULLS = frozenset({NULLABLE})
+# A name of AVRO's or JSON_SR's is that of the source alone, as in ksqlDB.
+INHERITED = NULLS | {FULL_NAME}
 PROTOBUF_CHECKS: tuple[Check, ...] = (
     string_map_keys,
     protobuf.unnameable,
@@ -17,5 +19,12 @@ PROTOBUF_CHECKS: tuple[Check, ...] = (
 
 AVRO = Format("AVRO", infers=True, properties=SCHEMA, checks=(string_map_keys, no_wide_decimals), name_check=unnameable)
 JSON_SR = Format("JSON_SR", infers=True, properties=SCHEMA, checks=(string_map_keys, no_wide_decimals))
-PROTOBUF = Format("PROTOBUF", unwraps=False, infers=True, properties=SCHEMA | NULLS, checks=PROTOBUF_CHECKS)
-PROTOBUF_NOSR = Format("PROTOBUF_NOSR", properties=NULLS | {FULL_NAME}, checks=PROTOBUF_CHECKS)
+PROTOBUF = Format(
+    "PROTOBUF",
+    unwraps=False,
+    infers=True,
+    properties=SCHEMA | NULLS,
+    inherited=INHERITED,
+    checks=PROTOBUF_CHECKS,
+)
+PROTOBUF_NOSR = Format("PROTOBUF_NOSR", properties=INHERITED, inherited=INHERITED, checks=PROTOBUF_CHECKS)
