@@ -101,7 +101,7 @@ object ProtobufSchema {
 
   private def described(text: String, name: String): FileDescriptorProto =
     try
-      if (Base64Text.matches(text)) FileDescriptorProto.parseFrom(ScalarConversions.base64(text.filterNot(_.isWhitespace)))
+      if (Base64Text.matches(text)) FileDescriptorProto.parseFrom(ScalarConversions.base64(text))
       else file(ProtoParser.Companion.parse(Location.get(name), text)).setName(name).build()
     catch {
       case e: InvalidProtocolBufferException => throw new BadRecord(s"the schema is no descriptor: ${e.getMessage}")

@@ -22,10 +22,13 @@ object ScalarConversions {
     if (millis >= 0 && millis < DayMillis) millis
     else throw new BadRecord(s"a TIME is between 0 and ${DayMillis - 1} milliseconds, not $millis")
 
-  /** BYTES from base64; throws BadRecord. */
+  /** BYTES from base64, in which blanks and line breaks count for nothing, as MIME has them; throws BadRecord. */
   def base64(text: String): Array[Byte] =
     try Base64.getDecoder.decode(text)
-    catch { case _: IllegalArgumentException => throw new BadRecord("the text for BYTES is not base64") }
+    catch {
+      case _: IllegalArgumentException if text.exists(_ <= ' ') => base64(text.filter(_ > ' '))
+      case _: IllegalArgumentException => throw new BadRecord("the text for BYTES is not base64")
+    }
 
   /** A number as the DECIMAL type; throws BadRecord if it does not fit exactly. */
   def decimal(number: JavaDecimal, sqlType: SqlType.Decimal): Decimal = {
