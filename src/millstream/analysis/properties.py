@@ -184,5 +184,3 @@ def _agree(p: Properties) -> None:
         raise StatementError(
             "CLEANUP_POLICY cannot be set: it follows from the kind of source", p.place("CLEANUP_POLICY")
         )
-    if "TIMESTAMP_FORMAT" in p.values and "TIMESTAMP" not in p.values:
-        raise StatementError("TIMESTAMP_FORMAT needs TIMESTAMP", p.place("TIMESTAMP_FORMAT"))

@@ -217,12 +217,14 @@ def _check_key(statement: tree.CreateSource, kind: RelationKind, schema: Schema)
 
 
 def timestamp(p: Properties, schema: Schema) -> Timestamp | None:
-    """The TIMESTAMP property, checked against the schema. Raises StatementError."""
-    text = p.text("TIMESTAMP")
+    """The TIMESTAMP property, checked against the schema; None if there is none, whatever TIMESTAMP_FORMAT says.
+
+    Raises StatementError.
+    """
+    text, pattern = p.text("TIMESTAMP"), _timestamp_pattern(p)
     if text is None:
         return None
-    at, pattern = p.place("TIMESTAMP"), p.text("TIMESTAMP_FORMAT")
-    name = text[1:-1] if text[:1] == text[-1:] == "`" and len(text) > 2 else text.upper()
+    at, name = p.place("TIMESTAMP"), _column_name(text)
     column = next((c for c in schema.columns if c.name == name), None)
     if len([c for c in schema.columns if c.name == name]) > 1:
         raise StatementError(f"the TIMESTAMP column {identifier(name)} is in the key and in the value", at)
@@ -243,10 +245,23 @@ def timestamp(p: Properties, schema: Schema) -> Timestamp | None:
             f"{identifier(name)} is {column.type}",
             at,
         )
+    return Timestamp(name, pattern)
+
+
+def _timestamp_pattern(p: Properties) -> str | None:
+    pattern = p.text("TIMESTAMP_FORMAT")
     error = pattern_error(pattern) if pattern is not None else None
     if error is not None:
         raise StatementError(f"Invalid datetime format for TIMESTAMP_FORMAT: {error}", p.place("TIMESTAMP_FORMAT"))
-    return Timestamp(name, pattern)
+    return pattern
+
+
+def _column_name(text: str) -> str:
+    """The column that a property names: as it is spelled in quotes, `"seen"` or with backticks, else in upper case."""
+    quote = text[:1]
+    if len(text) > 2 and quote == text[-1] and quote in ('"', "`"):
+        return text[1:-1].replace(quote * 2, quote)
+    return text.upper()
 
 
 def _windowed(p: Properties, schema: Schema) -> Windowed | None:

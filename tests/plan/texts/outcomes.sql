@@ -186,6 +186,18 @@ CREATE STREAM replicated (v INT) WITH (kafka_topic='orders', value_format='JSON'
 -- → Stream created
 -- → REPLICATED (V INTEGER)
 
+CREATE STREAM timed (k STRING KEY, `seen` BIGINT) WITH (kafka_topic='orders', value_format='JSON', timestamp='"seen"');
+-- → Stream created
+-- → TIMED (K STRING KEY, `seen` BIGINT)
+
+CREATE STREAM timed (k STRING KEY, `it``s` BIGINT) WITH (kafka_topic='orders', value_format='JSON', timestamp='`it``s`');
+-- → Stream created
+-- → TIMED (K STRING KEY, `it``s` BIGINT)
+
+CREATE STREAM untimed (k STRING KEY, seen STRING) WITH (kafka_topic='orders', value_format='JSON', timestamp_format='yyyy-MM-dd');
+-- → Stream created
+-- → UNTIMED (K STRING KEY, SEEN STRING)
+
 INSERT INTO late_key VALUES ('a', 1);
 -- → LATE_KEY: K, V
 

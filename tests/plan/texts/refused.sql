@@ -440,6 +440,13 @@ CREATE STREAM s WITH (kafka_topic='_millstream-default__command_topic') AS SELEC
 -- → line 1:1: topic _millstream-default__command_topic is read-only
 -- →   hint: it is one of the engine's own
 
+CREATE STREAM s (k STRING KEY, `seen` BIGINT) WITH (kafka_topic='orders', value_format='JSON', timestamp='"SEEN"');
+-- → line 1:96: The TIMESTAMP column set in the WITH clause does not exist in the schema: 'SEEN'
+-- →   hint: did you mean `seen`?
+
+CREATE STREAM s (k STRING KEY, v STRING) WITH (kafka_topic='orders', value_format='JSON', timestamp_format='yyyy-mm-ddTHH');
+-- → line 1:91: Invalid datetime format for TIMESTAMP_FORMAT: there is no pattern letter T: text must be in single quotes
+
 CREATE STREAM s (k STRING KEY, v STRING) WITH (kafka_topic='orders', value_format='JSON', timestamp='v', timestamp_format='yyyy-mm-ddTHH');
 -- → line 1:106: Invalid datetime format for TIMESTAMP_FORMAT: there is no pattern letter T: text must be in single quotes
 
