@@ -54,16 +54,19 @@ object JsonFunctions extends Family {
     val matches = step.findAllMatchIn(path).toSeq
     val valid = path.startsWith("$") && matches.map(_.matched).mkString == path.drop(1)
     insist(valid, s"$path is not a path like $$.name[0]: use names and positions only")
-    matches.map { one =>
-      if (one.group(2) != null) { val at = Integer.parseInt(one.group(2)); (node: JsonNode) => node.path(at) }
-      else { val name = one.subgroups.find(_ != null).get; (node: JsonNode) => node.path(name) }
-    }
+    matches.map(one => child(one.subgroups.find(_ != null).get))
   }
 
-  /** EXTRACTJSONFIELD: what is at a path such as $.name[0], texts without quotes; null if nothing or null is there. */
+  /** The field of an object or, for a whole number, the element of an array. */
+  private def child(name: String): JsonNode => JsonNode = {
+    val position = name.toIntOption.getOrElse(-1)
+    node => if (node.isArray) node.path(position) else node.path(name)
+  }
+
+  /** EXTRACTJSONFIELD: what is at a path such as $.name[0], texts without quotes; null if nothing is there. */
   def jsonExtract(json: UTF8String, at: UTF8String): UTF8String = {
     val node = path(at).foldLeft(parse(json))((node, step) => step(node))
-    if (node.isMissingNode || node.isNull) null else plain(node)
+    if (node.isMissingNode) null else plain(node)
   }
 
   private def plain(node: JsonNode): String = if (node.isTextual) node.textValue else node.toString
@@ -105,10 +108,10 @@ object JsonFunctions extends Family {
     if (node.isObject) array(node.fieldNames.asScala.toSeq) else null
   }
 
-  /** JSON_RECORDS: a JSON object's fields, their values as JSON text; null if the text is not an object. */
+  /** JSON_RECORDS: a JSON object's fields, their values as JSON, texts without quotes; null if it is not an object. */
   def jsonRecords(json: UTF8String): MapData = {
     val node = parse(json)
-    if (node.isObject) map(node.properties.asScala.toSeq.map(e => e.getKey -> e.getValue.toString)) else null
+    if (node.isObject) map(node.properties.asScala.toSeq.map(e => e.getKey -> plain(e.getValue))) else null
   }
 
   /** Merges objects; anything else becomes one array. Null if a part is null or empty. */

@@ -87,13 +87,17 @@ object TextFunctions extends Family {
   /** LCASE: the text in lower case. */
   def lcase(text: UTF8String): UTF8String = text.toLowerCase
 
-  /** The first letter of each word in upper case, the rest in lower; words are separated by Java's white space (\s). */
+  private val whiteSpace = " \t\n\u000b\f\r"
+  /**
+   * The first letter of each word in upper case, the rest in lower; words are separated by Java's white space (\s), and
+   * that before the first word is left out.
+   */
   def initcap(text: UTF8String): UTF8String = {
     val out = new java.lang.StringBuilder
     var inWord = false
-    (text: String).toLowerCase.foreach { letter =>
+    (text: String).toLowerCase.dropWhile(whiteSpace.contains(_)).foreach { letter =>
       out.append(if (inWord) letter.toString else letter.toString.toUpperCase)
-      inWord = !" \t\n\u000b\f\r".contains(letter)
+      inWord = !whiteSpace.contains(letter)
     }
     out.toString
   }
@@ -230,13 +234,11 @@ object TextFunctions extends Family {
   private def parts(text: String, delimiter: String): Seq[String] =
     if (delimiter.isEmpty) text.split("").toSeq else text.split(Pattern.quote(delimiter), -1).toSeq
 
-  /** Splits an entry at its first separator; an entry without a separator is left out. */
+  /** Splits an entry at each separator and takes the first two parts; an entry without a separator is left out. */
   def splitToMap(text: UTF8String, entries: UTF8String, values: UTF8String): MapData = {
     val separator = values.toString
     if (entries.isEmpty || separator.isEmpty || entries == values) null
-    else map(parts(text, entries).map(entry => (entry, entry.indexOf(separator))).collect {
-      case (entry, at) if at >= 0 => entry.take(at) -> entry.drop(at + separator.length)
-    })
+    else map(parts(text, entries).map(parts(_, separator)).collect { case Seq(key, value, _*) => key -> value })
   }
 
   // ------------------------------------------------------------ patterns of LIKE

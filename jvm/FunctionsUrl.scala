@@ -1,7 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.net.{URI, URLDecoder}
-import java.nio.charset.StandardCharsets.UTF_8
+import java.net.URI
 
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -25,14 +24,13 @@ object UrlFunctions extends Family {
   /** URL_EXTRACT_PORT; null (boxed) if the URL names none. */
   def urlPort(url: UTF8String): java.lang.Integer = new URI(url).getPort match { case -1 => null; case port => port }
 
-  /** The query is split before it is decoded, so that an encoded & or = is part of the value. */
+  /** URL_EXTRACT_PARAMETER: as in ksqlDB the query is decoded before it is split, and a + in it is kept. */
   def urlParameter(url: UTF8String, name: UTF8String): UTF8String = {
     val parameter = name.toString
-    Option(new URI(url).getRawQuery).toSeq
-      .flatMap(_.split("&"))
+    Option(new URI(url).getQuery).toSeq
+      .flatMap(_.split("&", -1))
       .map(_.split("=", 2))
-      .collectFirst { case pair if URLDecoder.decode(pair(0), UTF_8) == parameter => pair.drop(1).mkString }
-      .map(value => UTF8String.fromString(URLDecoder.decode(value, UTF_8)))
+      .collectFirst { case pair if pair(0) == parameter => UTF8String.fromString(pair.drop(1).mkString) }
       .orNull
   }
 }

@@ -133,13 +133,13 @@ def split(value: Any, delimiter: Any) -> list[Any]:
 def split_to_map(text: str, entries: str, values: str) -> dict[str, str] | None:
     if not entries or not values or entries == values:
         return None
-    pairs = [part.split(values, 1) for part in text.split(entries)]
-    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+    pairs = [part.split(values) for part in text.split(entries)]
+    return {pair[0]: pair[1] for pair in pairs if len(pair) >= 2}
 
 
 def initcap(text: str) -> str:
-    """The first letter of each word in upper case, the others in lower case."""
-    low = text.lower()
+    """The first letter of each word in upper case, the others in lower case, without white space at the beginning."""
+    low = text.lower().lstrip(" \t\n\v\f\r")
     return "".join(c.upper() if i == 0 or low[i - 1] in " \t\n\v\f\r" else c for i, c in enumerate(low))
 
 
@@ -236,14 +236,17 @@ def plain(value: Any) -> str:
     return value if isinstance(value, str) else dumped(value)
 
 
+_ABSENT = object()
+
+
 def extracted(text: str, *path: str | int) -> str | None:
     node = loaded(text)
     for step in path:
         if isinstance(step, int):
-            node = node[step] if isinstance(node, list) and step < len(node) else None
+            node = node[step] if isinstance(node, list) and step < len(node) else _ABSENT
         else:
-            node = node.get(step) if isinstance(node, dict) else None
-    return None if node is None else plain(node)
+            node = node.get(step, _ABSENT) if isinstance(node, dict) else _ABSENT
+    return None if node is _ABSENT else plain(node)
 
 
 def items(text: str) -> list[str]:

@@ -25,7 +25,7 @@ def _has(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType)
 JSON = (
     _row(
         "EXTRACTJSONFIELD",
-        "The value at a path like $.a.b[0] in JSON text: a string without quotes, anything else as JSON; NULL if none.",
+        "The value at a path like $.a.b[0] in JSON text: a string without quotes, else JSON (null too); NULL if none.",
         (parse_signature("(json STRING, path STRING) -> STRING", "ms_json_extract({*})"),),
         """EXTRACTJSONFIELD('{"a": {"b": [7, 8]}}', '$.a.b[1]')""",
         "8",
@@ -74,14 +74,14 @@ JSON = (
     ),
     _row(
         "JSON_RECORDS",
-        "The fields of the JSON object, their values as JSON text; NULL if it is not an object.",
+        "The fields of the JSON object: strings without quotes, other values as JSON; NULL if it is not an object.",
         (parse_signature("(json STRING) -> MAP<STRING, STRING>", "ms_json_records({0})"),),
         """JSON_RECORDS('{"a": 1, "b": "x"}')""",
-        '{a=1, b="x"}',
+        "{a=1, b=x}",
     ),
     _row(
         "TO_JSON_STRING",
-        "The value as JSON text; NULL as null.",
+        "The value as JSON text, names in alphabetical order; NULL as null.",
         (parse_signature("(value T) -> STRING", json_text),),
         "TO_JSON_STRING(MAP('a' := ARRAY[1, NULL]))",
         '{"a":[1,null]}',

@@ -79,7 +79,7 @@ TEXT = (
     ),
     _row(
         "INITCAP",
-        "Each word with its first letter in upper case and the rest in lower.",
+        "Each word with its first letter in upper case and the rest in lower, without blanks before the first.",
         (parse_signature("(text STRING) -> STRING", "ms_initcap({0})"),),
         "INITCAP('the qUICK fox')",
         "The Quick Fox",
@@ -206,7 +206,7 @@ TEXT = (
     ),
     _row(
         "SPLIT_TO_MAP",
-        "Splits text into entries at one delimiter, and each entry into key and value at the first other delimiter.",
+        "Splits text into entries at one delimiter; the first two parts at the other one are key and value.",
         (
             parse_signature(
                 "(text STRING, entries STRING, values STRING) -> MAP<STRING, STRING>", "ms_split_to_map({*})"
