@@ -37,11 +37,10 @@ object CastFunctions extends Family {
 
   // ---------------------------------------------------------------- text to values
 
-  /** A prefix of the word is accepted too. */
+  /** True for a beginning of `true` or `yes`, in any case; every other text is false. */
   def asBoolean(text: UTF8String): Boolean = {
     val word = text.toString.trim.toLowerCase(Locale.ROOT)
-    def begins(words: String*) = word.nonEmpty && words.exists(_.startsWith(word))
-    begins("true", "yes") || !begins("false", "no") && no(text, "BOOLEAN")
+    word.nonEmpty && ("true".startsWith(word) || "yes".startsWith(word))
   }
 
   /** An INTEGER in decimal digits with an optional sign; white space around it is ignored. */
@@ -112,6 +111,6 @@ object CastFunctions extends Family {
   /** A DECIMAL as text without an exponent, with all digits of its scale. */
   def plain(value: Decimal): UTF8String = value.toJavaBigDecimal.toPlainString
 
-  /** A TIME, milliseconds of the day, as ISO text: 10:15 or 10:15:30.123. */
-  def timeText(milliseconds: Long): UTF8String = LocalTime.ofNanoOfDay(milliseconds * 1000000L).toString
+  /** A TIME, milliseconds of the day, as ISO text without its milliseconds: 10:15 or 10:15:30. */
+  def timeText(milliseconds: Long): UTF8String = LocalTime.ofSecondOfDay(milliseconds / 1000).toString
 }

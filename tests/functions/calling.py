@@ -11,7 +11,7 @@ from millstream.analysis.expressions import function_call, type_expression
 from millstream.analysis.scope import NameScope
 from millstream.functions import lookup
 from millstream.functions.declare import FunctionKind
-from millstream.model.types import STRING, Array, SqlType
+from millstream.model.types import STRING, TIME, Array, SqlType
 from millstream.spark.casts import cast
 from millstream.spark.lower import to_sql
 from millstream.syntax import tree
@@ -51,8 +51,9 @@ def _row(texts: Sequence[str], spark: SparkSession) -> Sequence[str | None]:
 
 
 def shown(t: SqlType, text: str) -> str:
-    """The value as text, guarded."""
-    return f"ms_guard(coalesce({cast(text, t, STRING)}, 'NULL'), 'test', partition, offset)"
+    """The value as text, guarded; a TIME with its milliseconds, which CAST leaves out."""
+    clock = f"regexp_replace(date_format(timestamp_millis({text}), 'HH:mm:ss.SSS'), '(:00)?[.]000\\u0024', '')"
+    return f"ms_guard(coalesce({clock if t == TIME else cast(text, t, STRING)}, 'NULL'), 'test', partition, offset)"
 
 
 def cases_in(path: Path) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 This module converts constants of a statement while it is planned, without a JVM, so that an error has a position in the
 statement. At run time jvm/FunctionsCast.scala converts the text of records; tests/spark/test_text_conversions.py checks
-that both give the same results.
+that both give the same results. Text that is no BOOLEAN is refused here and false there.
 """
 
 import base64
