@@ -143,7 +143,9 @@ def banner(session: ShellSession) -> None:
         session.output.trouble(trouble(error))
     else:
         state = facts.get("serverStatus", "")
-        out.print(f"  version {server_version(facts)} at {session.client.url}  [dim]{state.lower()}[/]", highlight=False)
+        out.print(
+            f"  version {server_version(facts)} at {session.client.url}  [dim]{state.lower()}[/]", highlight=False
+        )
     out.print("  [dim]help lists commands · a statement ends with ; · Ctrl-D leaves[/]\n", highlight=False)
 
 

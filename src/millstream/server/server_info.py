@@ -76,7 +76,9 @@ async def openapi(request: HttpRequest) -> Response:
     """GET /openapi.json: the description of the REST API in the form of OpenAPI 3.1."""
     document = json.loads(await work_of(request).run_quick(OPENAPI.read_text))
     facts = await _server_facts(request)
-    return Response(dumps({**document, "info": {**document["info"], "version": facts["millstreamVersion"]}}), media_type=JSON)
+    return Response(
+        dumps({**document, "info": {**document["info"], "version": facts["millstreamVersion"]}}), media_type=JSON
+    )
 
 
 async def _health(work: ServerContext) -> dict[str, Any]:
