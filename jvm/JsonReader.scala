@@ -281,13 +281,12 @@ class JsonReader(spec: Spec) extends Reader {
     if (e.getLocation == null || e.getLocation.getByteOffset < 0) "" else s" (byte ${e.getLocation.getByteOffset})"
 }
 
-/** Reads JSON after a schema id. The registry must know the id, but the schema is not needed to read the text. */
+/** Reads JSON after a schema id. The schema is not needed to read the text: as in ksqlDB the id may be any. */
 class JsonSchemaReader(spec: Spec) extends Reader {
-  private val registry = SchemaRegistry.of(spec.schema.registry)
   private val json = new JsonReader(spec)
 
   override def read(bytes: Array[Byte]): InternalRow = {
-    registry.schema(SchemaHeader.id(bytes))
+    SchemaHeader.check(bytes)
     json.read(bytes, SchemaHeader.Length)
   }
 }

@@ -14,9 +14,14 @@ object SchemaHeader {
 
   /** The schema id in a record's header; throws BadRecord. */
   def id(record: Array[Byte]): Int = {
+    check(record)
+    ByteBuffer.wrap(record).getInt(1)
+  }
+
+  /** Throws BadRecord if the record has no header. */
+  def check(record: Array[Byte]): Unit = {
     if (record.length < Length)
       throw new BadRecord(s"${record.length} bytes are too few for a magic byte and a schema id")
     if (record(0) != Magic) throw new BadRecord(s"the magic byte is ${record(0)}, not $Magic")
-    ByteBuffer.wrap(record).getInt(1)
   }
 }
