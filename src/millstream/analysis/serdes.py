@@ -58,6 +58,15 @@ def format_of(name: str, at: Span) -> Format:
     return format
 
 
+def check_without_key(p: Properties) -> None:
+    """Raises StatementError if the WITH clause names a key format for the result of PARTITION BY NULL."""
+    explicit = _explicit_format("KEY", p)
+    if explicit is not None and explicit.upper() != "NONE":
+        at = p.place("KEY_FORMAT" if "KEY_FORMAT" in p.values else "FORMAT")
+        hint = "leave KEY_FORMAT out, or use NONE"
+        raise StatementError("Key format specified for stream without key columns.", at, hint)
+
+
 def _explicit_format(side: str, p: Properties) -> str | None:
     return p.text(f"{side}_FORMAT") or p.text("FORMAT")
 
@@ -80,12 +89,7 @@ def _name(
     inherited: Serde | None,
     at: Span,
 ) -> str:
-    if side == "KEY" and not columns and inherited is not None:
-        explicit = _explicit_format(side, p)
-        if explicit is not None and explicit.upper() != "NONE":
-            raise StatementError(
-                "Key format specified for stream without key columns.", at, "leave KEY_FORMAT out, or use NONE"
-            )
+    if side == "KEY" and not columns and inherited is not None and _explicit_format(side, p) is None:
         return "NONE"
     name = format_name(side, p, settings, inherited)
     if not name:

@@ -172,6 +172,8 @@ def _sink(
     """The source that a query writes; `written` is the query's id and the topic."""
     origins, schema, (id, topic) = reads(plan), plan.schema, written
     sources.check_topic_name(topic, p.place("KAFKA_TOPIC"))
+    if statement.query.partition_by is not None and not schema.key:
+        serdes.check_without_key(p)
     key = serdes.choose(
         "KEY", p, schema.key, context.settings, inherited("KEY", origins), _key_wrapping(statement.query)
     )

@@ -198,6 +198,35 @@ CREATE STREAM untimed (k STRING KEY, seen STRING) WITH (kafka_topic='orders', va
 -- → Stream created
 -- → UNTIMED (K STRING KEY, SEEN STRING)
 
+CREATE STREAM raw (v INT, x INT) WITH (kafka_topic='orders', format='JSON'); CREATE STREAM s WITH (format='JSON') AS SELECT v, x FROM raw; CREATE TABLE c AS SELECT v, x, COUNT(*) AS n FROM s GROUP BY v, x;
+-- → Stream created
+-- → RAW (V INTEGER, X INTEGER)
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (V INTEGER, X INTEGER)
+-- → Write STREAM S to topic S (key JSON, value JSON)
+-- →   Select V, X
+-- →     Read STREAM RAW from topic orders (key JSON, value JSON)
+-- → Created query with ID CTAS_C_1
+-- → create topic C with 1 partition(s)
+-- → start query CTAS_C_1
+-- → C (V INTEGER KEY, X INTEGER KEY, N BIGINT)
+-- → Write TABLE C to topic C (key JSON, value JSON)
+-- →   Select V KEY, X KEY, COUNT(*) AS N
+-- →     Group by V, X: COUNT(*)
+-- →       Read STREAM S from topic S (key JSON, value JSON)
+
+CREATE STREAM s WITH (key_format='NONE') AS SELECT * FROM orders PARTITION BY NULL;
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ITEM STRING, AMOUNT INTEGER, PRICE DECIMAL(6, 2), TAGS ARRAY<STRING>, PLACE STRUCT<`CITY` STRING, `ZIP` INTEGER>, PLACED TIMESTAMP, ID BIGINT)
+-- → Write STREAM S to topic S (key NONE, value JSON)
+-- →   Select ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED, ID
+-- →     Partition by NULL
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
 INSERT INTO late_key VALUES ('a', 1);
 -- → LATE_KEY: K, V
 

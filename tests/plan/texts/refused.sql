@@ -145,6 +145,23 @@ CREATE STREAM s WITH (key_format='KAFKA') AS SELECT * FROM orders PARTITION BY N
 -- → line 1:23: Key format specified for stream without key columns.
 -- →   hint: leave KEY_FORMAT out, or use NONE
 
+CREATE STREAM s WITH (format='JSON') AS SELECT * FROM orders PARTITION BY NULL;
+-- → line 1:23: Key format specified for stream without key columns.
+-- →   hint: leave KEY_FORMAT out, or use NONE
+
+CREATE STREAM raw (v INT, x INT) WITH (kafka_topic='orders', format='JSON'); CREATE STREAM s WITH (value_format='JSON') AS SELECT v, x FROM raw; CREATE TABLE c AS SELECT v, x, COUNT(*) AS n FROM s GROUP BY v, x;
+-- → Stream created
+-- → RAW (V INTEGER, X INTEGER)
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (V INTEGER, X INTEGER)
+-- → Write STREAM S to topic S (key NONE, value JSON)
+-- →   Select V, X
+-- →     Read STREAM RAW from topic orders (key JSON, value JSON)
+-- → line 1:146: Key format does not support schema: The 'KAFKA' format only supports a single field. Got: [V INTEGER, X INTEGER]
+-- →   hint: KEY_FORMAT may be AVRO, DELIMITED, JSON, JSON_SR, PROTOBUF, PROTOBUF_NOSR
+
 CREATE STREAM s AS SELECT id, EXPLODE(EXPLODE(tags)) FROM orders;
 -- → line 1:39: Table functions cannot be nested
 

@@ -1,4 +1,4 @@
--- SET and UNSET in a test, checked as a session's are.
+-- SET and UNSET in a test, checked as a session's are; and what is inherited where nothing is set.
 
 --@test: a setting of a server
 SET 'ksql.any.key.name.enabled' = 'true';
@@ -19,3 +19,13 @@ SET 'ksql.persistence.wrap.single.valuse' = 'false';
 --@expected.error: io.confluent.ksql.util.KsqlException
 --@expected.message: of property 'auto.offset.reset'
 SET 'auto.offset.reset' = 'sideways';
+
+--@test: the key format of a result without key columns is for what is made of it
+CREATE STREAM raw (v INT, x INT) WITH (kafka_topic='raw', format='JSON', partitions=1);
+CREATE STREAM s WITH (format='JSON') AS SELECT v, x FROM raw;
+CREATE TABLE c AS SELECT v, x, COUNT(*) AS n FROM s GROUP BY v, x;
+INSERT INTO raw VALUES (1, 2);
+ASSERT VALUES s VALUES (1, 2);
+ASSERT VALUES c VALUES (1, 2, 1);
+ASSERT STREAM s (v INT, x INT) WITH (kafka_topic='S', format='JSON');
+ASSERT TABLE c (v INT PRIMARY KEY, x INT PRIMARY KEY, n BIGINT) WITH (kafka_topic='C', format='JSON');
