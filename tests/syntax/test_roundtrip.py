@@ -31,7 +31,7 @@ def maybe(item: st.SearchStrategy) -> st.SearchStrategy:
 def _decimal(digits: int, scale: int) -> tree.Literal:
     value = Decimal(digits).scaleb(-scale)
     precision = len(value.as_tuple().digits)
-    return tree.Literal(value, types.Decimal(max(precision, scale), scale))
+    return tree.Literal(value, types.Decimal(max(precision, scale + 1), scale))
 
 
 TYPE = st.recursive(

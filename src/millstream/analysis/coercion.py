@@ -269,7 +269,7 @@ def decimal_constant(text: str, at: Span) -> Constant:
     number = text_conversions.number(text)
     if number is None:
         raise StatementError(f"'{text}' is no DECIMAL", at)
-    return Constant(check_digits(text_conversions.decimal_type(number), at), number)
+    return Constant(check_digits(text_conversions.literal_type(number), at), number)
 
 
 def check_digits(type: SqlType, at: Span) -> SqlType:
@@ -346,6 +346,8 @@ def widened_to_decimal(value: TypedExpression, target: SqlType, at: Span) -> Typ
 
 def _assignable(value: TypedExpression, target: SqlType) -> bool:
     source = value.type
+    if isinstance(value, Constant) and isinstance(value.value, Number):
+        source = text_conversions.decimal_type(value.value)
     if source is None or source == target:
         return True
     if isinstance(value, TypedArray) and isinstance(target, Array):

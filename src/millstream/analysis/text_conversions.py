@@ -21,6 +21,7 @@ from millstream.model.types import (
     DATE,
     DOUBLE,
     INTEGER,
+    MOST_DIGITS,
     TIME,
     TIMESTAMP,
     Decimal,
@@ -49,7 +50,13 @@ def numeric_type(text: str) -> SqlType | None:
             return INTEGER
         if -_LONG <= whole < _LONG:
             return BIGINT
-    return decimal_type(value)
+    return literal_type(value)
+
+
+def literal_type(value: Number) -> Decimal:
+    """The DECIMAL of a constant: the narrowest with a digit before the point, which is 0 between -1 and 1."""
+    narrowest = decimal_type(value)
+    return Decimal(max(narrowest.precision, min(narrowest.scale + 1, MOST_DIGITS)), narrowest.scale)
 
 
 def decimal_type(value: Number) -> Decimal:

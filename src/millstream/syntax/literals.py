@@ -83,7 +83,9 @@ def _decimal(text: str, at: Span) -> tree.Literal:
     value = value if value else value.copy_abs()
     _, digits, exponent = value.as_tuple()
     scale = -int(exponent)
-    return tree.Literal(value, types.Decimal(max(len(digits), scale), scale), span=at)
+    # The digit before the point counts, also if it is 0.
+    precision = max(len(digits), scale, min(scale + 1, types.MOST_DIGITS))
+    return tree.Literal(value, types.Decimal(precision, scale), span=at)
 
 
 def _double(text: str, at: Span) -> tree.Literal:
