@@ -227,6 +227,12 @@ def test_the_same_log_gives_the_same_state() -> None:
     assert list(one.desired) == list(two.desired)
 
 
+def test_a_source_is_dropped_by_a_log_that_has_it_so_though_another_was_made_from_it() -> None:
+    """A server refuses it since; but what a log has done before stays done."""
+    catalog = after(SOURCE, QUERY, "TERMINATE CSAS_BIG_0;", "DROP STREAM s;").catalog
+    assert list(catalog.sources) == ["BIG"]
+
+
 def test_a_command_survives_its_record() -> None:
     command = logged(QUERY, **{"auto.offset.reset": "earliest", "bootstrap.servers": "secret:9092"})
     record = commands.dump(command)

@@ -58,7 +58,8 @@ class Source:
 
     `created_by` is the id of the query that CREATE … AS started; None for a declared source.
     `statement` is the text that created it. `read_only` marks CREATE SOURCE. `rebuilds` is the source whose
-    name it will have when its query has caught up (CREATE OR REPLACE … WITH (REBUILD=true)).
+    name it will have when its query has caught up (CREATE OR REPLACE … WITH (REBUILD=true)). `derived_from` are the
+    names of the sources that its query reads, or has read.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Source:
     read_only: bool = False
     created_by: str | None = None
     rebuilds: str | None = None
+    derived_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,10 @@ class Catalog:
     def rebuild_of(self, name: str) -> Source | None:
         """The source that will replace the source `name`; None if that is not being rebuilt."""
         return next((source for source in self.sources.values() if source.rebuilds == name), None)
+
+    def derived(self, name: str) -> tuple[str, ...]:
+        """The names of the sources that CREATE … AS has made from the source `name`, whether or not a query runs."""
+        return tuple(sorted(source.name for source in self.sources.values() if name in source.derived_from))
 
     def readers(self, name: str) -> tuple[str, ...]:
         """The ids of the queries that read the source `name`."""

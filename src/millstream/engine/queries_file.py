@@ -238,8 +238,9 @@ def _drop_others(written: Sequence[tree.Statement], engine: EngineContext) -> tu
 
 
 def _unread(names: set[str], catalog: Catalog) -> str:
-    """One of the sources that no query reads; if there is none any of them, which the engine then refuses to drop."""
-    return min(names, key=lambda name: (bool(catalog.readers(name)), name))
+    """One of the sources that no query reads, and no source was made from; if there is none any of them, which the
+    engine then refuses to drop."""
+    return min(names, key=lambda name: (bool(catalog.readers(name) or catalog.derived(name)), name))
 
 
 def _execute(text: str, engine: EngineContext) -> None:

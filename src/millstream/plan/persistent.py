@@ -194,6 +194,7 @@ def _sink(
         timestamp=sources.timestamp(p, schema),
         windowed=windowed(plan),
         created_by=id,
+        derived_from=tuple(dict.fromkeys(origin.name for origin in origins)),
     )
 
 

@@ -216,6 +216,23 @@ def _check_unused(source: Source, dropped_queries: set[str], at: Span, catalog: 
         )
 
 
+def check_not_derived(statement: tree.Statement, catalog: Catalog) -> None:
+    """Raises StatementError for a DROP of a source from which others were made, also if their queries have ended.
+
+    It is for new statements: a DROP that a command log has stays in force.
+    """
+    if not isinstance(statement, tree.Drop):
+        return
+    source, derived = catalog.sources.get(statement.name), catalog.derived(statement.name)
+    if source is not None and source.kind.name == statement.kind.name and derived:
+        raise StatementError(
+            f"Cannot drop {statement.name}.\n"
+            f"The following streams and/or tables read from this source: [{', '.join(derived)}].",
+            statement.span,
+            f"You need to drop them before dropping {statement.name}.",
+        )
+
+
 # ---------------------------------------------------------------- types, functions, indexes and queries
 
 

@@ -24,7 +24,7 @@ from millstream.plan.deletes import deleted_keys
 from millstream.plan.inserts import check_time
 from millstream.plan.inserts import row as insert_row
 from millstream.plan.nodes import leaves, reads
-from millstream.plan.statements import outcome
+from millstream.plan.statements import check_not_derived, outcome
 from millstream.plan.steps import CreateTopic, RegisterSchema, StartQuery, StopQuery
 from millstream.spark.bounded import Bounded, Record
 from millstream.syntax import tree
@@ -157,6 +157,7 @@ def _setting(name: str, value: str | None, statement: tree.Statement) -> Setting
 def _outcome(statement: tree.Statement, text: str, result: PlayResult) -> None:
     if isinstance(statement, tree.CreateSource):
         _assume_topic(statement, result)
+    check_not_derived(statement, result.catalog)
     planned = outcome(statement, text, result.catalog, result.facts, result.settings)
     result.catalog = planned.catalog
     for step in planned.steps:

@@ -227,6 +227,29 @@ CREATE STREAM s WITH (key_format='NONE') AS SELECT * FROM orders PARTITION BY NU
 -- →     Partition by NULL
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
+CREATE STREAM big AS SELECT * FROM orders; TERMINATE CSAS_BIG_0; DROP STREAM big; DROP STREAM orders;
+-- → Created query with ID CSAS_BIG_0
+-- → create topic BIG with 2 partition(s)
+-- → start query CSAS_BIG_0
+-- → BIG (ID BIGINT KEY, ITEM STRING, AMOUNT INTEGER, PRICE DECIMAL(6, 2), TAGS ARRAY<STRING>, PLACE STRUCT<`CITY` STRING, `ZIP` INTEGER>, PLACED TIMESTAMP)
+-- → Write STREAM BIG to topic BIG (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Query terminated.
+-- → stop query CSAS_BIG_0
+-- → Source BIG (topic: BIG) was dropped.
+-- → Source ORDERS (topic: orders) was dropped.
+
+INSERT INTO wide SELECT id, amount, price, 1 AS one FROM orders; TERMINATE ALL; DROP STREAM orders;
+-- → Created query with ID INSERTQUERY_0
+-- → start query INSERTQUERY_0
+-- → Write STREAM WIDE to topic wide (key KAFKA, value JSON)
+-- →   Select ID KEY, AMOUNT, PRICE, 1 AS ONE
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → All queries terminated.
+-- → stop query INSERTQUERY_0
+-- → Source ORDERS (topic: orders) was dropped.
+
 INSERT INTO late_key VALUES ('a', 1);
 -- → LATE_KEY: K, V
 

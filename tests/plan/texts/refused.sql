@@ -445,6 +445,52 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSO
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='AVRO', value_schema_id=-1);
 -- → line 1:88: VALUE_SCHEMA_ID must be a whole number from 0 to 2147483647
 
+CREATE STREAM big AS SELECT * FROM orders; DROP STREAM orders;
+-- → Created query with ID CSAS_BIG_0
+-- → create topic BIG with 2 partition(s)
+-- → start query CSAS_BIG_0
+-- → BIG (ID BIGINT KEY, ITEM STRING, AMOUNT INTEGER, PRICE DECIMAL(6, 2), TAGS ARRAY<STRING>, PLACE STRUCT<`CITY` STRING, `ZIP` INTEGER>, PLACED TIMESTAMP)
+-- → Write STREAM BIG to topic BIG (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:44: Cannot drop ORDERS.
+-- → The following streams and/or tables read from this source: [BIG].
+-- →   hint: You need to drop them before dropping ORDERS.
+
+CREATE STREAM big AS SELECT * FROM orders; CREATE TABLE n AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; TERMINATE ALL; DROP STREAM orders;
+-- → Created query with ID CSAS_BIG_0
+-- → create topic BIG with 2 partition(s)
+-- → start query CSAS_BIG_0
+-- → BIG (ID BIGINT KEY, ITEM STRING, AMOUNT INTEGER, PRICE DECIMAL(6, 2), TAGS ARRAY<STRING>, PLACE STRUCT<`CITY` STRING, `ZIP` INTEGER>, PLACED TIMESTAMP)
+-- → Write STREAM BIG to topic BIG (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_N_1
+-- → create topic N with 2 partition(s)
+-- → start query CTAS_N_1
+-- → N (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE N to topic N (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → All queries terminated.
+-- → stop query CSAS_BIG_0
+-- → stop query CTAS_N_1
+-- → line 1:131: Cannot drop ORDERS.
+-- → The following streams and/or tables read from this source: [BIG, N].
+-- →   hint: You need to drop them before dropping ORDERS.
+
+INSERT INTO wide SELECT id, amount, price, 1 AS one FROM orders; DROP STREAM orders;
+-- → Created query with ID INSERTQUERY_0
+-- → start query INSERTQUERY_0
+-- → Write STREAM WIDE to topic wide (key KAFKA, value JSON)
+-- →   Select ID KEY, AMOUNT, PRICE, 1 AS ONE
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:66: Cannot drop ORDERS.
+-- → The following queries read from this source: [INSERTQUERY_0].
+-- → The following queries write into this source: [].
+-- →   hint: You need to terminate them before dropping it.
+
 DROP TABLE people DELETE TOPIC;
 -- → line 1:1: topic people is not deleted: no statement has created it
 -- →   hint: millstream.delete.topics.of.others=true in the server's configuration allows it

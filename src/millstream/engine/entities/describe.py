@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from millstream.analysis.views import physical_schema
-from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, Source, Timestamp
+from millstream.catalog.catalog import Catalog, PersistentQuery, Source, Timestamp
 from millstream.catalog.facts import TopicFacts
 from millstream.catalog.functions import UserFunction
 from millstream.engine.api import Entity
@@ -83,7 +83,7 @@ def source_body(source: Source, catalog: Catalog, extended: bool, observed: Obse
         "statement": source.statement,
         **(_views(source) if extended else {}),
         "queryOffsetSummaries": list(observed.offsets),
-        "sourceConstraints": _dependent(source, catalog),
+        "sourceConstraints": list(catalog.derived(source.name)),
         **_indexes(source, catalog),
     }
 
@@ -114,12 +114,6 @@ def _timestamp(timestamp: Timestamp | None) -> str:
 
 def _query(query: PersistentQuery, catalog: Catalog, observed: Observed) -> dict[str, Any]:
     return listed_query(query, catalog, observed.states.get(query.id, query.state.value))
-
-
-def _dependent(source: Source, catalog: Catalog) -> list[str]:
-    """The sources that a CREATE … AS derives from this one."""
-    readers = (catalog.queries[q] for q in catalog.readers(source.name))
-    return sorted(q.sink for q in readers if q.kind is not QueryKind.INSERT)
 
 
 def query_body(
