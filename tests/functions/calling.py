@@ -63,9 +63,13 @@ def cases_in(path: Path) -> list[tuple[str, str]]:
 
 
 def lowered_call(call: str, scope: NameScope = NOTHING, label: str | None = None) -> tuple[SqlType, str]:
-    """The type and the Spark SQL text; of a table function, those of the array of its rows. `label`: see to_sql."""
+    """The type and the Spark SQL text; of a table function, those of the array of its rows. `label`: see to_sql.
+
+    A CAST has none, so that it fails, as it would not if it were guarded by itself.
+    """
     expression = typed_call(call, scope)
     assert expression.type is not None
+    label = None if isinstance(expression, typed.TypedCast) else label
     if isinstance(expression, typed.TypedCall) and expression.resolved.function.kind is FunctionKind.TABLE:
         return Array(expression.type), to_sql(expression, label)
     return expression.type, to_sql(expression, label)

@@ -9,9 +9,13 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from millstream.analysis.expressions import type_expression
+from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.model.types import BIGINT, BOOLEAN, BYTES, DOUBLE, INTEGER, STRING, Array, Decimal, Field, Map, Struct
-from millstream.spark import sink
+from millstream.spark import lower, sink
 from millstream.spark.evaluate import EvaluationFailed, Evaluator, evaluate, leaf
+from millstream.syntax.parser import parse_expression
 
 RECORD = (("a", INTEGER), ("partition", INTEGER), ("offset", BIGINT))
 TYPES = [t for _, t in RECORD]
@@ -94,6 +98,20 @@ def test_guards_inside_lambdas_and_conditions(spark: SparkSession, log: Any) -> 
     run = Evaluator(leaf(spark, RECORD).selectExpr(text), TYPES, [Array(INTEGER)])
     assert run([[3, 0, 1]]) == [[([3, None],)]]
     assert log()[0]["message"]["recordProcessingError"]["errorMessage"] == "Error computing v: zero"
+
+
+@pytest.mark.parametrize("condition", ["CAST(v AS INT) > 5", "CAST(v AS DOUBLE) > 5e0", "CAST(v AS DOUBLE) <> 5e0"])
+def test_a_cast_in_a_condition_is_guarded_once(spark: SparkSession, log: Any, condition: str) -> None:
+    scope = NameScope((ScopeColumn("V", None, ColumnReference(STRING, ColumnPlace.VALUE, 0, "V")),))
+    choice = f"CASE WHEN {condition} THEN 'more' ELSE 'other' END"
+    text = lower.guarded(type_expression(parse_expression(choice), scope), "Q.p|v")
+    columns = (("value", Struct((Field("v", STRING),))), ("partition", INTEGER), ("offset", BIGINT))
+    rows = leaf(spark, columns).selectExpr("named_struct('V0', value.F0) as value", "partition", "offset")
+    run = Evaluator(rows.selectExpr(f"{text} as x"), [t for _, t in columns], [STRING])
+    assert run([[{"v": "7"}, 0, 1]]) == [[("more",)]]
+    assert log() == []
+    assert run([[{"v": "x"}, 0, 2]]) == [[("other",)]]
+    assert [entry["message"]["recordProcessingError"]["offset"] for entry in log()] == [2]
 
 
 def test_filters_and_generators(spark: SparkSession, log: Any) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from millstream.analysis.coercion import coerce
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
-from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, Constant, TypedExpression
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, Constant, TypedCast, TypedExpression
 from millstream.model.errors import StatementError
 from millstream.model.types import SqlType
 from millstream.spark.lower import guarded, to_sql
@@ -83,7 +83,9 @@ def _texts(line: Line, scope: NameScope) -> tuple[str, str, str]:
     expression = type_expression(parse_expression(line.expression), scope)
     assert expression.type == line.type, line
     expected = _constant(line.constant, line.type, scope) if line.constant else Constant(line.type, None)
-    failed = f"ms_guard(size(array({to_sql(expression, 'test')})), 'test', partition, offset) IS NULL"
+    # A CAST is guarded by itself if there is a label.
+    label = None if isinstance(expression, TypedCast) else "test"
+    failed = f"ms_guard(size(array({to_sql(expression, label)})), 'test', partition, offset) IS NULL"
     return guarded(expression, "test"), to_sql(expected), failed
 
 
@@ -110,3 +112,12 @@ def test_what_expressions_are_refused(path: Path) -> None:
         if line.outcome == "rejected":
             with pytest.raises(StatementError):
                 type_expression(parse_expression(line.expression), case.scope)
+
+
+def test_a_cast_that_cannot_fail_has_no_guard() -> None:
+    scope = read(FILES[0].with_name("casts.txt")).scope
+    texts = [
+        guarded(type_expression(parse_expression(f"CAST({cast}) IS NULL"), scope), "test")
+        for cast in ("A AS BIGINT", "A AS STRING", "B AS DOUBLE", "S AS BOOLEAN", "M AS DECIMAL(6, 3)", "WHEN_ AS DATE")
+    ]
+    assert [text for text in texts if "ms_guard" in text] == []

@@ -397,7 +397,7 @@ def _(expression: tree.Cast, inside: _ExpressionContext) -> typed.TypedExpressio
     target = inside.scope.expanded(expression.type, expression.span)
     if operand.type is not None and not castable(operand.type, target):
         raise StatementError(f"{operand.type} cannot be CAST to {target}", expression.span, _instead(operand.type))
-    cast = typed.TypedCast(target, operand)
+    cast = typed.TypedCast(target, operand, alone=not _is_strict(inside))
     if target != STRING or is_on(inside.scope.settings, "ksql.cast.strings.preserve.nulls"):
         return operand if operand.type == target else cast
     return typed.TypedCase(STRING, ((typed.TypedIsNull(BOOLEAN, operand), typed.Constant(STRING, "null")),), cast)
@@ -425,7 +425,7 @@ def _(expression: tree.MapOf, inside: _ExpressionContext) -> typed.TypedExpressi
 
 
 def _is_strict(inside: _ExpressionContext) -> bool:
-    """True if a failing element makes the whole constructor fail."""
+    """True if a failing element makes the whole constructor fail, and a failing CAST the expression around it."""
     return not is_on(inside.scope.settings, "ksql.nested.error.set.null")
 
 

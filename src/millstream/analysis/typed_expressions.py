@@ -71,9 +71,13 @@ class TypedUnit(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedCast(TypedExpression):
-    """`operand` cast to `type`; fails at run time if the value cannot be cast. Also used for implicit conversions."""
+    """`operand` cast to `type`; fails at run time if the value cannot be cast. Also used for implicit conversions.
+
+    A failure makes a cast that is `alone` null, and the expression around it goes on; any other fails as a whole.
+    """
 
     operand: TypedExpression
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

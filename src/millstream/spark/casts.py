@@ -70,7 +70,7 @@ def fails(source: SqlType, target: SqlType) -> bool:
             return any(fails(types[f.name], f.type) for f in target.fields if f.name in types)
     if isinstance(target, Decimal):
         return source != target and not _always_fits(source, target)
-    return source == STRING and target != STRING
+    return source == STRING and target not in (STRING, BOOLEAN)
 
 
 # ---------------------------------------------------------------- decimals

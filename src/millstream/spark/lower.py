@@ -64,8 +64,9 @@ _SURROGATE = "\ue000"
 def to_sql(expression: typed.TypedExpression, label: str | None = None) -> SparkSql:
     """Spark SQL text that computes `expression` and throws if it fails.
 
-    With a label, each element of a constructor and each argument that is a call is guarded by itself: if it fails, it
-    is null and an entry with the label is logged. Without a label nothing is guarded, and no column is needed.
+    With a label, each element of a constructor, each CAST and each argument that is a call is guarded by itself: if
+    that fails, it is null and an entry with the label is logged. Without a label nothing is guarded, and no column is
+    needed.
     """
     return SparkSql(_sql(expression, label))
 
@@ -74,7 +75,16 @@ def guarded(expression: typed.TypedExpression, label: str) -> SparkSql:
     """Spark SQL text that computes `expression`; if it fails, null and an entry labelled `label` in the processing
     log."""
     text = _sql(expression, label)
-    return SparkSql(f"ms_guard({text}, {quoted(label)}, partition, offset)" if may_fail(expression) else text)
+    return SparkSql(text if _is_lone_cast(expression) or not may_fail(expression) else _guard(text, label))
+
+
+def _guard(text: str, label: str) -> str:
+    return f"ms_guard({text}, {quoted(label)}, partition, offset)"
+
+
+def _is_lone_cast(expression: typed.TypedExpression) -> bool:
+    """True for a CAST that is guarded wherever it stands."""
+    return isinstance(expression, typed.TypedCast) and expression.alone
 
 
 def may_fail(expression: typed.TypedExpression) -> bool:
@@ -82,7 +92,7 @@ def may_fail(expression: typed.TypedExpression) -> bool:
     match expression:
         case typed.TypedCall():
             return True
-        case typed.TypedCast(target, operand):
+        case typed.TypedCast(target, operand, _):
             return may_fail(operand) or _cast_fails(operand.type, target)
         case typed.TypedArithmetic(type, operator, left, right):
             exact = type in (DOUBLE, STRING) or _is_exact(type, operator, right)
@@ -118,8 +128,8 @@ def may_be_null(expression: typed.TypedExpression) -> bool:
             | typed.TypedStruct()
         ):
             return False
-        case typed.TypedCast(_, operand):
-            return may_be_null(operand)
+        case typed.TypedCast(_, operand, alone):
+            return may_be_null(operand) or (alone and may_fail(expression))
         case typed.TypedCase(_, whens, otherwise):
             return any(may_be_null(r) for r in (otherwise, *(result for _, result in whens)))
     return not isinstance(expression, _BOOLEANS)
@@ -279,7 +289,27 @@ def _(expression: typed.TypedNegation, label: str | None) -> str:
 
 @_sql.register
 def _(expression: typed.TypedComparison, label: str | None) -> str:
-    left, right = _sql(expression.left, label), _sql(expression.right, label)
+    texts = {"one": _sql(expression.left, label), "other": _sql(expression.right, label)}
+    if not _reads_twice(expression) or not any(map(_is_guarded, texts.values())):
+        return _compared(expression, *texts.values())
+    text = _compared(expression, *texts)
+    for name, value in texts.items():
+        text = f"ms_let({value}, {name} -> {text})"
+    return text
+
+
+def _is_guarded(text: str) -> bool:
+    """True if evaluating the text twice could log a failure twice."""
+    return "ms_guard(" in text
+
+
+def _reads_twice(expression: typed.TypedComparison) -> bool:
+    """True if the text of the comparison contains that of an operand twice."""
+    type = expression.left.type
+    return type == DOUBLE or (type is not None and type.contains_map)
+
+
+def _compared(expression: typed.TypedComparison, left: str, right: str) -> str:
     if expression.left.type is not None and expression.left.type.contains_map:
         return _compared_maps(expression.operator, left, right)
     if expression.operator == "IS NOT DISTINCT FROM":
@@ -382,7 +412,8 @@ def _(expression: typed.TypedCast, label: str | None) -> str:
     assert target is not None
     if operand.type is None:
         return constant(None, target)
-    return cast(_sql(operand, label), operand.type, target)
+    text = cast(_sql(operand, label), operand.type, target)
+    return _guard(text, label) if label is not None and expression.alone and may_fail(expression) else text
 
 
 @_sql.register
