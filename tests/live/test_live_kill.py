@@ -158,12 +158,14 @@ SCENARIOS = {"a count": counting, "windows that others close": windows, "a sourc
 @pytest.fixture(scope="module")
 def checks(begin: Begin, kafka: BrokerClient) -> dict[str, Callable[[], None]]:
     """What is to be checked of each scenario, after one kill and one start for all of them."""
-    server = begin("killed")
+    # A run of its own for each attempt: one that failed leaves its server and its queries behind.
+    service = {"ksql.service.id": kafka.unique("killed").replace("-", "_")}
+    server = begin("killed", **service)
     scenarios = {name: prepare(server, kafka) for name, prepare in SCENARIOS.items()}
     server.kill()
     for scenario in scenarios.values():
         scenario.away()
-    again = begin("killed")
+    again = begin("killed", **service)
     return {name: partial(scenario.check, again) for name, scenario in scenarios.items()}
 
 
