@@ -21,11 +21,11 @@ from millstream.model.types import (
     DATE,
     DOUBLE,
     INTEGER,
-    MOST_DIGITS,
     TIME,
     TIMESTAMP,
     Decimal,
     SqlType,
+    constant_decimal,
 )
 
 _DAY = r"(?P<year>\d{4})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?)?"
@@ -56,7 +56,7 @@ def numeric_type(text: str) -> SqlType | None:
 def literal_type(value: Number) -> Decimal:
     """The DECIMAL of a constant: the narrowest with a digit before the point, which is 0 between -1 and 1."""
     narrowest = decimal_type(value)
-    return Decimal(max(narrowest.precision, min(narrowest.scale + 1, MOST_DIGITS)), narrowest.scale)
+    return constant_decimal(narrowest.precision, narrowest.scale)
 
 
 def decimal_type(value: Number) -> Decimal:

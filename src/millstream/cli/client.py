@@ -31,11 +31,6 @@ class ClientError(Exception):
         super().__init__(message + hint_line(hint))
 
 
-def server_version(info: Mapping[str, Any]) -> str:
-    """A server's own version, of its answer to GET /info; of an older server, or of ksqlDB, the only one it gives."""
-    return str(info.get("millstreamVersion", info.get("version", "")))
-
-
 class AlreadyReported(ClientError):
     """Something failed, and its error was already shown to the user."""
 

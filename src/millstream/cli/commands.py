@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millstream.cli.client import AlreadyReported, ClientError, server_version
+from millstream.cli.client import AlreadyReported, ClientError
 from millstream.cli.display import Grid, Text
+from millstream.client.exchange import server_version
 from millstream.services.named_files import why_unreadable
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from millstream.client.exchange import SessionSettings
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import SettingRefused, canonical, check
 from millstream.syntax.tokens import TokenKind
+from millstream.syntax.variables import never_defined
 
 READING = ("SHOW", "LIST", "DESCRIBE", "EXPLAIN", "SELECT", "WITH", "PRINT", "ASSERT")
 
@@ -160,8 +161,7 @@ class ShellSession:
         if variable is not None:
             del self.variables[variable]
             return
-        message = f"Cannot undefine variable '{name}' which was never defined"
-        text = f"UNDEFINE {name};"
+        text, message = f"UNDEFINE {name};", never_defined(name)
         self.output.entities([{"@type": "warning_entity", "statementText": text, "message": message, "warnings": []}])
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console
 
-from millstream.cli.client import ClientError, server_version
+from millstream.cli.client import ClientError
 from millstream.cli.commands import QuitShell, text_of
 from millstream.cli.completion import SqlCompleter
 from millstream.cli.error_report import trouble
@@ -22,6 +22,7 @@ from millstream.cli.output import Output, OutputFormat
 from millstream.cli.prompt import Prompt, history_file
 from millstream.cli.session import QueryLimits, ShellSession
 from millstream.cli.session_config import SessionConfig, session_config
+from millstream.client.exchange import server_version
 from millstream.syntax.variables import is_variable_name
 
 if TYPE_CHECKING:

@@ -189,3 +189,8 @@ def parsed(response: httpx.Response) -> Any:
     except ValueError as error:
         message = f"{response.url} answered no JSON: is it a millstream?"
         raise UnexpectedAnswer(response.status_code, message) from error
+
+
+def server_version(info: Mapping[str, Any]) -> str:
+    """A server's own version, of its answer to GET /info; of an older server, or of ksqlDB, the only one it gives."""
+    return str(info.get("millstreamVersion", info.get("version", "")))

@@ -18,6 +18,7 @@ from IPython.display import DisplayHandle, display
 
 from millstream.client.connection import Connection, connect
 from millstream.client.errors import MillstreamError
+from millstream.client.exchange import server_version
 from millstream.client.live_display import INTERRUPTED, DisplayedQuery, DisplayLimits
 from millstream.client.rows import Row
 from millstream.client.script import ScriptPart, parts
@@ -209,8 +210,7 @@ class KsqlMagic:
         except MillstreamError as error:
             raise CellError(f"{error}\n  hint: is `millstream dev` or `millstream server` running?") from None
         self._connection, self._properties, self._variables = connection, {}, {}
-        version = info.get("millstreamVersion", info.get("version", ""))
-        print(f"millstream {version} at {connection.url}: {info.get('serverStatus', '')}")
+        print(f"millstream {server_version(info)} at {connection.url}: {info.get('serverStatus', '')}")
 
 
 class NotebookDisplay:

@@ -1,7 +1,7 @@
 """Statements that read and change nothing: SHOW, DESCRIBE, EXPLAIN."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import singledispatch
 from typing import Any
 
@@ -29,6 +29,9 @@ from millstream.plan.steps import StartQuery
 from millstream.services.kafka_errors import reason
 from millstream.syntax import tree
 from millstream.syntax.tree import Listing
+
+# What the supervisor tells of queries, by their ids.
+Progress = Mapping[str, Mapping[str, Any]]
 
 # Statements that may start a query.
 STARTING = tree.CreateSource | tree.CreateAs | tree.InsertInto | tree.AlterQuery | tree.CutOver
@@ -138,8 +141,8 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
     states = {id: engine.query_state(id) for id in ids}
     if not extended:
         return Observed(states=states)
-    topic, offsets, trouble = _of_topic(source, engine)
     progress = {id: engine.supervisor.progress(id) for id in sorted(ids)}
+    topic, offsets, trouble = _of_topic(source, progress, engine)
     statistics = {id: describe.statistics(report, _tasks(id, engine)) for id, report in progress.items()}
     now = int(time.time() * 1000)
     lines = [
@@ -157,15 +160,17 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
     return Observed(topic, text, tuple(cluster), errors, offsets, states, trouble)
 
 
-def _of_topic(source: Source, engine: EngineContext) -> tuple[TopicFacts | None, tuple[dict[str, Any], ...], str]:
-    """The facts of a source's topic, its readers' positions, and "" or why Kafka gives neither (it may be deleted)."""
+def _of_topic(
+    source: Source, progress: Progress, engine: EngineContext
+) -> tuple[TopicFacts | None, tuple[dict[str, Any], ...], str]:
+    """The facts of a source's topic, its queries' positions, and "" or why Kafka gives neither (it may be deleted)."""
     try:
-        return engine.kafka.facts([source.topic]).get(source.topic), _places(source, engine), ""
+        return engine.kafka.facts([source.topic]).get(source.topic), _places(source, progress, engine), ""
     except KafkaException as failure:
         return None, (), f"Error from Kafka: {reason(failure)}"
 
 
-def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]:
+def _places(source: Source, progress: Progress, engine: EngineContext) -> tuple[dict[str, Any], ...]:
     """How far the queries have read that write the source, their topics, and those that read the source, its topic.
 
     ksqlDB has the former only (ListSourceExecutor).
@@ -178,8 +183,7 @@ def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]
     bounds = {topic: engine.kafka.bounds(topic) for topic in {source.topic}.union(*topics.values())}
     summaries = []
     for id, of_query in topics.items():
-        progress = engine.supervisor.progress(id)
-        known = [*filter(None, (describe.places(topic, progress, bounds[topic]) for topic in of_query))]
+        known = [*filter(None, (describe.places(topic, progress[id], bounds[topic]) for topic in of_query))]
         summaries += [{"groupId": id, "topicSummaries": known}] if known else []
     return tuple(summaries)
 

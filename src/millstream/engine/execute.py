@@ -21,6 +21,7 @@ from millstream.plan.statements import unknown
 from millstream.services.kafka_errors import is_denial, reason
 from millstream.syntax import tree
 from millstream.syntax.parser import count, split
+from millstream.syntax.variables import never_defined
 
 BAD_REQUEST, BAD_STATEMENT, USE_QUERY, FORBIDDEN, SERVER_ERROR = 40000, 40001, 40002, 40300, 50000
 MOST_STATEMENTS = "millstream.request.max.statements"
@@ -86,8 +87,7 @@ def one(context: StatementContext, request: Request, engine: EngineContext) -> E
     converts."""
     statement = context.statement
     if isinstance(statement, tree.Undefine) and statement.name.upper() not in context.session.variables:
-        message = f"Cannot undefine variable '{statement.name}' which was never defined"
-        return build.warning(context.text, message)
+        return build.warning(context.text, never_defined(statement.name))
     if context.session.apply(statement):
         return None
     match statement:

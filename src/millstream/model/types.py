@@ -112,6 +112,11 @@ HEADERS_TYPE = Array(Struct((Field("KEY", STRING), Field("VALUE", BYTES))))
 MOST_DIGITS = 38
 
 
+def constant_decimal(digits: int, scale: int) -> Decimal:
+    """The DECIMAL of a constant; as in ksqlDB (DecimalUtil.fromValue) a 0 before the point is a digit."""
+    return Decimal(max(digits, scale, min(scale + 1, MOST_DIGITS)), scale)
+
+
 def computed(decimal: Decimal) -> Decimal:
     """The DECIMAL of at most 38 digits for `decimal`'s values in Spark: up to 32 whole digits are kept.
 

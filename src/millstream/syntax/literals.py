@@ -83,9 +83,7 @@ def _decimal(text: str, at: Span) -> tree.Literal:
     value = value if value else value.copy_abs()
     _, digits, exponent = value.as_tuple()
     scale = -int(exponent)
-    # The digit before the point counts, also if it is 0.
-    precision = max(len(digits), scale, min(scale + 1, types.MOST_DIGITS))
-    return tree.Literal(value, types.Decimal(precision, scale), span=at)
+    return tree.Literal(value, types.constant_decimal(len(digits), scale), span=at)
 
 
 def _double(text: str, at: Span) -> tree.Literal:

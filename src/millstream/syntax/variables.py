@@ -37,6 +37,11 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
+def never_defined(name: str) -> str:
+    """The warning of an UNDEFINE of a variable that a session does not have, in ksqlDB's words."""
+    return f"Cannot undefine variable '{name}' which was never defined"
+
+
 def substituted(source_tokens: Iterable[Token], variables: Mapping[str, str]) -> Iterator[Token]:
     """The tokens with each variable replaced by the token of its value; positions remain those of the source.
 
