@@ -155,6 +155,7 @@ private[millstream] final class SharedScan(place: ScanPlace) {
     if (latest == null) {
       latest = new ScanSegment(offset, offset, Array.empty, 0)
       oldest = latest
+      isCaughtUp = false
     }
     var segment = if (offset < oldest.from || offset > latest.to) null else oldest
     while (segment != null && segment.to < offset) segment = segment.next
@@ -181,8 +182,8 @@ private[millstream] final class SharedScan(place: ScanPlace) {
   def size: Int = locked(readers.size)
 
   /**
-   * Wait up to `ms` until there is a segment behind the reader's, or `wake` is called; polls, if no other reader does. With
-   * 0 it polls what was fetched already.
+   * Wait up to `ms` until there is a segment behind the reader's, or `wake` is called; polls, if no other reader does, and
+   * may return early then. With 0 it polls what was fetched already.
    */
   def await(reader: ScanReader, ms: Long): Unit = {
     var left = TimeUnit.MILLISECONDS.toNanos(ms)
@@ -223,7 +224,9 @@ private[millstream] final class SharedScan(place: ScanPlace) {
   private def fetch(time: Duration): Unit =
     try {
       open()
-      val records = consumer.poll(time).records(partition).toArray(NoRecords)
+      // The other readers learn whether Kafka has a further record when a poll is over, so it must not be a long one before.
+      val most = if (isCaughtUp || time.compareTo(UnknownEnd) < 0) time else UnknownEnd
+      val records = consumer.poll(most).records(partition).toArray(NoRecords)
       // Headers are decoded when they are first read, which is not thread-safe: do it before other threads see them.
       records.foreach(_.headers.forEach { header => header.key; header.value })
       val last = if (records.isEmpty) latest.to else records.last.offset + 1
@@ -274,6 +277,8 @@ private object SharedScan {
   private val KeptBytes = 1L << 20
   /** How many bytes behind the latest record a reader may be. */
   private val LagLimit = 8L << 20
+  /** How long a poll waits at most while it is not known whether Kafka has a further record. */
+  private val UnknownEnd = Duration.ofMillis(100)
 }
 
 /** The scans of this JVM, by place; a scan is there while at least two tasks read its partition. */
@@ -304,6 +309,11 @@ private[millstream] object SharedScans {
   def of(place: ScanPlace): SharedScan = {
     val entry = entries.get(place)
     if (entry == null) null else entry.scan
+  }
+
+  /** True if all scans of a topic know that Kafka has no further record. */
+  def areCaughtUp(topic: String): Boolean = entries.asScala.forall { case (place, entry) =>
+    place.topic.name != topic || entry.scan == null || entry.scan.isCaughtUp
   }
 
   /** The number of tasks that read a topic in scans. */

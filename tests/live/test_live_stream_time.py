@@ -123,6 +123,18 @@ def test_streams_with_a_backlog_are_joined_whole(
     assert {row["V"]: row["W"] for row in rows if isinstance(row, dict)} == expected
 
 
+def test_a_join_does_not_wait_for_a_quiet_stream_that_other_queries_read_too(
+    server: EngineProcess, kafka: BrokerClient
+) -> None:
+    """One of them waits for the stream's first record, in the scan that all share (SharedScans.scala)."""
+    (name, _), (other, right) = declare(server, kafka, 1), declare(server, kafka, 1)
+    for copy in "AB":
+        server.execute(f"CREATE STREAM {name}_{copy} AS SELECT * FROM {name};")
+    server.execute(joined(name, other, "FULL OUTER", "ROWKEY", tasks=1))
+    send(kafka, right, 0, (1_000, 61_000))
+    assert [record.json for record in kafka.consume_all(f"{name}_J", 1)] == [{"V": None, "W": 1}]
+
+
 def test_streams_are_joined_whole_when_they_burst(server: EngineProcess, kafka: BrokerClient) -> None:
     """Each of three bursts has rows of an hour and more, and one stream is read faster than the other."""
     left, right = declare(server, kafka), declare(server, kafka)

@@ -120,6 +120,22 @@ def test_a_query_that_joins_within_the_last_records_gets_the_rest_at_once(
     assert late.values() == numbers(7, first=3)
 
 
+def test_a_scan_knows_that_there_is_no_further_record_although_none_has_come(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    """Else a join with a partition without records waits for it, while another query waits for its first record."""
+    topic = kafka.create_topic(partitions=1)
+    copies = [copying(topic, **{"client.id": f"copy-{i}"}) for i in range(2)]
+    for copy in copies:
+        copy.start()
+    share(spark, topic, 2)
+    wait_for(lambda: jvm.module(spark, "SharedScans").areCaughtUp(topic), "the end of the partition is known")
+    put(kafka, topic, numbers(10))
+    for copy in copies:
+        copy.reach(10)
+        copy.finish()
+
+
 class SlowCopy(Copy):
     """Sleeps 5 ms for each record."""
 
