@@ -1,5 +1,6 @@
 package org.apache.spark.sql.millstream
 
+import java.text.ParsePosition
 import java.time.{Instant, LocalDate, LocalTime, ZonedDateTime, ZoneId}
 import java.time.format.{DateTimeFormatter, DateTimeFormatterBuilder, DateTimeParseException}
 import java.time.temporal.{ChronoField, TemporalAccessor, TemporalQueries}
@@ -51,16 +52,17 @@ object TimeFunctions extends Family {
   private def zoneOfText(name: String): Option[ZoneId] =
     try Option(shortZone.parse(name).query(TemporalQueries.zone)) catch { case _: DateTimeParseException => None }
 
-  /** PARSE_DATE: epoch days; throws a Fault if the format has a field of the time of day. */
-  def parseDate(value: UTF8String, format: UTF8String): Int =
-    partialDate(without(value, format, "time", _.isTimeBased)).toEpochDay.toInt
+  /** PARSE_DATE: epoch days; text after it is ignored. Throws a Fault if the format has a field of the time of day. */
+  def parseDate(value: UTF8String, format: UTF8String): Int = {
+    val read = pattern(format).parse(value, new ParsePosition(0))
+    partialDate(without(read, format, "time", _.isTimeBased)).toEpochDay.toInt
+  }
   /** PARSE_TIME: milliseconds of the day; throws a Fault if the format has a field of the date. */
   def parseTime(value: UTF8String, format: UTF8String): Long =
-    timeIn(without(value, format, "date", _.isDateBased)).toNanoOfDay / 1000000
+    timeIn(without(pattern(format).parse(value), format, "date", _.isDateBased)).toNanoOfDay / 1000000
 
-  /** Parses the text by `format`; throws a Fault if the format has a field that is `unwanted`. */
-  private def without(value: String, format: String, kind: String, unwanted: ChronoField => Boolean) = {
-    val read = pattern(format).parse(value)
+  /** What was read by `format`; throws a Fault if that has a field that is `unwanted`. */
+  private def without(read: TemporalAccessor, format: String, kind: String, unwanted: ChronoField => Boolean) = {
     val wrong = ChronoField.values.exists(field => unwanted(field) && read.isSupported(field))
     insist(!wrong, s"the pattern $format has a $kind field")
     read

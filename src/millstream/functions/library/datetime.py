@@ -65,7 +65,7 @@ DATETIME = (
     _moved("TIMESTAMP", "SUB", "TIMESTAMPSUB(SECONDS, 1, '2020-01-01T00:00:00')", "2019-12-31T23:59:59.000"),
     _row(
         "PARSE_DATE",
-        "Parses text as a DATE, by a pattern without times; missing fields are those of 1970-01-01.",
+        "Parses the DATE that text begins with, by a pattern without times; missing fields are those of 1970-01-01.",
         (parse_signature("(text STRING, pattern STRING) -> DATE", "ms_parse_date({*})"),),
         "PARSE_DATE('11/05/2019', 'dd/MM/yyyy')",
         "2019-05-11",
