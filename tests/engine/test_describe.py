@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from engine.test_state import after
+from millstream.catalog.facts import TopicFacts
 from millstream.engine.answers import answer
 from millstream.engine.api import Request
 from millstream.engine.context import StatementContext
@@ -134,6 +135,27 @@ def test_a_topic_that_is_gone_is_a_warning(text: str) -> None:
     assert described["warnings"] == [{"message": "Error from Kafka: topic s does not exist"}]
     body = described.get("sourceDescription") or described["sourceDescriptions"][0]
     assert (body["name"], body["partitions"], body["queryOffsetSummaries"]) == ("S", 0, [])
+
+
+def test_the_deleted_topic_of_what_a_query_reads_is_left_out() -> None:
+    """The sink still has its facts, and the positions of its readers."""
+    stream = "CREATE STREAM s (id INT KEY, v INT) WITH (kafka_topic='s', value_format='JSON');"
+    state = after(stream, "CREATE STREAM o AS SELECT * FROM s;", "CREATE STREAM p AS SELECT * FROM o;")
+    topics, bounds = {"O": TopicFacts(2)}, {"O": BOUNDS}
+    kafka = SimpleNamespace(facts=lambda names: {n: topics[n] for n in names if n in topics}, bounds=bounds.__getitem__)
+    supervisor = SimpleNamespace(
+        progress=lambda id: {"sources": [{"endOffset": {"O": {"0": 7}}}]}, health=lambda id: None
+    )
+    engine: Any = SimpleNamespace(
+        state=state, kafka=kafka, supervisor=supervisor, host="h:1", query_state=lambda id: ""
+    )
+    text = "DESCRIBE o EXTENDED;"
+    context = StatementContext(parse_one(text), text, RequestSession(Request(""), effective({})))
+    described = answer(context.statement, context, engine)
+    body = described["sourceDescription"]
+    assert (described["warnings"], body["partitions"]) == ([], 2)
+    summaries = {s["groupId"]: [t["kafkaTopic"] for t in s["topicSummaries"]] for s in body["queryOffsetSummaries"]}
+    assert summaries == {"CSAS_P_1": ["O"]}
 
 
 @pytest.mark.parametrize(

@@ -178,12 +178,14 @@ def _places(source: Source, progress: Progress, engine: EngineContext) -> tuple[
     catalog = engine.state.catalog
     topics = {id: [source.topic] for id in catalog.readers(source.name)}
     for id in catalog.writers(source.name):
-        read = {catalog.sources[name].topic for name in catalog.queries[id].sources if name in catalog.sources}
-        topics[id] = sorted({*read, *topics.get(id, ())})
-    bounds = {topic: engine.kafka.bounds(topic) for topic in {source.topic}.union(*topics.values())}
+        inputs = {catalog.sources[name].topic for name in catalog.queries[id].sources if name in catalog.sources}
+        topics[id] = sorted({*inputs, *topics.get(id, ())})
+    others = engine.kafka.facts(set().union(*topics.values()) - {source.topic})  # those that are not deleted
+    bounds = {topic: engine.kafka.bounds(topic) for topic in (source.topic, *others)}
     summaries = []
     for id, of_query in topics.items():
-        known = [*filter(None, (describe.places(topic, progress[id], bounds[topic]) for topic in of_query))]
+        read = [topic for topic in of_query if topic in bounds]
+        known = [*filter(None, (describe.places(topic, progress[id], bounds[topic]) for topic in read))]
         summaries += [{"groupId": id, "topicSummaries": known}] if known else []
     return tuple(summaries)
 
