@@ -86,25 +86,29 @@ def windows(server: EngineProcess, kafka: BrokerClient) -> KilledScenario:
             kafka.send(topic, f'"{group}"', {"v": 1}, time, partition=0)
         kafka.flush()
 
-    def emitted(at: int) -> bool:
-        """Whether of the rows at `at` all windows and rows were emitted, in every group."""
+    def missing(at: int) -> dict[str, object]:
+        """Of the rows at `at`, the windows and rows that were not emitted in some group, by query."""
         tumbling, hopping = at - at % 10_000, (at - at % 5_000 - 5_000, at - at % 5_000)
         expected = {
             "TUMBLING": {(g, str(tumbling)) for g in GROUPS},
             "HOPPING": {(g, str(start)) for g in GROUPS for start in hopping},
             "SESSION": {(g, str(at), str(at)) for g in GROUPS},
         }
-        all_closed = all(every <= closed(kafka, f"{left}_{kind}") for kind, every in expected.items())
-        return all_closed and {(g, str(at)) for g in GROUPS} <= alone(kafka, f"{left}_LEFT")
+        absent = {kind: every - closed(kafka, f"{left}_{kind}") for kind, every in expected.items()}
+        absent["LEFT"] = {(g, str(at)) for g in GROUPS} - alone(kafka, f"{left}_LEFT")
+        return {query: sorted(rows) for query, rows in absent.items() if rows}
+
+    def wait_until_emitted(at: int, what: str) -> None:
+        wait_for(lambda: not missing(at), what, seen=lambda: str(missing(at)))
 
     put(GROUPS, 6_000)
     put("a", 60_000)
-    wait_for(lambda: emitted(6_000), "what was closed")
+    wait_until_emitted(6_000, "what was closed")
     put(GROUPS, 106_000)
 
     def check(_: EngineProcess) -> None:
         put("a", 160_000)
-        wait_for(lambda: emitted(106_000), "what was closed after the restart")
+        wait_until_emitted(106_000, "what was closed after the restart")
         assert not {(g, "150000") for g in GROUPS} & closed(kafka, f"{left}_TUMBLING"), (
             "nothing is emitted before it closes"
         )
