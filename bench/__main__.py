@@ -135,7 +135,8 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Engine], 
     if "idle" in options.measure and options.engine in ("all", "millstream"):
         rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds, options.kind))
     if "restart" in options.measure and options.engine in ("all", "millstream"):
-        rows += restart_rows(restart(bootstrap, Millstream(folder), options.queries))
+        # The idle queries' sources are still in the command topic of the other service.
+        rows += restart_rows(restart(bootstrap, Millstream(folder, service="restart"), options.queries))
     if "begin" in options.measure:
         rows += begin_rows(
             begin(bootstrap, lambda id: Millstream(folder, service=id), options.restarted, folder, options.pause)

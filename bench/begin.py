@@ -12,7 +12,7 @@ import httpx
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from bench.engines import SERVER, Millstream, StatementClient
-from bench.idle import KINDS, SOURCE, answers, cpu_seconds
+from bench.idle import ManyQueries, cpu_seconds
 from bench.topics import create, reader
 
 # Each line is a statement of another kind; {n} makes a text that the server has not seen yet.
@@ -96,13 +96,9 @@ def _of_new_server(
 
 def _after_restart(bootstrap: str, engine: Millstream, queries: int) -> Begin:
     """A push query of a server that starts again with queries, half of them stateful: asked as soon as it answers."""
-    create(bootstrap, [f"idle-{direction}-{i}" for i in range(queries) for direction in ("in", "out")], partitions=1)
-    kinds = KINDS["mixed"]
     with engine.server(bootstrap) as (_, execute):
         execute(DECLARED)
-        for i in range(queries):
-            execute((SOURCE + kinds[i % len(kinds)]).format(i=i))
-        answers(bootstrap, queries, patience=600)
+        ManyQueries(bootstrap, "begin-restart", queries).start(execute)
     began = time.monotonic()
     with engine.server(bootstrap) as (running, execute):
         serves, process = time.monotonic() - began, running.process.pid

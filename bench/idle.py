@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from bench.topics import create, reader
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 SETTLE = 60.0
-SOURCE = "CREATE STREAM S{i} (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='idle-in-{i}', value_format='JSON');"
-SINK = "WITH (kafka_topic='idle-out-{i}') AS SELECT"
+SOURCE = (
+    "CREATE STREAM S{i} (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='{name}-in-{i}', value_format='JSON');"
+)
+SINK = "WITH (kafka_topic='{name}-out-{i}') AS SELECT"
 STATELESS = ("CREATE STREAM O{i} " + SINK + " K, A*2 AS A2, UCASE(B) AS B FROM S{i} WHERE A > 0;",)
 # Each answers one record with a record at least.
 STATEFUL = (
@@ -45,53 +48,75 @@ class Idle:
     answer_worst_ms: float
 
 
+@dataclass(frozen=True, slots=True)
+class ManyQueries:
+    """`count` queries, of a kind of KINDS: each reads a topic of its own (`<name>-in-0`), and writes one (`<name>-out-0`)."""
+
+    bootstrap: str
+    name: str
+    count: int
+    kind: str = "mixed"
+
+    @property
+    def sinks(self) -> list[str]:
+        """The topics that they write."""
+        return [f"{self.name}-out-{i}" for i in range(self.count)]
+
+    def start(self, execute: Callable[[str], object]) -> None:
+        """Create the topics and the queries, and wait until each has answered a record."""
+        sources = [f"{self.name}-in-{i}" for i in range(self.count)]
+        create(self.bootstrap, [*sources, *self.sinks], partitions=1)
+        kinds = KINDS[self.kind]
+        for i in range(self.count):
+            execute((SOURCE + kinds[i % len(kinds)]).format(i=i, name=self.name))
+        self.answers(patience=600)
+
+    def send(self, producer: Producer, query: int) -> None:
+        """A record for one of them, which has an answer."""
+        producer.produce(f"{self.name}-in-{query}", key="k", value='{"A":1,"B":"x"}')
+
+    def answers(self, patience: float) -> list[float]:
+        """One record to each query in turn; the milliseconds until each answered.
+
+        RuntimeError where one does not answer within `patience` seconds.
+        """
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 0})
+        consumer = reader(self.bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
+        try:
+            return [self._answer(producer, consumer, i, patience) for i in range(self.count)]
+        finally:
+            consumer.close()
+
+    def _answer(self, producer: Producer, consumer: Consumer, query: int, patience: float) -> float:
+        sink = TopicPartition(self.sinks[query], 0)
+        sink.offset = consumer.get_watermark_offsets(sink)[1]
+        consumer.assign([sink])
+        consumer.poll(0.3)  # past the fetch that still waits for the last query's topic
+        begun = time.time()
+        self.send(producer, query)
+        producer.flush()
+        message = consumer.poll(patience)
+        if message is None or message.error():
+            raise RuntimeError(f"query {query} did not answer in {patience} s")
+        return round((time.time() - begun) * 1000, 1)
+
+
 def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int, kind: str = "stateless") -> Idle:
     """Start the queries, of a kind of KINDS, let them settle, and measure.
 
     RuntimeError when one does not answer.
     """
-    kinds = KINDS[kind]
-    names = [f"idle-{direction}-{i}" for i in range(queries) for direction in ("in", "out")]
-    create(bootstrap, names, partitions=1)
+    many = ManyQueries(bootstrap, "idle", queries, kind)
     with engine.server(bootstrap) as (running, execute):
-        for i in range(queries):
-            execute((SOURCE + kinds[i % len(kinds)]).format(i=i))
-        answers(bootstrap, queries, patience=600)
+        many.start(execute)
         time.sleep(SETTLE)
         before = cpu_seconds(running.process.pid)
         time.sleep(seconds)
         percent = (cpu_seconds(running.process.pid) - before) / seconds * 100
         resident = sum(_resident(number) for number in family(running.process.pid))
-        latencies = sorted(answers(bootstrap, queries, patience=10))
+        latencies = sorted(many.answers(patience=10))
         execute("TERMINATE ALL;")
     return Idle(queries, round(percent, 1), resident >> 20, latencies[len(latencies) // 2], latencies[-1])
-
-
-def answers(bootstrap: str, queries: int, patience: float) -> list[float]:
-    """One record to each query in turn; the milliseconds until each answered.
-
-    RuntimeError where one does not answer within `patience` seconds.
-    """
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
-    consumer = reader(bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
-    try:
-        return [_answer(producer, consumer, i, patience) for i in range(queries)]
-    finally:
-        consumer.close()
-
-
-def _answer(producer: Producer, consumer: Consumer, i: int, patience: float) -> float:
-    sink = TopicPartition(f"idle-out-{i}", 0)
-    sink.offset = consumer.get_watermark_offsets(sink)[1]
-    consumer.assign([sink])
-    consumer.poll(0.3)  # past the fetch that still waits for the last query's topic
-    begun = time.time()
-    producer.produce(f"idle-in-{i}", key="k", value='{"A":1,"B":"x"}')
-    producer.flush()
-    message = consumer.poll(patience)
-    if message is None or message.error():
-        raise RuntimeError(f"query {i} did not answer in {patience} s")
-    return round((time.time() - begun) * 1000, 1)
 
 
 def family(process: int) -> list[int]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from bench.engines import Millstream
-from bench.idle import KINDS, SOURCE, answers, cpu_seconds
-from bench.topics import create, reader
+from bench.idle import ManyQueries, cpu_seconds
+from bench.topics import reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,14 @@ def restart(bootstrap: str, engine: Millstream, queries: int) -> Restart:
 
     Raises RuntimeError if a query does not write within ten minutes.
     """
-    create(bootstrap, [f"idle-{direction}-{i}" for i in range(queries) for direction in ("in", "out")], partitions=1)
-    kinds = KINDS["mixed"]
+    many = ManyQueries(bootstrap, "restart", queries)
     with engine.server(bootstrap) as (_, execute):
-        for i in range(queries):
-            execute((SOURCE + kinds[i % len(kinds)]).format(i=i))
-        answers(bootstrap, queries, patience=600)
+        many.start(execute)
     consumer = reader(bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
-    consumer.assign([_end(consumer, f"idle-out-{i}") for i in range(queries)])
+    consumer.assign([_end(consumer, sink) for sink in many.sinks])
     producer = Producer({"bootstrap.servers": bootstrap})
     for i in range(queries):
-        producer.produce(f"idle-in-{i}", key="k", value='{"A":1,"B":"x"}')
+        many.send(producer, i)
     producer.flush()
     begun = time.monotonic()
     with engine.server(bootstrap) as (running, execute):
