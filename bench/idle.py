@@ -50,7 +50,7 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class ManyQueries:
-    """`count` queries, of a kind of KINDS: each reads a topic of its own (`<name>-in-0`), and writes one (`<name>-out-0`)."""
+    """`count` queries, of a kind of KINDS: each reads a topic of its own, `<name>-in-0`, and writes `<name>-out-0`."""
 
     bootstrap: str
     name: str
