@@ -57,15 +57,10 @@ class ManyQueries:
     count: int
     kind: str = "mixed"
 
-    @property
-    def sinks(self) -> list[str]:
-        """The topics that they write."""
-        return [f"{self.name}-out-{i}" for i in range(self.count)]
-
     def start(self, execute: Callable[[str], object]) -> None:
         """Create the topics and the queries, and wait until each has answered a record."""
-        sources = [f"{self.name}-in-{i}" for i in range(self.count)]
-        create(self.bootstrap, [*sources, *self.sinks], partitions=1)
+        names = [f"{self.name}-{direction}-{i}" for i in range(self.count) for direction in ("in", "out")]
+        create(self.bootstrap, names, partitions=1)
         kinds = KINDS[self.kind]
         for i in range(self.count):
             execute((SOURCE + kinds[i % len(kinds)]).format(i=i, name=self.name))
@@ -75,22 +70,29 @@ class ManyQueries:
         """A record for one of them, which has an answer."""
         producer.produce(f"{self.name}-in-{query}", key="k", value='{"A":1,"B":"x"}')
 
+    def reader(self) -> Consumer:
+        """A consumer for their answers, which gets each as soon as it is written."""
+        return reader(self.bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
+
+    def end(self, consumer: Consumer, query: int) -> TopicPartition:
+        """The place behind the last answer of one of them."""
+        sink = TopicPartition(f"{self.name}-out-{query}", 0)
+        sink.offset = consumer.get_watermark_offsets(sink)[1]
+        return sink
+
     def answers(self, patience: float) -> list[float]:
         """One record to each query in turn; the milliseconds until each answered.
 
         RuntimeError where one does not answer within `patience` seconds.
         """
-        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 0})
-        consumer = reader(self.bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
+        producer, consumer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 0}), self.reader()
         try:
             return [self._answer(producer, consumer, i, patience) for i in range(self.count)]
         finally:
             consumer.close()
 
     def _answer(self, producer: Producer, consumer: Consumer, query: int, patience: float) -> float:
-        sink = TopicPartition(self.sinks[query], 0)
-        sink.offset = consumer.get_watermark_offsets(sink)[1]
-        consumer.assign([sink])
+        consumer.assign([self.end(consumer, query)])
         consumer.poll(0.3)  # past the fetch that still waits for the last query's topic
         begun = time.time()
         self.send(producer, query)

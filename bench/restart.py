@@ -3,11 +3,10 @@
 import time
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer
 
 from bench.engines import Millstream
 from bench.idle import ManyQueries, cpu_seconds
-from bench.topics import reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,8 @@ def restart(bootstrap: str, engine: Millstream, queries: int) -> Restart:
     many = ManyQueries(bootstrap, "restart", queries)
     with engine.server(bootstrap) as (_, execute):
         many.start(execute)
-    consumer = reader(bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
-    consumer.assign([_end(consumer, sink) for sink in many.sinks])
+    consumer = many.reader()
+    consumer.assign([many.end(consumer, i) for i in range(queries)])
     producer = Producer({"bootstrap.servers": bootstrap})
     for i in range(queries):
         many.send(producer, i)
@@ -46,10 +45,6 @@ def restart(bootstrap: str, engine: Millstream, queries: int) -> Restart:
         execute("TERMINATE ALL;")
     consumer.close()
     return Restart(queries, round(serves, 1), round(moments[queries // 2], 1), round(moments[-1], 1), round(cpu, 1))
-
-
-def _end(consumer: Consumer, topic: str) -> TopicPartition:
-    return TopicPartition(topic, 0, consumer.get_watermark_offsets(TopicPartition(topic, 0))[1])
 
 
 def _first_rows(consumer: Consumer, queries: int, begun: float) -> list[float]:
