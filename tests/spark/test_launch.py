@@ -17,6 +17,7 @@ from millstream.spark.scala_module import class_path, spark_jars
 pytestmark = pytest.mark.slow
 DIRECTIVES = shipped("jvm") / "compiler-directives.json"
 PROGRAM = """
+import os
 import sys
 from pathlib import Path
 from millstream.services.errors import SetupError
@@ -36,15 +37,38 @@ print(session.range(3).count(), children)
 session.stop()
 """
 
+NICENESS = PROGRAM.replace(", brief=True", "").partition("children =")[0] + """
+session.range(3).count()
+threads = [entry for process in Path("/proc").glob("[0-9]*/status")
+           if f"PPid:\\t{os.getpid()}\\n" in process.read_text() for entry in process.parent.glob("task/*/stat")]
+nice = {}
+for thread in threads:
+    name, _, fields = thread.read_text().partition("(")[2].rpartition(") ")
+    nice.setdefault(name[:11], []).append(int(fields.split()[16]))
+print(set(nice["Executor ta"]), max(nice["C1 Compiler"]) <= 0)
+session.stop()
+"""
+
 
 def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Launch and create a session in a process of its own."""
-    command = [sys.executable, "-c", PROGRAM, str(folder)]
+    return run_program(PROGRAM, folder, **environment)
+
+
+def run_program(program: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own."""
+    command = [sys.executable, "-c", program, str(folder)]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
 
 
 def test_a_session_takes_the_jvm_that_was_launched(tmp_path: Path) -> None:
     assert run(tmp_path).stdout == "3 ['java\\n']\n"
+
+
+def test_tasks_have_a_lower_priority_than_the_threads_that_compile_them(tmp_path: Path) -> None:
+    ended = run_program(NICENESS, tmp_path)
+    assert ended.stdout == "{4} True\n", ended.stderr
+    assert "warning" not in ended.stderr
 
 
 def test_what_keeps_the_jvm_from_starting_is_reported_once(tmp_path: Path) -> None:

@@ -41,6 +41,9 @@ C2_THRESHOLDS = (
 )
 # Two threads of C2 instead of one: a new query reaches its speed sooner. Java has as many from four cores on.
 COMPILER_THREADS = "-XX:CICompilerCount=3"
+# Threads have the priorities that they ask for (jvm/TaskPriority.scala). Only root can raise one, of which Java would
+# warn at each start; any user can lower one. What Java logs, such as a full code cache, is still printed.
+TASK_PRIORITIES = ("-XX:ThreadPriorityPolicy=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-PrintWarnings")
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 MEASURED = {
@@ -58,6 +61,8 @@ MEASURED = {
     # The limit applies to all stores of the process together: a server with many queries has hundreds.
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
     "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
+    # Tasks yield to the compilers of Java and to the server's other threads (jvm/TaskPriority.scala).
+    "spark.plugins": f"{scala_module.PACKAGE}.TaskPriority",
     # The fold is an operator of our own (jvm/SparkInternals.scala), which Spark does not know to be stateful.
     "spark.sql.extensions": f"{scala_module.PACKAGE}.Extensions",
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
@@ -118,7 +123,7 @@ def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
     # joins whose states come and go collected all objects twice as often.
     collector = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC", *HEAP_SPACES, TWO_COPIES]
     compilers = [COMPILER_THREADS] if (os.cpu_count() or 1) < 4 else []
-    long_running = [*collector, *C2_THRESHOLDS, *compilers]
+    long_running = [*collector, *C2_THRESHOLDS, *compilers, *TASK_PRIORITIES]
     archive = class_archive.options(class_path) if options.archive is None else class_data.writing(options.archive)
     return [UTC, METASPACE, *(brief if options.brief else long_running), *archive]
 
@@ -153,10 +158,10 @@ def is_cluster(master: str) -> bool:
 
 
 def _executors(options: SessionOptions, jars: Sequence[str]) -> dict[str, str]:
-    """Settings for executors: the jars, which Spark sends them (in local mode they are on the class path), and UTC."""
+    """Settings for executors: the jars, which Spark sends them (local mode has a class path), and Java's options."""
     configured = options.conf.get("spark.jars", "")
     all_jars = [*jars, configured] if configured else jars
-    return {"spark.jars": ",".join(all_jars), "spark.executor.defaultJavaOptions": UTC}
+    return {"spark.jars": ",".join(all_jars), "spark.executor.defaultJavaOptions": " ".join([UTC, *TASK_PRIORITIES])}
 
 
 def functions(settings: Mapping[str, str]) -> dict[str, str]:
