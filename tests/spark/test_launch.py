@@ -37,7 +37,9 @@ print(session.range(3).count(), children)
 session.stop()
 """
 
-NICENESS = PROGRAM.replace(", brief=True", "").partition("children =")[0] + """
+NICENESS = (
+    PROGRAM.replace(", brief=True", "").partition("children =")[0]
+    + """
 session.range(3).count()
 threads = [entry for process in Path("/proc").glob("[0-9]*/status")
            if f"PPid:\\t{os.getpid()}\\n" in process.read_text() for entry in process.parent.glob("task/*/stat")]
@@ -48,6 +50,7 @@ for thread in threads:
 print(set(nice["Executor ta"]), max(nice["C1 Compiler"]) <= 0)
 session.stop()
 """
+)
 
 
 def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
