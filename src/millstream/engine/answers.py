@@ -1,8 +1,9 @@
 """Statements that read and change nothing: SHOW, DESCRIBE, EXPLAIN."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
+from itertools import chain
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -17,6 +18,7 @@ from millstream.engine.entities import describe, listings
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.describe import Observed
 from millstream.engine.facts import look_up
+from millstream.engine.kafka import Bounds
 from millstream.engine.replacements import explained_statement
 from millstream.functions.python import library
 from millstream.model.errors import StatementError
@@ -164,14 +166,17 @@ def _of_topic(
     source: Source, progress: Progress, engine: EngineContext
 ) -> tuple[TopicFacts | None, tuple[dict[str, Any], ...], str]:
     """The facts of a source's topic, its queries' positions, and "" or why Kafka gives neither (it may be deleted)."""
+    topics = _topics_by_query(source, engine)
     try:
-        return engine.kafka.facts([source.topic]).get(source.topic), _places(source, progress, engine), ""
+        facts = engine.kafka.facts({source.topic, *chain.from_iterable(topics.values())})  # of those not deleted
+        bounds = {topic: engine.kafka.bounds(topic) for topic in {source.topic, *facts}}
     except KafkaException as failure:
         return None, (), f"Error from Kafka: {reason(failure)}"
+    return facts.get(source.topic), _places(topics, progress, bounds), ""
 
 
-def _places(source: Source, progress: Progress, engine: EngineContext) -> tuple[dict[str, Any], ...]:
-    """How far the queries have read that write the source, their topics, and those that read the source, its topic.
+def _topics_by_query(source: Source, engine: EngineContext) -> dict[str, list[str]]:
+    """The topics of each query that writes a source, and the source's for each that reads it.
 
     ksqlDB has the former only (ListSourceExecutor).
     """
@@ -180,8 +185,13 @@ def _places(source: Source, progress: Progress, engine: EngineContext) -> tuple[
     for id in catalog.writers(source.name):
         inputs = {catalog.sources[name].topic for name in catalog.queries[id].sources if name in catalog.sources}
         topics[id] = sorted({*inputs, *topics.get(id, ())})
-    others = engine.kafka.facts(set().union(*topics.values()) - {source.topic})  # those that are not deleted
-    bounds = {topic: engine.kafka.bounds(topic) for topic in (source.topic, *others)}
+    return topics
+
+
+def _places(
+    topics: Mapping[str, Sequence[str]], progress: Progress, bounds: Mapping[str, Bounds]
+) -> tuple[dict[str, Any], ...]:
+    """How far each query has read its topics, of which those without bounds are deleted."""
     summaries = []
     for id, of_query in topics.items():
         read = [topic for topic in of_query if topic in bounds]
