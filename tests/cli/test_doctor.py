@@ -14,7 +14,7 @@ import pytest
 from millstream.cli import checks
 from millstream.cli.checks import CheckOutcome, CheckResult, Surroundings
 from millstream.cli.main import main
-from millstream.engine import kafka
+from millstream.engine import first_connection
 from millstream.model.settings import effective
 from millstream.services.broker import BrokerProcess
 from millstream.services.java import java
@@ -241,7 +241,7 @@ def test_there_need_be_no_connect_at_the_default_address(monkeypatch: pytest.Mon
 
 
 def test_no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka, "FIRST_PATIENCE", 0.5)
+    monkeypatch.setattr(first_connection, "PATIENCE", 0.5)
     unreachable = checks.broker(around())
     assert (unreachable.outcome, unreachable.fact.startswith(f"no broker answers at {NOWHERE}")) == (NOT_WELL, True)
     unnamed = around(bootstrap__servers="")

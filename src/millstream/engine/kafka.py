@@ -1,12 +1,11 @@
 """The engine's Kafka client: topics, offsets, records to write and to read."""
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -32,6 +31,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream.catalog.facts import TopicFacts
+from millstream.engine import first_connection
 from millstream.engine.kafka_settings import java_settings, librdkafka_settings
 from millstream.engine.watched_consumer import WatchedConsumer
 from millstream.model.secrets import without_values
@@ -44,7 +44,6 @@ T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 LOG.addFilter(OncePerKind(60.0))
 PATIENCE = 30.0
-FIRST_PATIENCE = 10.0
 RENEWAL_PATIENCE = 2.0
 SETTLE = 10.0
 # The producer's delivery timeout in seconds, less than PATIENCE: a record whose write was reported as failed must not
@@ -72,9 +71,6 @@ LEADERLESS = (
 BROKEN_CONNECTION = KafkaError._TRANSPORT
 # The errors of a client without connections: Kafka is away, or the client has lost all brokers (watched_consumer.py).
 UNREACHABLE = (BROKEN_CONNECTION, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._DESTROY_BROKER)
-# The errors of a connection that say why it ended, and what librdkafka adds to them.
-NAMED_BY_CONNECTION = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE, BROKEN_CONNECTION)
-_STATE = re.compile(r" \(after \d+ms in state \w+.*\)$")
 UNWRITTEN = (KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT)
 
 Offsets = dict[int, int]
@@ -144,24 +140,9 @@ class KafkaClient:
     def cluster(self) -> str:
         """The cluster's id. Raises KafkaException if no broker answers, with the reason of the connection's end."""
         try:
-            return str(self._list_topics(FIRST_PATIENCE).cluster_id)
-        except KafkaException as failure:
-            why = self._connection_error()
-            if not why:
-                raise
-            raise KafkaException(KafkaError(failure.args[0].code(), why)) from failure
-
-    def _connection_error(self) -> str:
-        """Why a new client cannot connect, such as a wrong password or an unknown certificate; "" if it does."""
-        errors = list[KafkaError]()
-        # A client with this callback keeps all its errors until it is polled, so this one does not live long.
-        settings: dict[str, Any] = {**self._settings, "error_cb": errors.append}
-        probe = AdminClient(settings, logger=LOG)
-        with suppress(KafkaException):
-            probe.list_topics(timeout=RENEWAL_PATIENCE)
-        probe.poll(0)
-        named = [str(error.str()) for error in errors if error.code() in NAMED_BY_CONNECTION]
-        return _STATE.sub("", named[-1]) if named else ""
+            return str(self._admin.list_topics(timeout=first_connection.ATTEMPT).cluster_id)
+        except KafkaException:
+            return first_connection.cluster_id(self._settings, LOG)
 
     def answers(self) -> bool:
         """True if a broker answers within some seconds."""
