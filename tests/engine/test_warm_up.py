@@ -25,9 +25,9 @@ def _threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("warm-up")]
 
 
-def _warm(spark: SparkSession, bootstrap: str, topic: str, folder: Path) -> None:
-    """A whole warm-up, to its end."""
-    realtime = RealTimeQueries(spark, {"bootstrap.servers": bootstrap})
+def _warm(spark: SparkSession, bootstrap: str, topic: str, folder: Path, **client: str) -> None:
+    """A whole warm-up, to its end, with such settings of Kafka's clients."""
+    realtime = RealTimeQueries(spark, {"bootstrap.servers": bootstrap, **client})
     warming = WarmUp(spark, Bounded(spark), realtime, SCOPE)
     warming.evaluate_pushes()
     warming.start_queries(topic, effective({}, {}), folder, lambda: True)
@@ -65,7 +65,7 @@ def _groups(admin: AdminClient) -> set[str]:
 
 
 def test_without_a_broker_it_ends(spark: SparkSession, tmp_path: Path) -> None:
-    _warm(spark, "127.0.0.1:1", "nowhere", tmp_path)
+    _warm(spark, "127.0.0.1:1", "nowhere", tmp_path, **{"default.api.timeout.ms": "3000", "request.timeout.ms": "3000"})
     _check_nothing_is_left(spark, tmp_path)
 
 
