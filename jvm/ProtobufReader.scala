@@ -152,7 +152,8 @@ object ProtobufFieldReader {
     case map: SqlType.Map if field.isMapField =>
       val entry = SqlType.Struct(Seq("key", "value"), Seq(map.key, map.value), "")
       new ProtobufMapReader(column, new ProtobufMessageReader(field.getMessageType, entry))
-    case list: SqlType.Array if field.isRepeated && !field.isMapField =>
+    // The entries of a map are messages too, which an ARRAY of STRUCTs may hold.
+    case list: SqlType.Array if field.isRepeated =>
       new ProtobufListReader(column, ProtobufValueReader.of(field, list.element))
     case _ if field.isRepeated =>
       throw new BadRecord(s"cannot read Protobuf's repeated ${field.getName} as ${sqlType.sql}")

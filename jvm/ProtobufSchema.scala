@@ -63,6 +63,10 @@ object ProtobufSchema {
     "package confluent.type; message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }"
   ).map(text => FileDescriptor.buildFrom(described("syntax = \"proto3\"; " + text, text), Array.empty[FileDescriptor]))
 
+  /** The types that the key of a map cannot have. The first is also that of a field whose type is given by name. */
+  private val NoKeyTypes = Set(
+    Type.TYPE_DOUBLE, Type.TYPE_FLOAT, Type.TYPE_BYTES, Type.TYPE_MESSAGE, Type.TYPE_ENUM, Type.TYPE_GROUP)
+
   /** The full names of Google's wrapper messages of single scalars. */
   val Wrappers: Set[String] = WrappersProto.getDescriptor.getMessageTypes.asScala.map(_.getFullName).toSet
 
@@ -100,15 +104,40 @@ object ProtobufSchema {
     else field.getType.name.toLowerCase(Locale.ROOT)
 
   private def described(text: String, name: String): FileDescriptorProto =
-    try
-      if (Base64Text.matches(text)) FileDescriptorProto.parseFrom(ScalarConversions.base64(text))
-      else file(ProtoParser.Companion.parse(Location.get(name), text)).setName(name).build()
-    catch {
+    try {
+      val described =
+        if (Base64Text.matches(text)) FileDescriptorProto.parseFrom(ScalarConversions.base64(text)).toBuilder
+        else file(ProtoParser.Companion.parse(Location.get(name), text)).setName(name)
+      markEntries(described)
+      described.build()
+    } catch {
       case e: InvalidProtocolBufferException => throw new BadRecord(s"the schema is no descriptor: ${e.getMessage}")
       // Wire's parser throws general exceptions only.
       case e @ (_: IllegalStateException | _: IllegalArgumentException) =>
         throw new BadRecord(s"the Protobuf schema cannot be parsed: ${e.getMessage}")
     }
+
+  /**
+   * Marks the entries of maps that messages declare: `message MEntry { string key = 1; int32 value = 2; }`. Kafka
+   * Connect, and so ksqlDB, has no map<…> in its schemas, but takes a repeated message of this form for one.
+   */
+  private def markEntries(file: FileDescriptorProto.Builder): Unit = {
+    val messages = file.getMessageTypeBuilderList.asScala.toSeq.flatMap(all)
+    val single = messages.flatMap(_.getFieldList.asScala).filter(_.getLabel != Label.LABEL_REPEATED).map(typeName).toSet
+    messages.flatMap(_.getNestedTypeBuilderList.asScala).filter(m => isEntry(m) && !single(m.getName))
+      .foreach(_.getOptionsBuilder.setMapEntry(true))
+  }
+
+  private def all(message: DescriptorProto.Builder): Seq[DescriptorProto.Builder] =
+    message +: message.getNestedTypeBuilderList.asScala.toSeq.flatMap(all)
+
+  private def typeName(field: FieldDescriptorProto): String = field.getTypeName.split('.').last
+
+  private def isEntry(message: DescriptorProto.Builder): Boolean = {
+    val fields = message.getFieldList.asScala.toSeq
+    message.getName.endsWith("Entry") && fields.map(_.getName) == Seq("key", "value") &&
+    !NoKeyTypes(fields.head.getType) && fields.forall(_.getLabel != Label.LABEL_REPEATED)
+  }
 
   private def file(parsed: ProtoFileElement): FileDescriptorProto.Builder = {
     val file = FileDescriptorProto.newBuilder

@@ -235,7 +235,7 @@ def _read(field: FieldDescriptor, inside: tuple[str, ...]) -> SqlType | None:
     message = field.message_type
     if field.type == FieldDescriptor.TYPE_GROUP:
         return None
-    if message is not None and message.GetOptions().map_entry:
+    if message is not None and protofile.is_map(field):
         value = _read(message.fields_by_name["value"], inside)
         # Keys of other types are read as their text, as the formats hold MAPs with STRING keys only.
         return Map(STRING, value) if value else None

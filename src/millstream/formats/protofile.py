@@ -6,7 +6,7 @@ Python: jvm/ProtobufSchema.scala does the same with the parser of Confluent's re
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Any
 
@@ -41,15 +41,19 @@ _WELL_KNOWN = {
     "repeated string tags = 3; } message Options { Meta field_meta = 1088; }",
 }
 _SCALARS = frozenset(FieldDescriptorProto.Type.keys())
+_F = FieldDescriptorProto
+# The types that the key of a map cannot have. The first is also that of a field whose type is given by name.
+_NO_KEYS = frozenset((_F.TYPE_DOUBLE, _F.TYPE_FLOAT, _F.TYPE_BYTES, _F.TYPE_MESSAGE, _F.TYPE_ENUM, _F.TYPE_GROUP))
 _FIELD_META = "(confluent.field_meta)"
 
 
-def message(schema: SchemaText, name: str = "") -> Descriptor | None:
+def message(schema: SchemaText, name: str = "", entries_are_maps: bool = True) -> Descriptor | None:
     """The message of a name, with or without the package; None if there is none; "" means the file's first message.
 
-    A field whose type is not declared is left out. Raises ValueError if the schema is not valid.
+    A field whose type is not declared is left out. `entries_are_maps`: a list of a map's entries is a map, as Kafka
+    Connect takes it. Raises ValueError if the schema is not valid.
     """
-    pool = _pool(schema)
+    pool = _pool(schema, entries_are_maps)
     file = pool.FindFileByName(_FILE)
     if not name:
         return next(iter(file.message_types_by_name.values()), None)
@@ -69,6 +73,11 @@ def oneofs(message: Descriptor) -> list[OneofDescriptor]:
     return [o for o in message.oneofs if o.index not in optional]
 
 
+def is_map(field: FieldDescriptor) -> bool:
+    """True for a map, and for a list of entries, which is how Kafka Connect, and so ksqlDB, writes a map's field."""
+    return field.is_repeated and field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
+
+
 def parameters(field: FieldDescriptor) -> dict[str, str]:
     """Kafka Connect's parameters of a field, e.g. a decimal's precision."""
     # The extension of google.protobuf.FieldOptions has the same bytes as a plain field.
@@ -77,10 +86,12 @@ def parameters(field: FieldDescriptor) -> dict[str, str]:
 
 
 @lru_cache(maxsize=256)
-def _pool(schema: SchemaText) -> DescriptorPool:
+def _pool(schema: SchemaText, entries_are_maps: bool) -> DescriptorPool:
     """The descriptors of a schema, as the file schema.proto, and of the schemas that it refers to."""
     pool = DescriptorPool()
     files = list({file.name: file for file in (*_well_known(), *_files(schema, _FILE))}.values())
+    if entries_are_maps:
+        _mark_entries(files)
     declared = {name for file in files for name in _declared(file.message_type, file.enum_type, file.package)}
     for i, file in enumerate(files):
         for message in file.message_type:
@@ -104,7 +115,7 @@ def _well_known() -> tuple[FileDescriptorProto, ...]:
 @cache
 def _options() -> Any:
     """The class of field options, with Confluent's extensions."""
-    return GetMessageClass(_pool(SchemaText("PROTOBUF", "")).FindMessageTypeByName("confluent.Options"))
+    return GetMessageClass(_pool(SchemaText("PROTOBUF", ""), False).FindMessageTypeByName("confluent.Options"))
 
 
 def _files(schema: SchemaText, name: str) -> Iterator[FileDescriptorProto]:
@@ -121,6 +132,35 @@ def _described(text: str, name: str) -> FileDescriptorProto:
         raise ValueError(f"the Protobuf schema is neither text nor a descriptor: {error}") from error
     file.name = name
     return file
+
+
+def _mark_entries(files: Iterable[FileDescriptorProto]) -> None:
+    """Mark the messages that messages declare for the entries of their maps."""
+    messages = [message for file in files for message in _nested(file.message_type)]
+    fields = [f for message in messages for f in message.field]
+    # The library fails where an entry is the value of a field that is not repeated.
+    single = {f.type_name.rpartition(".")[2] for f in fields if f.label != _F.LABEL_REPEATED}
+    for entry in (inner for message in messages for inner in message.nested_type):
+        if _is_entry(entry) and entry.name not in single:
+            entry.options.map_entry = True
+
+
+def _nested(messages: Iterable[DescriptorProto]) -> Iterator[DescriptorProto]:
+    """The messages, and all that are declared in them."""
+    for message in messages:
+        yield message
+        yield from _nested(message.nested_type)
+
+
+def _is_entry(message: DescriptorProto) -> bool:
+    """True for a message of the form of a map's entry: `message MEntry { string key = 1; int32 value = 2; }`.
+
+    Kafka Connect has no map<…> in its schemas, but takes a repeated message of this form for one.
+    """
+    names = [f.name for f in message.field]
+    if not message.name.endswith("Entry") or names != ["key", "value"]:
+        return False
+    return message.field[0].type not in _NO_KEYS and all(f.label != _F.LABEL_REPEATED for f in message.field)
 
 
 def _declared(messages: Any, enums: Any, scope: str) -> Iterator[str]:

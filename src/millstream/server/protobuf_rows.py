@@ -55,7 +55,7 @@ class ProtobufRows:
             if reason is not None:
                 raise RequestFailed(NOT_ACCEPTABLE, f"the answer cannot be written as Protobuf: {reason}")
         self.schema = protobuf.answer_text(columns)
-        descriptor = protofile.message(SchemaText(protobuf.KIND, self.schema))
+        descriptor = protofile.message(SchemaText(protobuf.KIND, self.schema), entries_are_maps=False)
         assert descriptor is not None
         self._message, self._fields = GetMessageClass(descriptor), [Field(c.name, c.type) for c in columns]
 

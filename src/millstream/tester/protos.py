@@ -126,7 +126,7 @@ def _fill(message: Message, view: Mapping[str, Json]) -> None:
 
 
 def _is_map(f: _Field) -> bool:
-    return f.message_type is not None and bool(f.message_type.GetOptions().map_entry)
+    return protofile.is_map(f)
 
 
 def _fill_map(target: Any, value: Mapping[str, Json], entry: Any) -> None:
