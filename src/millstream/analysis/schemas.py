@@ -9,7 +9,7 @@ from millstream.analysis.serdes import format_name
 from millstream.catalog.catalog import Serde
 from millstream.catalog.facts import Facts
 from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, SchemaText, subject
-from millstream.formats import avro, translation
+from millstream.formats import avro, protobuf, protofile, translation
 from millstream.formats.registered import FULL_NAME, NULLABLE
 from millstream.formats.registry import Format, find, is_wrapped
 from millstream.formats.translation import TRANSLATORS
@@ -93,6 +93,7 @@ def infer_columns(side: SchemaSide) -> list[Column]:
     if schema is None:
         raise _missing(side)
     wrapped = wrapping.is_record(side.name, side.p, side.settings, side.format)
+    _check_message_is_chosen(side, schema.schema)
     return _columns(side, side.format.name, schema, wrapped, _message(side))
 
 
@@ -115,6 +116,22 @@ def _columns(side: SchemaSide, format: str, registered: RegisteredSchema, wrappe
             side.p.at,
             "list the columns",
         ) from error
+
+
+def _check_message_is_chosen(side: SchemaSide, schema: SchemaText) -> None:
+    """Raises StatementError if a Protobuf file declares several messages, and the statement names none of them."""
+    if schema.kind != protobuf.KIND or _message(side):
+        return
+    try:
+        names = protofile.messages(schema)
+    except ValueError:
+        return  # An unreadable schema is refused where its columns are read.
+    if len(names) > 1:
+        raise StatementError(
+            f"{side.name.capitalize()} schema has multiple schema definitions: {', '.join(names)}.",
+            side.p.at,
+            f"name the message of the records: {side.name}_SCHEMA_FULL_NAME='{names[0]}'",
+        )
 
 
 def _message(side: SchemaSide) -> str:

@@ -65,6 +65,12 @@ def message(schema: SchemaText, name: str = "", entries_are_maps: bool = True) -
     return None
 
 
+def messages(schema: SchemaText) -> list[str]:
+    """The full names of the messages of the file that are not declared in others. Raises ValueError."""
+    declared = _pool(schema, True).FindFileByName(_FILE).message_types_by_name
+    return [message.full_name for message in declared.values()]
+
+
 def oneofs(message: Descriptor) -> list[OneofDescriptor]:
     """The oneofs of a message, without those that stand for an `optional` of proto3."""
     declared = DescriptorProto()
@@ -136,18 +142,18 @@ def _described(text: str, name: str) -> FileDescriptorProto:
 
 def _mark_entries(files: Iterable[FileDescriptorProto]) -> None:
     """Mark the messages that messages declare for the entries of their maps."""
-    messages = [message for file in files for message in _nested(file.message_type)]
-    fields = [f for message in messages for f in message.field]
+    all_messages = [message for file in files for message in _nested(file.message_type)]
+    fields = [f for message in all_messages for f in message.field]
     # The library fails where an entry is the value of a field that is not repeated.
     single = {f.type_name.rpartition(".")[2] for f in fields if f.label != _F.LABEL_REPEATED}
-    for entry in (inner for message in messages for inner in message.nested_type):
+    for entry in (inner for message in all_messages for inner in message.nested_type):
         if _is_entry(entry) and entry.name not in single:
             entry.options.map_entry = True
 
 
-def _nested(messages: Iterable[DescriptorProto]) -> Iterator[DescriptorProto]:
+def _nested(outer: Iterable[DescriptorProto]) -> Iterator[DescriptorProto]:
     """The messages, and all that are declared in them."""
-    for message in messages:
+    for message in outer:
         yield message
         yield from _nested(message.nested_type)
 
