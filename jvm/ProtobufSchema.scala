@@ -98,6 +98,20 @@ object ProtobufSchema {
     } yield (fields(at), i)
   }
 
+  /** True if messages have the same fields, whatever the names of the messages in them. One of them is not recursive. */
+  def areAlike(one: Descriptor, other: Descriptor): Boolean = {
+    val (fields, others) = (one.getFields.asScala, other.getFields.asScala)
+    fields.size == others.size && fields.forall { field =>
+      val counterpart = other.findFieldByNumber(field.getNumber)
+      counterpart != null && areAlike(field, counterpart)
+    }
+  }
+
+  private def areAlike(one: FieldDescriptor, other: FieldDescriptor): Boolean =
+    one.getName == other.getName && one.getType == other.getType && one.isRepeated == other.isRepeated &&
+      one.hasPresence == other.hasPresence &&
+      (one.getType != FieldDescriptor.Type.MESSAGE || areAlike(one.getMessageType, other.getMessageType))
+
   /** A field's type, for messages. */
   def kind(field: FieldDescriptor): String =
     if (field.getType == FieldDescriptor.Type.MESSAGE) s"message ${field.getMessageType.getFullName}"

@@ -67,9 +67,20 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
   private def registered(subject: String, schema: Registered): Int = {
     val first = posted(subject, schema.kind, schema.text)
     val answer = if (first.statusCode == 422) marked(schema).fold(first)(posted(subject, schema.kind, _)) else first
-    if (answer.statusCode != 200) throw refused(s"register a schema for $subject", answer)
-    mapper.readTree(answer.body).get("id").asInt
+    if (answer.statusCode == 200) mapper.readTree(answer.body).get("id").asInt
+    else renamed(subject, schema).getOrElse(throw refused(s"register a schema for $subject", answer))
   }
+
+  /** The id of the subject's latest schema if it differs in the names of messages only: the bytes are the same. */
+  private def renamed(subject: String, schema: Registered): Option[Int] =
+    if (schema.kind != "PROTOBUF") None
+    else
+      read(s"/subjects/${encoded(subject)}/versions/latest").filter { node =>
+        val latest = of(node)
+        latest.kind == schema.kind && ProtobufSchema.areAlike(first(latest), first(schema))
+      }.map(_.get("id").asInt)
+
+  private def first(schema: Registered) = new ProtobufSchema(schema).message("")
 
   private def posted(subject: String, kind: String, text: String): HttpResponse[String] = {
     val body = mapper.createObjectNode.put("schema", text)

@@ -45,6 +45,30 @@ def test_the_avro_schema_of_a_value() -> None:
     assert m["type"][1]["items"]["connect.internal.type"] == "MapEntry"
 
 
+def test_the_messages_of_a_protobuf_value() -> None:
+    columns_of_maps = declared("m MAP<STRING, DECIMAL(4, 2)>, n MAP<STRING, STRUCT<x INT>>, s STRUCT<y INT>")
+    text = TRANSLATORS["PROTOBUF"].text(columns_of_maps, True, "n.R", None)
+    assert text == (
+        'syntax = "proto3";\npackage n;\n\nimport "confluent/meta.proto";\nimport "confluent/type/decimal.proto";\n\n'
+        "message R {\n"
+        "  repeated ConnectDefault1Entry M = 1;\n"
+        "  repeated ConnectDefault2Entry N = 2;\n"
+        "  ConnectDefault4 S = 3;\n\n"
+        "  message ConnectDefault1Entry {\n"
+        "    string key = 1;\n"
+        "    confluent.type.Decimal value = 2 [(confluent.field_meta) = { params: "
+        '[{ key: "precision", value: "4" }, { key: "scale", value: "2" }] }];\n'
+        "  }\n\n"
+        "  message ConnectDefault2Entry {\n"
+        "    string key = 1;\n    ConnectDefault3 value = 2;\n\n"
+        "    message ConnectDefault3 {\n      int32 X = 1;\n    }\n  }\n\n"
+        "  message ConnectDefault4 {\n    int32 Y = 1;\n  }\n}\n"
+    )
+    assert columns("PROTOBUF", SchemaText("PROTOBUF", text), "VALUE", True, False, "") == columns_of_maps
+    chosen = (TRANSLATORS["PROTOBUF"].text(columns_of_maps, True, name, None) for name in ("", "ConnectDefault7"))
+    assert [text.splitlines()[5] for text in chosen] == ["message ConnectDefault1 {"] * 2
+
+
 @pytest.mark.parametrize(
     ("type", "read"),
     [

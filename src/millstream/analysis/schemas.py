@@ -159,14 +159,23 @@ def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], sourc
     if serde.format not in TRANSLATORS or not columns:
         _check_has_schemas(side, serde.format)
         return serde
-    message = serde.get(FULL_NAME) or ""
     registered = side.registered
     if registered is not None:
         _check_columns_match(side, serde, columns, registered)
+        serde = _with_name(serde, registered.schema)
+        message = serde.get(FULL_NAME) or ""
         physical = PhysicalSchema(side.facts.registry, side.subject, registered.schema, message, registered.id)
         return replace(serde, schema=physical)
     schema = _schema_of_columns(side.name, serde, columns, source)
     return replace(serde, schema=PhysicalSchema(side.facts.registry, side.subject, schema, ""))
+
+
+def _with_name(serde: Serde, schema: SchemaText) -> Serde:
+    """The serde with the name of the first message of a Protobuf schema, if it has none: queries inherit it."""
+    if serde.format != "PROTOBUF" or serde.get(FULL_NAME):
+        return serde
+    names = protofile.messages(schema)
+    return replace(serde, properties=tuple(sorted({**dict(serde.properties), FULL_NAME: names[0]}.items())))
 
 
 def with_existing(side: SchemaSide, serde: Serde, columns: Sequence[Column]) -> Serde:

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from millstream.analysis.targets import Target
-from millstream.catalog.schemas import RegisteredSchema, subject
+from millstream.catalog.schemas import RegisteredSchema, SchemaText, subject
+from millstream.formats import protofile
 from millstream.formats.client import Access, Registry, RegistryFailed, access
 from millstream.model.errors import StatementError
 from millstream.plan.steps import DeleteSubjects, RegisterSchema, Step
@@ -98,11 +99,20 @@ class RegistryAccess:
     def _register(self, step: RegisterSchema) -> None:
         physical = step.physical
         try:
-            self._needed.register(physical.subject, physical.schema)
+            self._register_or_find(physical.subject, physical.schema)
         except RegistryFailed as failure:
             raise StatementError(f"Could not register schema for {physical.subject}: {failure}") from failure
         if physical.subject.endswith(subject("", "KEY")):
             self._freeze(physical.subject)
+
+    def _register_or_find(self, name: str, schema: SchemaText) -> None:
+        """Register a schema, unless the subject's latest has the same fields, in messages of names that must stay."""
+        try:
+            self._needed.register(name, schema)
+        except RegistryFailed:
+            latest = self._needed.latest(name)
+            if latest is None or not protofile.are_alike(latest.schema, schema):
+                raise
 
     def _freeze(self, name: str) -> None:
         """Make a key's subject READONLY: with another schema its id, its records' bytes and partitions would change

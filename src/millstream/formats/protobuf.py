@@ -29,6 +29,7 @@ from millstream.model.types import (
 KIND = "PROTOBUF"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 OPTIONAL, WRAPPER = "OPTIONAL", "WRAPPER"
+UNNAMED = "ConnectDefault"
 _PLAIN: dict[SqlType, str] = {
     BOOLEAN: "bool",
     INTEGER: "int32",
@@ -76,11 +77,15 @@ DECIMAL = "confluent.type.Decimal"
 class _Writer:
     """Writes the messages of a file, and collects the imports that they need."""
 
-    def __init__(self, representation: str | None, entries: bool = False) -> None:
-        """`entries`: maps are written as repeated messages of entries, which have the same bytes."""
+    def __init__(self, representation: str | None) -> None:
         self.imports: set[str] = set()
-        self._representation, self._entries = representation, entries
-        self._structs = 1
+        self._representation = representation
+        self._unnamed = 0
+
+    def unnamed(self, suffix: str = "") -> str:
+        """The next of the names that Kafka Connect gives to messages without a name of their own."""
+        self._unnamed += 1
+        return f"{UNNAMED}{self._unnamed}{suffix}"
 
     def message(self, name: str, fields: Sequence[Field], indent: str) -> list[str]:
         """The lines of a message; nested messages follow its fields."""
@@ -97,14 +102,8 @@ class _Writer:
             case Array(element):
                 name, nested = self._type(element, indent)
                 return f"repeated {name}", nested
-            case Map(key, value) if self._entries:
-                self._structs += 1
-                name = f"ConnectDefault{self._structs}Entry"
-                fields = (Field("key", key if key in _PLAIN else STRING), Field("value", value))
-                return f"repeated {name}", self.message(name, fields, indent)
             case Map(key, value):
-                name, nested = self._type(value, indent)
-                return f"map<{_PLAIN.get(key, 'string')}, {name}>", nested
+                return self._map(key if key in _PLAIN else STRING, value, indent)
         name, nested = self._type(type, indent)
         if type in _PLAIN and self._representation == OPTIONAL:
             return f"optional {name}", nested
@@ -113,11 +112,17 @@ class _Writer:
             return f"google.protobuf.{_WRAPPERS[type]}", nested
         return name, nested
 
+    def _map(self, key: SqlType, value: SqlType, indent: str) -> tuple[str, list[str]]:
+        """A list of entries, as Kafka Connect writes a map, which has the bytes of `map<…>`."""
+        name, inner = self.unnamed("Entry"), indent + "  "
+        declared, nested = self._type(value, inner)
+        lines = [f"{_PLAIN[key]} key = 1;", f"{declared} value = 2{self._parameters(value)};"]
+        body = [f"{inner}{line}" for line in lines] + (["", *nested] if nested else [])
+        return f"repeated {name}", [f"{indent}message {name} {{", *body, f"{indent}}}"]
+
     def _parameters(self, type: SqlType) -> str:
         """Kafka Connect's parameters of a decimal field, whose message does not contain the number of its digits."""
-        inner = type
-        while isinstance(inner, Array | Map):
-            inner = inner.element if isinstance(inner, Array) else inner.value
+        inner = type.element if isinstance(type, Array) else type
         if not isinstance(inner, Decimal):
             return ""
         self.imports.add("confluent/meta.proto")
@@ -127,8 +132,7 @@ class _Writer:
 
     def _type(self, type: SqlType, indent: str) -> tuple[str, list[str]]:
         if isinstance(type, Struct):
-            self._structs += 1
-            name = f"ConnectDefault{self._structs}"
+            name = self.unnamed()
             return name, self.message(name, type.fields, indent)
         if isinstance(type, Decimal):
             self.imports.add("confluent/type/decimal.proto")
@@ -148,15 +152,17 @@ def text(columns: Sequence[Column], wrapped: bool, name: str, representation: st
     """
     only = None if wrapped else columns[0].type
     fields = only.fields if isinstance(only, Struct) else tuple(Field(c.name, c.type) for c in columns)
-    package, _, simple = (name or "ConnectDefault1").rpartition(".")
     writer = _Writer(representation)
+    # ksqlDB takes no such name for one that was chosen.
+    chosen = "" if name.startswith(UNNAMED) else name
+    package, _, simple = (chosen or writer.unnamed()).rpartition(".")
     return _file(writer, writer.message(simple, fields, ""), package)
 
 
 def answer_text(columns: Sequence[Column]) -> str:
-    """The file of an answer's rows: one message of all columns, in which maps are repeated entries."""
-    writer = _Writer(None, entries=True)
-    return _file(writer, writer.message("ConnectDefault1", tuple(Field(c.name, c.type) for c in columns), ""))
+    """The file of an answer's rows: one message of all columns."""
+    writer = _Writer(None)
+    return _file(writer, writer.message(writer.unnamed(), tuple(Field(c.name, c.type) for c in columns), ""))
 
 
 def _file(writer: _Writer, lines: Sequence[str], package: str = "") -> str:

@@ -71,6 +71,28 @@ def messages(schema: SchemaText) -> list[str]:
     return [message.full_name for message in declared.values()]
 
 
+def are_alike(one: SchemaText, other: SchemaText) -> bool:
+    """True if the first messages of two Protobuf schemas have the same fields, whatever the names of messages."""
+    if one.kind != "PROTOBUF" or other.kind != "PROTOBUF":
+        return False
+    try:
+        first, second = message(one), message(other)
+    except ValueError:
+        return False
+    return first is not None and second is not None and _are_alike(first, second)
+
+
+def _are_alike(one: Descriptor, other: Descriptor) -> bool:
+    fields, others = (sorted(m.fields, key=lambda field: field.number) for m in (one, other))
+    return len(fields) == len(others) and all(_is_alike(*pair) for pair in zip(fields, others, strict=True))
+
+
+def _is_alike(one: FieldDescriptor, other: FieldDescriptor) -> bool:
+    shapes = [(f.number, f.name, f.type, f.is_repeated, f.has_presence) for f in (one, other)]
+    inner, counterpart = one.message_type, other.message_type
+    return shapes[0] == shapes[1] and (inner is None or counterpart is None or _are_alike(inner, counterpart))
+
+
 def oneofs(message: Descriptor) -> list[OneofDescriptor]:
     """The oneofs of a message, without those that stand for an `optional` of proto3."""
     declared = DescriptorProto()
