@@ -93,7 +93,6 @@ def infer_columns(side: SchemaSide) -> list[Column]:
     if schema is None:
         raise _missing(side)
     wrapped = wrapping.is_record(side.name, side.p, side.settings, side.format)
-    _check_message_is_chosen(side, schema.schema)
     return _columns(side, side.format.name, schema, wrapped, _message(side))
 
 
@@ -118,12 +117,16 @@ def _columns(side: SchemaSide, format: str, registered: RegisteredSchema, wrappe
         ) from error
 
 
-def _check_message_is_chosen(side: SchemaSide, schema: SchemaText) -> None:
-    """Raises StatementError if a Protobuf file declares several messages, and the statement names none of them."""
-    if schema.kind != protobuf.KIND or _message(side):
+def check_message_is_chosen(side: SchemaSide) -> None:
+    """Raises StatementError if a Protobuf file declares several messages, and the statement names none of them.
+
+    For a side without columns of its own (ksqlDB's DefaultSchemaInjector.throwOnMultiSchemaDefinitions).
+    """
+    registered = side.registered or side.facts.latest.get(side.subject)
+    if registered is None or registered.schema.kind != protobuf.KIND or _message(side):
         return
     try:
-        names = protofile.messages(schema)
+        names = protofile.messages(registered.schema)
     except ValueError:
         return  # An unreadable schema is refused where its columns are read.
     if len(names) > 1:

@@ -73,6 +73,21 @@ def declare(
     return source, p
 
 
+def check_messages(statement: tree.Statement, facts: Facts, settings: Mapping[str, str]) -> None:
+    """Raises StatementError if a CREATE must name one of several messages of the Protobuf schema of its columns.
+
+    It is for new statements: a CREATE that a command log has stays in force, with the first message.
+    """
+    if not isinstance(statement, tree.CreateSource):
+        return
+    p = properties.read(statement.properties, properties.DECLARED, statement.span)
+    declared = {c.mark is not None for c in statement.columns if c.mark not in HEADER_MARKS}
+    for name, is_key in (("KEY", True), ("VALUE", False)):
+        side = schemas.SchemaSide(name, p.text("KAFKA_TOPIC") or "", p, facts, settings)
+        if is_key not in declared and side.format is not None and side.format.infers:
+            schemas.check_message_is_chosen(side)
+
+
 def _with_schema(side: schemas.SchemaSide, serde: Serde, columns: Sequence[Column], name: str) -> Serde:
     return schemas.with_existing(side, schemas.with_schema(side, serde, columns, name), columns)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from millstream.analysis.sources import check_messages
 from millstream.engine import commands, topic_access, topics
 from millstream.engine.api import Entity
 from millstream.engine.commands import Command
@@ -42,6 +43,7 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     result = outcome(context.statement, context.text, state.catalog, facts, settings)
     if result.warning:
         return build.warning(context.text, result.message)
+    check_messages(context.statement, facts, settings)
     starts = _starts(result, settings, engine)
     command = commands.new(engine.name, result.path, context.text, settings, facts, starts, engine.spark.cores)
     command = with_default_tasks(command, result)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from millstream.analysis import limits
+from millstream.analysis.sources import check_messages
 from millstream.catalog.catalog import Catalog, Serde
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.catalog.schemas import subject
@@ -159,6 +160,7 @@ def _outcome(statement: tree.Statement, text: str, result: PlayResult) -> None:
         _assume_topic(statement, result)
     check_not_derived(statement, result.catalog)
     planned = outcome(statement, text, result.catalog, result.facts, result.settings)
+    check_messages(statement, result.facts, result.settings)
     result.catalog = planned.catalog
     for step in planned.steps:
         match step:
