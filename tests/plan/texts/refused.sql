@@ -103,6 +103,12 @@ CREATE STREAM q (`my key` STRING KEY, v INT) WITH (kafka_topic='orders', value_f
 CREATE STREAM s AS SELECT id, ROWTIME FROM orders;
 -- → line 1:31: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
 
+CREATE TABLE t AS SELECT ROWTIME, COUNT(*) AS n FROM orders GROUP BY ROWTIME;
+-- → line 1:26: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
+
+CREATE STREAM s AS SELECT ROWPARTITION, amount FROM orders PARTITION BY ROWPARTITION;
+-- → line 1:27: Reserved column name in select: `ROWPARTITION`. Please remove or alias the column.
+
 CREATE STREAM r (k STRING KEY, tags ARRAY, v INT) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:32: ARRAY does not say what it holds
 -- →   hint: write ARRAY<STRING>
