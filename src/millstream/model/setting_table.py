@@ -30,6 +30,7 @@ _INTERNAL_TOPICS = (
 )
 _anything, _flag, _whole = TEXT, FLAG, whole()
 _count = whole(0, INT_MAX)
+_or_all = whole(-1, INT_MAX)
 _positive = whole(1)
 # Milliseconds between two attempts: without any, a query that fails for good would take a core.
 _wait = _positive
@@ -186,8 +187,8 @@ _KSQL = (
     _session("ksql.timestamp.throw.on.invalid", "false", "whether an invalid timestamp ends a query", _flag),
     _session("ksql.cast.strings.preserve.nulls", "true", "whether CAST(NULL AS STRING) is NULL", _flag),
     _session("ksql.nested.error.set.null", "true", "whether an error in an element nulls only the element", _flag),
-    _session("ksql.functions.collect_list.limit", str(2**31 - 1), "the most that COLLECT_LIST keeps", _count),
-    _session("ksql.functions.collect_set.limit", str(2**31 - 1), "the most that COLLECT_SET keeps", _count),
+    _session("ksql.functions.collect_list.limit", str(INT_MAX), "the most that COLLECT_LIST keeps; -1 is all", _or_all),
+    _session("ksql.functions.collect_set.limit", str(INT_MAX), "the most that COLLECT_SET keeps; -1 is all", _or_all),
     _session("ksql.suppress.enabled", "true", "whether EMIT FINAL is allowed", _flag),
     _session("ksql.lambdas.enabled", "true", "whether lambdas are allowed", _flag),
     _session("ksql.headers.columns.enabled", "true", "whether HEADER columns are allowed", _flag),

@@ -34,6 +34,7 @@ from millstream.functions.rules import same_decimal
 from millstream.functions.signatures import each, parse_signature
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
+from millstream.model.setting_kinds import INT_MAX
 from millstream.model.types import STRING, Array, Decimal, Field, SqlType, Struct, computed
 
 Types = Sequence[SqlType]
@@ -216,8 +217,13 @@ def _correlation() -> Accumulator:
 # ---------------------------------------------------------------- collections
 
 
+def _most_values(limit: str) -> int:
+    """How many values a collection keeps, by its setting: if that is negative, there is no limit."""
+    return int(limit) if int(limit) >= 0 else INT_MAX
+
+
 def _list(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    type, most = f"array<{spark_type(types[0])}>", int(settings["ksql.functions.collect_list.limit"])
+    type, most = f"array<{spark_type(types[0])}>", _most_values(settings["ksql.functions.collect_list.limit"])
 
     def place(element: OperatorExpression, i: OperatorExpression) -> OperatorExpression:
         return if_(same_values(types[0], element, VALUE), i, integer(-1))
@@ -237,7 +243,7 @@ def _list(types: Types, constants: Constants, settings: Settings) -> Accumulator
 
 
 def _set(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    type, most = f"array<{spark_type(types[0])}>", int(settings["ksql.functions.collect_set.limit"])
+    type, most = f"array<{spark_type(types[0])}>", _most_values(settings["ksql.functions.collect_set.limit"])
     known = STATE.exists("element", lambda element: same_values(types[0], element, VALUE))
     new = NEWER.filter("y", lambda y: ~OLDER.exists("x", lambda x: same_values(types[0], x, y)))
     return Accumulator(
