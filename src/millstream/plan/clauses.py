@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from millstream.analysis.scope import WINDOW
 from millstream.catalog.catalog import RelationKind
 from millstream.functions import Library
 from millstream.functions.declare import FunctionKind
 from millstream.model.errors import StatementError
 from millstream.model.settings import is_on
 from millstream.model.types import BOOLEAN
-from millstream.plan.aggregation import is_aggregate
+from millstream.plan.aggregation import aggregate_calls, is_aggregate
 from millstream.syntax import tree
 
 SUPPRESS = "ksql.suppress.enabled"
@@ -105,6 +106,25 @@ def check_final(query: tree.SelectQuery, settings: Mapping[str, str]) -> None:
     if not is_on(settings, SUPPRESS):
         hint = f"set {SUPPRESS} to true, or use EMIT CHANGES"
         raise StatementError("Suppression is currently disabled: EMIT FINAL is not allowed", query.span, hint)
+
+
+def check_window_bounds(query: tree.SelectQuery, functions: Library) -> None:
+    """Raises StatementError for WINDOWSTART or WINDOWEND of a query with WINDOW anywhere but in SELECT.
+
+    They would be those of a windowed source's rows, where in SELECT they are those of the groups.
+    """
+    if query.window is None or query.joins:
+        return
+    clauses = [e for e in (query.where, query.having) if e is not None]
+    calls = aggregate_calls(query.items, functions)
+    for column in (e for part in (*calls, *clauses, *(query.group_by or ())) for e in part.walk()):
+        if isinstance(column, tree.ColumnRef) and column.name in WINDOW:
+            raise StatementError(
+                f"Window bounds column {column.name} can only be used in the SELECT clause of windowed aggregations "
+                "and can not be passed to aggregate functions.",
+                column.span,
+                "select it under another name, and filter the result by it",
+            )
 
 
 def table_calls(node: tree.SyntaxNode, functions: Library) -> tuple[tree.Call, ...]:

@@ -154,8 +154,10 @@ def _rows(
     query: tree.SelectQuery, sources: Sequence[tree.FromSource], catalog: Catalog, settings: Mapping[str, str]
 ) -> tuple[Relation, Aliases]:
     """The rows that SELECT or GROUP BY is applied to; `sources` are those of FROM, with their inner queries."""
-    clauses.check_clauses(query, library(catalog.functions))
+    functions = library(catalog.functions)
+    clauses.check_clauses(query, functions)
     clauses.check_final(query, settings)
+    clauses.check_window_bounds(query, functions)
     relations = [_source(s, catalog, settings) for s in sources]
     relation = _joined(query, relations) if query.joins else relations[0]
     clauses.check_table_functions(query, relation.node.kind, relation.scope.functions)

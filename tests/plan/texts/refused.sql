@@ -103,6 +103,28 @@ CREATE STREAM q (`my key` STRING KEY, v INT) WITH (kafka_topic='orders', value_f
 CREATE STREAM s AS SELECT id, ROWTIME FROM orders;
 -- → line 1:31: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
 
+CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='SESSION'); CREATE TABLE t AS SELECT k, COUNT(*) AS n FROM w WINDOW TUMBLING (SIZE 1 HOUR) WHERE WINDOWSTART > 5 GROUP BY k;
+-- → Stream created
+-- → W (K STRING KEY, V INTEGER)
+-- → line 1:197: Window bounds column WINDOWSTART can only be used in the SELECT clause of windowed aggregations and can not be passed to aggregate functions.
+-- →   hint: select it under another name, and filter the result by it
+
+CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='SESSION'); CREATE TABLE t AS SELECT k, MAX(v - WINDOWEND) AS n FROM w WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY k;
+-- → Stream created
+-- → W (K STRING KEY, V INTEGER)
+-- → line 1:148: Window bounds column WINDOWEND can only be used in the SELECT clause of windowed aggregations and can not be passed to aggregate functions.
+-- →   hint: select it under another name, and filter the result by it
+
+CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='SESSION'); CREATE TABLE t AS SELECT COUNT(*) AS n FROM w WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY WINDOWSTART;
+-- → Stream created
+-- → W (K STRING KEY, V INTEGER)
+-- → line 1:197: Window bounds column WINDOWSTART can only be used in the SELECT clause of windowed aggregations and can not be passed to aggregate functions.
+-- →   hint: select it under another name, and filter the result by it
+
+CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders WINDOW SESSION (1 HOUR) GROUP BY item HAVING WINDOWEND > 5;
+-- → line 1:103: Window bounds column WINDOWEND can only be used in the SELECT clause of windowed aggregations and can not be passed to aggregate functions.
+-- →   hint: select it under another name, and filter the result by it
+
 CREATE TABLE t AS SELECT ROWTIME, COUNT(*) AS n FROM orders GROUP BY ROWTIME;
 -- → line 1:26: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
 
