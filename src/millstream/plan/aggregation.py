@@ -108,8 +108,10 @@ def aggregate_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) ->
     check_value_formats([leaf.origin for leaf in leaves(node)], "GROUP BY", query.span)
     calls = _calls(query, scope)
     keys = _keys(query.group_by, node, scope)
-    aggregations = tuple(_aggregation(c, node, scope) for c in calls)
+    aggregations = tuple(aggregate_call(c, scope, node.kind) for c in calls)
     width = len(node.schema.value)
+    _check_undo(calls, aggregations, node)
+    _check_states(calls, aggregations, node)
     _check_merging(query.window, aggregations, calls)
     group = Aggregate(node, keys, aggregations, _window(query, node))
     places = {
@@ -205,12 +207,6 @@ def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression
 # ---------------------------------------------------------------- aggregates
 
 
-def _aggregation(call: tree.Call, node: PlanNode, scope: NameScope) -> AggregateCall:
-    aggregation = aggregate_call(call, scope, node.kind)
-    _check_source(call, aggregation.accumulator, node)
-    return aggregation
-
-
 def aggregate_call(call: tree.Call, scope: NameScope, kind: RelationKind) -> AggregateCall:
     """A call of an aggregate function over the rows of `scope`, of a stream or a table. Raises StatementError."""
     typed_call = function_call(_with_argument(call, scope), scope, FunctionKind.AGGREGATE)
@@ -257,21 +253,34 @@ def _constant(call: tree.Call, argument: typed.TypedExpression, required: bool) 
     return None
 
 
-def _check_source(call: tree.Call, accumulator: Accumulator, node: PlanNode) -> None:
-    if node.kind is RelationKind.TABLE and accumulator.undo is None:
-        raise StatementError(
-            f"The aggregation function(s) ({call.name}) cannot be applied to a table source, only to a stream source.",
-            call.span,
-            f"{call.name} cannot take a row back, which a table that changes would ask for",
-        )
+def _check_undo(calls: Sequence[tree.Call], aggregations: Sequence[AggregateCall], node: PlanNode) -> None:
+    """Raises StatementError, with all their names, for aggregates over a table that cannot take a row back."""
+    refused = [c for c, a in zip(calls, aggregations, strict=True) if a.accumulator.undo is None]
+    if node.kind is not RelationKind.TABLE or not refused:
+        return
+    names = tuple(dict.fromkeys(call.name for call in refused))
+    listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    raise StatementError(
+        f"The aggregation function{'s' if names[1:] else ''} {listed} cannot be applied to a table source, only to a "
+        "stream source.",
+        refused[0].span,
+        f"{listed} cannot take a row back, which a table that changes would ask for",
+    )
+
+
+def _check_states(calls: Sequence[tree.Call], aggregations: Sequence[AggregateCall], node: PlanNode) -> None:
+    """Raises StatementError for an aggregate whose state a source's value format cannot hold, as ksqlDB does."""
     origins = [leaf.origin for leaf in leaves(node)]
-    if accumulator.nested and any(o.value.format in _FLAT for o in origins):
-        raise StatementError(
-            "One of the functions used in the statement has an intermediate type that the value format can not handle: "
-            f"{call.name} over {origins[0].value.format}",
-            call.span,
-            "remove the function or change the format",
-        )
+    if not any(o.value.format in _FLAT for o in origins):
+        return
+    for call, aggregation in zip(calls, aggregations, strict=True):
+        if aggregation.accumulator.nested:
+            raise StatementError(
+                "One of the functions used in the statement has an intermediate type that the value format can not "
+                f"handle: {call.name} over {origins[0].value.format}",
+                call.span,
+                "remove the function or change the format",
+            )
 
 
 def _check_merging(

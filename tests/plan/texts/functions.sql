@@ -101,7 +101,7 @@ CREATE AGGREGATE FUNCTION add_up(x INT) RETURNS INT LANGUAGE PYTHON AS $$
       def result(self, state): return state
 $$; CREATE TABLE t AS SELECT age, add_up(age) FROM people GROUP BY age;
 -- → Function ADD_UP created
--- → line 6:35: The aggregation function(s) (ADD_UP) cannot be applied to a table source, only to a stream source.
+-- → line 6:35: The aggregation function ADD_UP cannot be applied to a table source, only to a stream source.
 -- →   hint: ADD_UP cannot take a row back, which a table that changes would ask for
 
 CREATE AGGREGATE FUNCTION add_up(x INT) RETURNS INT LANGUAGE PYTHON AS $$

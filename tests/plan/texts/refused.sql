@@ -418,6 +418,10 @@ SELECT EXPLODE(id), COUNT(*) FROM orders EMIT CHANGES;
 CREATE STREAM o AS SELECT * FROM orders WHERE EXPLODE(id) = 1;
 -- → line 1:47: Table functions cannot be used in WHERE
 
+CREATE TABLE o AS SELECT age, LATEST_BY_OFFSET(name), MIN(name), COUNT(*), MAX(age), MIN(age) FROM people GROUP BY age;
+-- → line 1:31: The aggregation functions LATEST_BY_OFFSET, MIN and MAX cannot be applied to a table source, only to a stream source.
+-- →   hint: LATEST_BY_OFFSET, MIN and MAX cannot take a row back, which a table that changes would ask for
+
 CREATE TABLE o AS SELECT name, EXPLODE(age) FROM people;
 -- → line 1:32: Table source is not supported with table functions
 
