@@ -13,10 +13,12 @@ from confluent_kafka import KafkaException
 from millstream.catalog.catalog import RelationKind, Serde, Source
 from millstream.engine.kafka import KafkaClient
 from millstream.model.schema import Column, RecordPart, Schema
-from millstream.model.types import INTEGER, STRING
+from millstream.model.types import HEADERS_TYPE, INTEGER, STRING
+from millstream.services.kafka_headers import UNREADABLE
 from millstream.tables.indexes import IndexedTable, IndexedValues
 from millstream.tables.materializer import MaterializedTable, Materializer, TableNotReady, TopicReader
 from millstream.tables.store import Store
+from support import raw_headers
 from support.disk import LimitedDisk
 from support.kafka import BrokerClient, wait_for
 
@@ -193,6 +195,16 @@ def test_a_record_without_key_is_reported_and_left_out(opened: Open, kafka: Brok
     materializer.set_desired([table])
     assert values(materializer.store(table)) == {b"a": b"2"}
     assert [(topic, offset) for topic, _, offset, _ in skipped] == [(table.source.topic, 0)]
+
+
+def test_a_header_whose_name_is_no_utf8_is_stored(opened: Open, kafka: BrokerClient) -> None:
+    table = kept(kafka.create_topic())
+    schema = Schema((*SCHEMA, Column("H", HEADERS_TYPE, RecordPart.HEADER)))
+    table = replace(table, source=replace(table.source, schema=schema))
+    raw_headers.produce(kafka.bootstrap, table.source.topic, b"k", b"1", [(b"\xff", b"x"), (b"a", b"y")])
+    materializer = opened()
+    materializer.set_desired([table])
+    assert [c.headers for c in materializer.store(table).between(None, None)] == [((UNREADABLE, b"x"), ("a", b"y"))]
 
 
 def test_a_corrupt_file_is_read_from_its_topic_again(

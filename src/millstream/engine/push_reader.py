@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from millstream.engine.continuation import removed
 from millstream.engine.kafka import ERROR_UNKNOWN, Positions
 from millstream.engine.push_evaluation import PushAccess
+from millstream.services.kafka_headers import headers_of
 from millstream.spark.bounded import Record
 
 LOG = logging.getLogger(__name__)
@@ -197,10 +197,8 @@ def _error_code(message: Message) -> int:
 
 def _record_of(message: Message) -> Record:
     """A message of a consumer as a record."""
-    headers: Any = message.headers() or ()
-    named = tuple((str(name), data) for name, data in headers)
     place = int(message.partition() or 0), int(message.offset() or 0)
-    return Record(_bytes(message.key()), _bytes(message.value()), message.timestamp()[1], named, *place)
+    return Record(_bytes(message.key()), _bytes(message.value()), message.timestamp()[1], headers_of(message), *place)
 
 
 def _bytes(data: str | bytes | None) -> bytes | None:

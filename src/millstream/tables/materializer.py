@@ -9,15 +9,15 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from millstream.catalog.catalog import Source, TableIndex
+from millstream.services.kafka_headers import headers_of
 from millstream.services.loop import Loop, ReopenResource
 from millstream.tables.indexing import Prepare, TableIndexing
 from millstream.tables.keys import StoreKeys, keys_of
@@ -385,7 +385,7 @@ class Materializer:
             self._skipped(topic, partition, offset, f"a record of topic {topic}: {failure}")
             return None
         value = message.value()
-        headers = _headers(message) if followed.headers else ()
+        headers: Headers = headers_of(message) if followed.headers else ()
         return Change(stored, start, end, None if value is None else _bytes(value), message.timestamp()[1], headers)
 
     def _notify(self) -> None:
@@ -400,11 +400,6 @@ def _corrupt(failure: Exception) -> bool:
 
 def _bytes(data: str | bytes) -> bytes:
     return data if isinstance(data, bytes) else data.encode()
-
-
-def _headers(message: Message) -> Headers:
-    headers: Iterable[Any] = message.headers() or ()
-    return tuple((str(name), data) for name, data in headers)
 
 
 def _identity(source: Source, topic_id: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from confluent_kafka import Message, TopicPartition
 
 from millstream.engine.kafka import KafkaClient
+from millstream.services.kafka_headers import headers_of
 from millstream.spark import sink
 from millstream.spark.bounded import Record
 from millstream.spark.session import Session
@@ -52,6 +53,5 @@ class BrokerTopics:
 
 
 def _record(message: Message) -> Record:
-    headers = tuple((str(h[0]), h[1] if isinstance(h[1], bytes) else None) for h in message.headers() or ())
     place = (message.partition() or 0, message.offset() or 0)
-    return Record(message.key(), message.value(), message.timestamp()[1], headers, *place)
+    return Record(message.key(), message.value(), message.timestamp()[1], headers_of(message), *place)
