@@ -6,7 +6,7 @@ import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
 import java.util.Base64
-import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.{ConcurrentHashMap, ExecutionException, TimeUnit, TimeoutException}
 
 import scala.jdk.CollectionConverters._
 
@@ -105,7 +105,7 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     new BadRecord(s"the schema registry does not let us $action: ${answer.statusCode} ${answer.body.take(300)}")
 
   private def request(path: String): HttpRequest.Builder = {
-    val builder = HttpRequest.newBuilder(URI.create(url.stripSuffix("/") + path)).timeout(Duration.ofSeconds(20))
+    val builder = HttpRequest.newBuilder(URI.create(url.stripSuffix("/") + path))
       .header("Content-Type", "application/vnd.schemaregistry.v1+json")
     settings.get("basic.auth.user.info").filter(_.nonEmpty).foreach { user =>
       builder.header("Authorization", "Basic " + Base64.getEncoder.encodeToString(user.getBytes(UTF_8)))
@@ -130,20 +130,33 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
   }
 
   /**
-   * A proxy's page instead of JSON means that the registry is away: reading it throws an IOException too. A registry's
-   * own 404 has an error code, or (Apicurio's) an empty body; any other 404 comes from a proxy that finds no registry.
+   * A proxy's page instead of JSON means that the registry is away: reading it throws an IOException too; so does other
+   * JSON than a registry's. A registry's own 404 has an error code, or (Apicurio's) an empty body; any other 404 comes
+   * from a proxy that finds no registry.
    */
   private def trySend(request: HttpRequest): Either[IOException, HttpResponse[String]] =
     try {
-      val answer = client.send(request, HttpResponse.BodyHandlers.ofString)
+      val answer = answerTo(request)
       val isForeign = answer.statusCode match {
-        case 200 => !mapper.readTree(answer.body).isObject
+        case 200 =>
+          val root = mapper.readTree(answer.body)
+          if (request.method == "POST") !root.path("id").isInt else !root.path("schema").isTextual
         case 404 => !answer.body.isBlank && !mapper.readTree(answer.body).has("error_code")
         case _ => false
       }
       if (isForeign) throw new IOException(s"$url answers ${answer.body.take(100)}: is it a schema registry?")
       Right(answer)
     } catch { case e: IOException => Left(e) }
+
+  /** The whole answer, or an IOException: a request's own timeout ends when the head of the answer is there. */
+  private def answerTo(request: HttpRequest): HttpResponse[String] = {
+    val answer = client.sendAsync(request, HttpResponse.BodyHandlers.ofString)
+    try answer.get(PatienceSeconds, TimeUnit.SECONDS)
+    catch {
+      case _: TimeoutException => throw new IOException(s"$url has not answered within $PatienceSeconds s")
+      case e: ExecutionException => throw e.getCause
+    } finally answer.cancel(true)
+  }
 
   private def why(outcome: Either[IOException, HttpResponse[String]]): String = outcome match {
     case Left(e) => e.toString
@@ -160,6 +173,7 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
 /** The registries of this JVM by address. */
 object SchemaRegistry {
 
+  private val PatienceSeconds = 20L
   /** How long, in nanoseconds, an id that the registry does not know is not requested again. */
   private val Forgotten = 10_000_000_000L
   private val Settings = "spark.millstream.schema.registry."

@@ -1,0 +1,85 @@
+"""A schema registry that answers half, or with what no registry answers: a task asks again, and loses no record."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from pyspark.sql import SparkSession
+
+from millstream.catalog.catalog import Serde
+from millstream.catalog.schemas import PhysicalSchema, SchemaText
+from millstream.formats.spec import spec
+from millstream.model.schema import Column
+from millstream.model.types import INTEGER
+from millstream.spark.codec import RecordCodec
+
+COLUMNS = (Column("A", INTEGER),)
+SCHEMA, ID = b'{"schema": "\\"int\\""}', b'{"id": 1}'
+RECORD, ROW = b"\0\0\0\0\1\x0e", {"A": 7}
+# The most seconds that a registry may take for one answer, which are waited for here, and some for a slow machine.
+PATIENCE, SLOW = 20, 15
+
+
+class _Registry(ThreadingHTTPServer):
+    """Gives these answers, one after the other; of the first one only the head and `sent` bytes, None: all of it."""
+
+    daemon_threads = True
+
+    def __init__(self, answers: Sequence[bytes], sent: int | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers, self.sent, self.ended = list(answers), sent, threading.Event()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def _answer(self) -> None:
+        assert isinstance(self.server, _Registry)
+        body, sent = self.server.answers.pop(0), self.server.sent
+        self.server.sent = None
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[:sent])
+        if sent is not None:
+            self.server.ended.wait()
+
+    do_GET = do_POST = _answer
+
+    def log_message(self, format: str, *args: object) -> None:
+        """No log of requests: tests report errors by themselves."""
+
+
+@pytest.fixture
+def registry(request: pytest.FixtureRequest) -> Iterator[_Registry]:
+    with _Registry(*request.param) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.ended.set()
+        server.shutdown()
+
+
+def codec(spark: SparkSession, registry: _Registry) -> RecordCodec:
+    schema = PhysicalSchema(f"http://127.0.0.1:{registry.server_address[1]}", "s-value", SchemaText("AVRO", '"int"'))
+    return RecordCodec(spark, spec(Serde("AVRO", False, schema=schema), COLUMNS), COLUMNS)
+
+
+@pytest.mark.parametrize("registry", [([SCHEMA, SCHEMA], 5)], indirect=True, ids=["half"])
+def test_an_answer_that_stops_half_way_is_requested_again(spark: SparkSession, registry: _Registry) -> None:
+    begin = time.monotonic()
+    assert codec(spark, registry).decode(RECORD) == ROW
+    assert time.monotonic() - begin < PATIENCE + SLOW
+
+
+FOREIGN = [b'{"status": "up"}', b'{"id": "one", "schema": 7}']
+
+
+@pytest.mark.parametrize("registry", [(([answer, SCHEMA]),) for answer in FOREIGN], indirect=True, ids=str)
+def test_other_json_is_no_schema(spark: SparkSession, registry: _Registry) -> None:
+    assert codec(spark, registry).decode(RECORD) == ROW
+
+
+@pytest.mark.parametrize("registry", [(([answer, ID]),) for answer in FOREIGN], indirect=True, ids=str)
+def test_other_json_is_no_id(spark: SparkSession, registry: _Registry) -> None:
+    assert codec(spark, registry).encode(ROW) == RECORD
