@@ -3,9 +3,12 @@
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from millstream.catalog.catalog import Serde
@@ -14,6 +17,7 @@ from millstream.formats.spec import spec
 from millstream.model.schema import Column
 from millstream.model.types import INTEGER
 from millstream.spark.codec import RecordCodec
+from support.kafka import wait_for
 
 COLUMNS = (Column("A", INTEGER),)
 SCHEMA, ID = b'{"schema": "\\"int\\""}', b'{"id": 1}'
@@ -83,3 +87,26 @@ def test_other_json_is_no_schema(spark: SparkSession, registry: _Registry) -> No
 @pytest.mark.parametrize("registry", [(([answer, ID]),) for answer in FOREIGN], indirect=True, ids=str)
 def test_other_json_is_no_id(spark: SparkSession, registry: _Registry) -> None:
     assert codec(spark, registry).encode(ROW) == RECORD
+
+
+@pytest.mark.parametrize("registry", [([SCHEMA], 5)], indirect=True, ids=["half"])
+def test_the_end_of_a_task_that_waits_makes_no_record_bad(spark: SparkSession, registry: _Registry) -> None:
+    waiting = codec(spark, registry)
+    with ThreadPoolExecutor(1) as pool:
+        decoded = pool.submit(waiting.decode, RECORD)
+        wait_for(lambda: interrupted(spark), "the request")
+        with pytest.raises(Py4JJavaError, match="InterruptedException"):
+            decoded.result(SLOW)
+
+
+def interrupted(spark: SparkSession) -> bool:
+    """Interrupt the threads of Java that wait for a registry; True if there are any."""
+    java: Any = spark.sparkContext._jvm
+    threads = [
+        thread
+        for thread in java.java.lang.Thread.getAllStackTraces()
+        if any("SchemaRegistry" in frame.getClassName() for frame in thread.getStackTrace())
+    ]
+    for thread in threads:
+        thread.interrupt()
+    return bool(threads)
