@@ -246,7 +246,7 @@ class PythonWorker(pool: PythonPool) {
       out.writeInt(data.length)
       out.write(data)
       out.flush()
-      val answer = new Array[Byte](in.readInt())
+      val answer = new Array[Byte](checked(in.readInt()))
       in.readFully(answer)
       used = System.nanoTime
       if (answer(0) != 0) throw new PythonFailed(new String(answer, 1, answer.length - 1, UTF_8), answer(0) == 2)
@@ -254,6 +254,11 @@ class PythonWorker(pool: PythonPool) {
     } catch { case _: IOException => throw new PythonFailed(whyEnded(), processEnded = true) }
     finally deadline = 0L
   }
+
+  /** The size of an answer. The function may have written to the pipe, too, and must not take all memory here. */
+  private def checked(size: Int): Int =
+    if (size > 0 && size <= RowBudget.MaxBytes * RowBudget.Results) size
+    else throw new PythonFailed(s"its process answered $size bytes, which is none or too many", processEnded = true)
 
   private def whyEnded(): String =
     if (expired) s"it took longer than ${clock / 1000.0} s, and its process was killed"

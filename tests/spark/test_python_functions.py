@@ -118,3 +118,20 @@ def test_a_function_without_calls_has_no_pool(spark: SparkSession, computed: Com
     pools.check(now + 10**11)
     assert pools.size() == 0
     assert call(2) == [79]
+
+
+@pytest.mark.parametrize(
+    "rubbish", [b"\x70\0\0\0", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\2\0"]
+)
+def test_rubbish_among_the_answers_costs_one_row(
+    computed: Computed, errors: Callable[[], list[str]], rubbish: bytes
+) -> None:
+    """The pipe of the answers is open in the function's process; an answer begins with its length."""
+    text = f"""import os
+if a == 0:
+    for n in range(3, 20):
+        try: os.write(n, {rubbish!r})
+        except OSError: pass
+a"""
+    assert computed(text)(1, 0, 2) == [1, None, 2], errors()
+    assert len(errors()) == 1
