@@ -58,9 +58,11 @@ def test_a_client_repeats_itself_once_a_minute() -> None:
         (1, "FAIL [b] refused"),
         (2, "SESSTMOUT [a] late"),
         (61, "FAIL [a] x"),
+        (-3600, "FAIL [a] after the clock was set back"),
+        (-3599, "FAIL [a] again"),
     ]:
         record = logging.makeLogRecord({"msg": message})
         record.created = at
         if repeats.filter(record):
             passed.append(at)
-    assert passed == [0, 2, 61]
+    assert passed == [0, 2, 61, -3600]

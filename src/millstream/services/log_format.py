@@ -45,7 +45,8 @@ class OncePerKind(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """True if the record is to be logged."""
         kind = record.getMessage().partition(" ")[0]
-        if record.created - self._passed.get(kind, -math.inf) < self._seconds:
+        # After the clock was set back, the last message of the kind is in the future.
+        if 0 <= record.created - self._passed.get(kind, -math.inf) < self._seconds:
             return False
         self._passed[kind] = record.created
         return True
