@@ -1,9 +1,10 @@
 """When a rebuild has caught up, and that its cut-over is appended to the log once, by the leader."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from engine.test_state import COUNTED, REBUILT, SOURCE, after
 from millstream.engine.context import ClosableQuery
@@ -35,7 +36,7 @@ class World:
 
     def __init__(self) -> None:
         self.held, self.state, self.positions = True, "RUNNING", dict[str, int]()
-        self.end = 5
+        self.end, self.has_leaders = 5, True
 
     def health(self, id: str) -> QueryHealth:
         return QueryHealth(self.state)
@@ -43,8 +44,10 @@ class World:
     def progress(self, id: str) -> Mapping[str, Any]:
         return {"counts": {"positions": self.positions}}
 
-    def ends_of(self, topics: Iterable[str], seconds: float) -> dict[str, dict[int, int]]:
-        return {topic: {0: self.end} for topic in topics}
+    def ends(self, topic: str) -> dict[int, int]:
+        if not self.has_leaders:
+            raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+        return {0: self.end}
 
     def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
         return {0: (2, self.end), 1: (4, 4)}
@@ -77,6 +80,22 @@ def test_nothing_is_appended_without_the_lease_or_while_the_query_does_not_run(h
     world.held, world.state = True, "RUNNING"
     watch.step()
     watch.step()
+    assert len(appended) == 1
+
+
+def test_nothing_is_appended_while_kafka_does_not_say_how_long_a_topic_is() -> None:
+    """Without its leader a partition has no end, and a rebuild that has read nothing of it seemed to have read all."""
+    world, appended, log = World(), list[tuple[str, str]](), after(SOURCE, COUNTED, REBUILT)
+    watch = RebuildWatch(lambda: log, world, world, world, {})  # type: ignore[arg-type]
+    watch._append = logging_to(appended, log)
+    world.has_leaders = False
+    for world.positions in ({}, {"s/0": 0}, {"s/0": 4}):
+        with pytest.raises(KafkaException):
+            watch.step()
+    world.has_leaders = True
+    for world.positions in ({"s/0": 4}, {"s/0": 4}, {"s/0": 5}):
+        assert appended == []
+        watch.step()
     assert len(appended) == 1
 
 

@@ -28,8 +28,8 @@ from millstream.plan.nodes import reads
 from millstream.services.loop import Loop, no_resource
 
 LOG = logging.getLogger(__name__)
-# Seconds between two looks at the positions; the timeout of a request for end offsets.
-PULSE, KAFKA_PATIENCE = 1.0, 10.0
+# Seconds between two looks at the positions.
+PULSE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ class RebuildWatch:
         self._appended = {id: offset for id, offset in self._appended.items() if offset >= state.position}
         leading = rebuilds if self._lease.held else {}
         self._ends = {id: ends for id, ends in self._ends.items() if id in leading}
-        for id, source in leading.items():
-            if id not in self._appended:
-                self._look(source)
+        failures = [self._failure(source) for id, source in leading.items() if id not in self._appended]
+        if failure := next(filter(None, failures), None):
+            raise failure
 
     def _end_moved(self) -> None:
         """End the push queries that read a source's former topic, which no query writes any more."""
@@ -115,6 +115,14 @@ class RebuildWatch:
             for name, topic in query.topics.items():
                 if name in sources and sources[name].topic != topic:
                     query.end(moved(name, topic, sources[name].topic))
+
+    def _failure(self, source: Source) -> KafkaException | None:
+        """Look at a rebuild; why Kafka does not say how long its topics are, which must not hold up the others."""
+        try:
+            self._look(source)
+        except KafkaException as failure:
+            return failure
+        return None
 
     def _look(self, source: Source) -> None:
         id = str(source.created_by)
@@ -130,8 +138,8 @@ class RebuildWatch:
             text = f"ALTER {kind} {identifier(name)} CUT OVER IF RUNNING;"
             self._appended[id] = self._append(text, f"{kind.lower()}/`{name}`/cutover")
             return
-        topics = {read.topic for read in reads(desired.plan)}
-        self._ends[id] = self._kafka.ends_of(topics, KAFKA_PATIENCE)
+        # All partitions, or none: one without a leader at the moment may have records that are not read.
+        self._ends[id] = {topic: self._kafka.ends(topic) for topic in {read.topic for read in reads(desired.plan)}}
 
 
 def _positions(id: str, supervisor: Supervisor) -> Mapping[str, int] | None:
