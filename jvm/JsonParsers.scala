@@ -3,6 +3,7 @@ package org.apache.spark.sql.millstream
 import java.util.{HashSet => JavaSet}
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonFactoryBuilder, JsonParser, JsonProcessingException}
+import com.fasterxml.jackson.core.StreamReadConstraints
 import com.fasterxml.jackson.core.JsonToken._
 import com.fasterxml.jackson.core.io.{ContentReference, IOContext}
 import com.fasterxml.jackson.core.json.UTF8StreamJsonParser
@@ -76,6 +77,8 @@ object JsonParsers {
   /** How many bytes a text has at most for a restarted parser, which keeps its buffers. */
   private val Longest = 1 << 16
   val Factory: JsonFactory = new JsonFactoryBuilder()
+    // Kafka limits a record; Jackson would limit a text to 20 million characters, and a record in base64 (Eval) is one.
+    .streamReadConstraints(StreamReadConstraints.builder().maxStringLength(Int.MaxValue).build())
     // Keys of maps are data: interning them would fill the JVM's string table.
     .disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build()
 
