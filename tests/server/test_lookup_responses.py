@@ -202,6 +202,22 @@ def test_a_batch_that_fails_as_a_whole(server: Server, engine: LookupEngine, err
     assert (len(engine.requests), engine.batches) == (1, [[2]])
 
 
+def test_a_batch_that_fails_unexpectedly_leaves_no_other_waiting(server: Server, engine: LookupEngine) -> None:
+    def fail(lookup: FakeLookup) -> None:
+        if lookup.key == 1:
+            raise ValueError("a bug")
+
+    engine.failure = fail
+    engine.table_ready.clear()
+    with connection(server) as first, connection(server) as second:
+        for opened, key in ((first, 1), (second, 2)):
+            opened.sendall(request(key, "SLOW"))
+            assert b"200" in _look_up(server, 50, "T")
+        engine.table_ready.set()
+        assert b"200" in response(first)
+        assert b"200" in response(second)
+
+
 def test_waiting_lookups_are_one_batch_and_delay_no_other_table(server: Server, engine: LookupEngine) -> None:
     engine.table_ready.clear()
     with ExitStack() as stack:

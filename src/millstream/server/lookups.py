@@ -21,6 +21,7 @@ from millstream.engine.api import PreparedLookup, Request, RequestFailed, Rows
 from millstream.server.audit import entry_of
 from millstream.server.bodies import parse_object, to_request
 from millstream.server.context import ServerContext
+from millstream.server.errors import RequestBoundary
 from millstream.server.metrics import RequestDurations
 from millstream.server.queries import FORMS, CompleteAnswer, Frame, read_short
 from millstream.server.request_heads import LONGEST, AcceptedHead, RequestHeads
@@ -134,17 +135,16 @@ class LookupBatches:
         answers: Sequence[CompleteAnswer | None] = []
         requests = [request for request, _ in batch]
         try:
-            answers = await self._work.run(lambda: self._answers(requests))
-        except RequestFailed:
-            # The application runs each look-up again, and answers with the failure.
-            answers = [None] * len(batch)
+            # After a failure the application runs each look-up again, and answers with it.
+            with RequestBoundary():
+                answers = await self._work.run(lambda: self._answers(requests))
         finally:
             for i, (_, future) in enumerate(batch):
                 if not future.done():
                     future.set_result(answers[i] if answers else None)
 
     def _answers(self, batch: Sequence[LookupRequest]) -> list[CompleteAnswer | None]:
-        """The answers of a batch; blocks. Raises RequestFailed if none of them can be answered."""
+        """The answers of a batch; blocks. Raises RequestFailed, or what else it may be, if none can be answered."""
         started = self._work.engine.look_up([request.lookup for request in batch])
         answers: list[CompleteAnswer | None] = []
         for request, rows in zip(batch, started, strict=True):
