@@ -209,6 +209,8 @@ def test_no_registry_and_one_that_refuses(answering: HTTPServer) -> None:
         port = silent.getsockname()[1]
     unreachable = checks.registry(around(**{name: f"http://127.0.0.1:{port}"}))
     assert unreachable.fact.startswith(f"no schema registry answers at http://127.0.0.1:{port}: ")
+    assert "is not a URL" in checks.registry(around(**{name: "http://registry:port"})).fact
+    assert "answers at http://a..b:1: " in checks.registry(around(**{name: "http://a..b:1"})).fact
 
 
 def test_no_connect_and_one_that_is_away_or_refuses(answering: HTTPServer, tmp_path: Path) -> None:

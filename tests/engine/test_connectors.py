@@ -215,6 +215,11 @@ def test_an_address_with_a_password_is_shown_without_it() -> None:
     assert ConnectAccess("http://me:hush@worker:8083", 5.0).shown == "http://[hidden]@worker:8083"
 
 
+def test_a_name_that_no_host_can_have() -> None:
+    with pytest.raises(ConnectFailed, match=r"Kafka Connect at http://a\.\.b:1 does not answer"):
+        ConnectClient(ConnectAccess("http://a..b:1", 5.0)).version()
+
+
 def test_an_address_that_is_not_valid() -> None:
     with pytest.raises(SetupError, match=r"ksql\.connect\.url is not a URL"):
         ConnectClient(ConnectAccess("http://worker:port", 5.0))

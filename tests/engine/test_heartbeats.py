@@ -140,3 +140,11 @@ def test_intervals() -> None:
     on = {"ksql.heartbeat.enable": "true", "ksql.heartbeat.send.interval.ms": "100"}
     assert intervals(effective(on)) == HeartbeatIntervals(0.1, 2.0, None)
     assert intervals(effective({**on, "ksql.lag.reporting.enable": "true"})) == HeartbeatIntervals(0.1, 2.0, 5.0)
+
+
+@pytest.mark.parametrize("name", ["a..b", "x" * 64, "xn--a"])
+def test_a_name_that_no_host_can_have_is_that_of_a_silent_server(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Such a name reaches the network, where Python raises UnicodeError."""
+    with httpx.Client(timeout=0.5, trust_env=False) as client:
+        heartbeats(Clock(), None, f"http://{name}:1").step(client)
+    assert [r.args and r.args[0] for r in caplog.records] == [f"http://{name}:1"]

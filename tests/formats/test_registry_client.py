@@ -8,6 +8,7 @@ import pytest
 
 from millstream.catalog.schemas import SchemaText
 from millstream.formats.client import Access, Registry, RegistryFailed
+from millstream.services.errors import SetupError
 
 # Arguments of httpx.Response, by what they are.
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -66,3 +67,14 @@ def test_the_subjects_of_a_schema_are_a_list() -> None:
     assert registry(200, json=[{"subject": "s-value", "version": 1}]).subjects(1) == {"s-value"}
     assert registry(404).subjects(1) == set()
     assert registry(404, json={"error_code": 40403, "message": "Schema 1 not found"}).subjects(1) == set()
+
+
+@pytest.mark.parametrize("name", ["a..b", "x" * 64, "xn--a"])
+def test_a_name_that_no_host_can_have_is_its_failure(name: str) -> None:
+    with pytest.raises(RegistryFailed, match="does not answer"):
+        Registry(Access(f"http://{name}:8081", {})).by_id(1)
+
+
+def test_an_address_that_is_not_valid() -> None:
+    with pytest.raises(SetupError, match=r"ksql\.schema\.registry\.url is not a URL"):
+        Registry(Access("http://registry:port", {}))

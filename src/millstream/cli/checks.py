@@ -148,7 +148,9 @@ def registry(around: Surroundings) -> CheckResult:
     try:
         with place.client() as client:
             answer = client.get("/subjects", timeout=SECONDS)
-    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+    except SetupError as error:
+        return _not_well(error.fact, error.hint)
+    except (httpx.HTTPError, OSError, UnicodeError) as error:
         return _not_well(f"no schema registry answers at {place.url}: {error or type(error).__name__}", remedy)
     if not answer.is_success:
         return _not_well(f"the schema registry at {place.url} answers {answer.status_code}", remedy)

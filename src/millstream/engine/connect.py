@@ -175,7 +175,8 @@ class ConnectClient:
         auth = self._login or httpx.USE_CLIENT_DEFAULT
         try:
             return self._client.request(verb, path, json=body, auth=auth)
-        except httpx.RequestError as error:
+        # UnicodeError: Python's for a host's name with an empty label, or one that is too long.
+        except (httpx.RequestError, UnicodeError) as error:
             fact = f"Kafka Connect at {self._access.shown} does not answer: {network_reason(error)}"
             raise ConnectFailed(fact, 0, HOW_TO_GET_ONE) from error
 

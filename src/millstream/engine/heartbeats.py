@@ -127,7 +127,8 @@ def _failure(client: httpx.Client, url: str, body: Mapping[str, Any]) -> str:
     """Why a server does not take a message; "" if it does."""
     try:
         answer = client.post(url, json=body)
-    except (httpx.HTTPError, httpx.InvalidURL) as failure:
+    # Python raises UnicodeError for a name with an empty label, or one of more than 63 characters.
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as failure:
         return type(failure).__name__
     return "" if answer.is_success else f"it answers {answer.status_code}"
 

@@ -11,6 +11,7 @@ from millstream.catalog.schemas import Reference, RegisteredSchema, SchemaText
 from millstream.formats import tls
 from millstream.formats.json_answers import OTHER_FORM, text_in
 from millstream.model.secrets import without_user
+from millstream.services.errors import SetupError
 
 T = TypeVar("T")
 MEDIA = "application/vnd.schemaregistry.v1+json"
@@ -36,18 +37,22 @@ class Access:
     settings: Mapping[str, str]
 
     def client(self, transport: httpx.BaseTransport | None = None) -> httpx.Client:
-        """An HTTP client for it. `transport`: see httpx."""
+        """An HTTP client for it. `transport`: see httpx. Raises SetupError if the address, or a file for TLS, is not
+        valid."""
         user = self.settings.get("basic.auth.user.info") or ""
         name, _, password = user.partition(":")
         auth = httpx.BasicAuth(name, password) if user else None
-        return httpx.Client(
-            base_url=self.url.rstrip("/"),
-            auth=auth,
-            verify=tls.context(self.settings),
-            timeout=20,
-            transport=transport,
-            headers={"Content-Type": MEDIA},
-        )
+        try:
+            return httpx.Client(
+                base_url=self.url.rstrip("/"),
+                auth=auth,
+                verify=tls.context(self.settings),
+                timeout=20,
+                transport=transport,
+                headers={"Content-Type": MEDIA},
+            )
+        except httpx.InvalidURL as error:
+            raise SetupError(f"{PREFIX}url is not a URL: {error}", "it is written http://HOST:8081") from error
 
 
 def access(settings: Mapping[str, str]) -> Access | None:
@@ -152,7 +157,8 @@ class Registry:
         place = without_user(self._access.url)
         try:
             answer = self._client.request(verb, path, json=body)
-        except httpx.RequestError as error:
+        # UnicodeError: Python's for a host's name with an empty label, or one that is too long.
+        except (httpx.RequestError, UnicodeError) as error:
             reason = str(error) or type(error).__name__
             raise RegistryFailed(f"the schema registry {place} does not answer: {reason}") from error
         if answer.status_code == httpx.codes.NO_CONTENT or _is_not_found(answer):
