@@ -9,6 +9,7 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
 from millstream.plan.deletes import deleted_keys
+from millstream.plan.existing_topics import check_existing_topic
 from millstream.plan.explain import explain
 from millstream.plan.inserts import row
 from millstream.plan.persistent import explained_replacement
@@ -22,7 +23,7 @@ from support import golden
 from support.statements import catalog_of, last_outcome
 
 TEXTS = Path(__file__).parent / "texts"
-FACTS = Facts({"orders": TopicFacts(2, 1, 86_400_000), "people": TopicFacts(2)})
+FACTS = Facts({"orders": TopicFacts(2, 1, 86_400_000), "people": TopicFacts(2), "ones": TopicFacts(1)})
 SETTINGS = effective({}, {})
 SOURCES = """
 CREATE STREAM orders (id BIGINT KEY, item STRING, amount INT, price DECIMAL(6, 2), tags ARRAY<STRING>,
@@ -113,6 +114,7 @@ def _answer(parsed: parser.Parsed, catalog: Catalog) -> tuple[str, Catalog]:
         case statement:
             check_not_derived(statement, catalog)
             after = outcome(statement, parsed.text, catalog, FACTS, SETTINGS)
+            check_existing_topic(statement, after, catalog, FACTS, SETTINGS)
             return _outcome(after, catalog), after.catalog
 
 

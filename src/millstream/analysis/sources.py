@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from millstream.analysis import properties, schemas, serdes, views
-from millstream.analysis.properties import BROKERS_DEFAULT, Properties, milliseconds
+from millstream.analysis.properties import Properties, milliseconds
 from millstream.analysis.scope import NameScope
 from millstream.analysis.time_patterns import pattern_error
 from millstream.catalog.catalog import RelationKind, Serde, Source, Timestamp, Windowed
-from millstream.catalog.facts import Facts
+from millstream.catalog.facts import Facts, TopicFacts
 from millstream.formats.registry import is_wrapped
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
@@ -43,7 +43,7 @@ def declare(
     """The source that a CREATE STREAM|TABLE declares, and its checked WITH clause. Raises StatementError."""
     p = properties.read(statement.properties, properties.DECLARED, statement.span)
     kind = RelationKind[statement.kind.name]
-    topic = _topic(p, facts, settings)
+    topic = _topic(p, kind, facts)
     columns = views.declared_columns(statement, lambda type, at: expand(type, types, at))
     _check_headers_enabled(columns, kind, settings)
     declared = Schema(tuple(_column(c, kind, types) for c in columns.columns))
@@ -92,7 +92,7 @@ def _with_schema(side: schemas.SchemaSide, serde: Serde, columns: Sequence[Colum
     return schemas.with_existing(side, schemas.with_schema(side, serde, columns, name), columns)
 
 
-def _topic(p: Properties, facts: Facts, settings: Mapping[str, str]) -> str:
+def _topic(p: Properties, kind: RelationKind, facts: Facts) -> str:
     name = p.text("KAFKA_TOPIC")
     if name is None:
         raise StatementError('Missing required property "KAFKA_TOPIC" which has no default value.', p.at)
@@ -103,7 +103,7 @@ def _topic(p: Properties, facts: Facts, settings: Mapping[str, str]) -> str:
             p.place("KAFKA_TOPIC"),
             did_you_mean(name, facts.topics) or "give PARTITIONS to have the topic created",
         )
-    check_topic_shape(name, p, facts)
+    check_topic_shape(name, kind, p, facts)
     return name
 
 
@@ -115,20 +115,43 @@ def check_topic_name(name: str, at: Span) -> None:
         )
 
 
-def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
-    """Raises StatementError if PARTITIONS or REPLICAS differ from an existing topic's."""
+def check_topic_shape(name: str, kind: RelationKind, p: Properties, facts: Facts) -> None:
+    """Raises StatementError if an existing topic has not the PARTITIONS and REPLICAS of the WITH clause."""
     existing = facts.topics.get(name)
     if existing is None:
         return
-    for setting, actual in (("PARTITIONS", existing.partitions), ("REPLICAS", existing.replicas)):
-        number = p.number(setting)
-        if number not in (None, BROKERS_DEFAULT, actual):
-            raise StatementError(
-                f"A Kafka topic with the name '{name}' already exists, with different {setting.lower()}: "
-                f"{actual}, not {number}",
-                p.place(setting),
-                f"leave {setting} out, or choose another topic",
-            )
+    retention_ms = existing.retention_ms if kind is RelationKind.STREAM else None
+    required = TopicFacts(
+        p.number("PARTITIONS") or existing.partitions, p.number("REPLICAS") or existing.replicas, retention_ms
+    )
+    check_required_topic(name, required, existing, p)
+
+
+def check_required_topic(name: str, required: TopicFacts, existing: TopicFacts, p: Properties) -> None:
+    """Raises StatementError if a topic has other partitions, fewer replicas, or another retention than required.
+
+    A retention that is not known on either side is not compared.
+    """
+    retentions = [ms for ms in (required.retention_ms, existing.retention_ms) if ms is not None]
+    differs = {
+        "PARTITIONS": required.partitions != existing.partitions,
+        "REPLICAS": required.replicas > existing.replicas,
+        "RETENTION_MS": len(set(retentions)) > 1,
+    }
+    settings = [setting for setting, is_different in differs.items() if is_different]
+    if not settings:
+        return
+    partitions = f"{required.partitions} partitions (topic has {existing.partitions})"
+    replicas = f"{required.replicas} replication factor (topic has {existing.replicas})"
+    kept = "{}, and {} retention (topic has {})".format(replicas, *retentions) if len(retentions) > 1 else replicas
+    what = "partition/replica/retention" if len(retentions) > 1 else "partition/replica"
+    hint = f"give {settings[0]} as the topic has it" if p.number(settings[0]) is None else f"leave {settings[0]} out"
+    raise StatementError(
+        f"A Kafka topic with the name '{name}' already exists, with different {what} configuration than required. "
+        f"KSQL expects {partitions}, {kept}.",
+        p.place(settings[0]),
+        f"{hint}, or choose another topic",
+    )
 
 
 def _completed(declared: Schema, keys: schemas.SchemaSide, values: schemas.SchemaSide, shares_names: bool) -> Schema:

@@ -22,6 +22,7 @@ from millstream.engine.state import (
     with_default_tasks,
 )
 from millstream.model.errors import StatementError
+from millstream.plan.existing_topics import check_existing_topic
 from millstream.plan.nodes import reads
 from millstream.plan.statements import check_not_derived, outcome
 from millstream.plan.steps import Outcome, SetTasks, StartQuery
@@ -41,6 +42,7 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     check_not_derived(context.statement, state.catalog)
     facts = look_up(context.statement, state.catalog, settings, engine.kafka, engine.schemas)
     result = outcome(context.statement, context.text, state.catalog, facts, settings)
+    check_existing_topic(context.statement, result, state.catalog, facts, settings)
     if result.warning:
         return build.warning(context.text, result.message)
     check_messages(context.statement, facts, settings)

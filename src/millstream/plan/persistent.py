@@ -207,7 +207,7 @@ def _key_wrapping(query: tree.SelectQuery) -> Wrapping | None:
 def _sink_topic_step(plan: Write, p: Properties, context: PlanningContext) -> CreateTopic:
     sink = plan.sink
     source_topic = context.facts.topics.get(reads(plan)[0].topic, TopicFacts(1))
-    sources.check_topic_shape(sink.topic, p, context.facts)
+    sources.check_topic_shape(sink.topic, sink.kind, p, context.facts)
     config = topic_config(sink, p, retention(plan), source_topic.retention_ms)
     return CreateTopic(
         sink.topic,

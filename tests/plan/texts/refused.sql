@@ -6,7 +6,7 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='odrers', value_format='
 -- →   hint: did you mean `orders`?
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', partitions=9, value_format='JSON');
--- → line 1:67: A Kafka topic with the name 'orders' already exists, with different partitions: 2, not 9
+-- → line 1:67: A Kafka topic with the name 'orders' already exists, with different partition/replica/retention configuration than required. KSQL expects 9 partitions (topic has 2), 1 replication factor (topic has 1), and 86400000 retention (topic has 86400000).
 -- →   hint: leave PARTITIONS out, or choose another topic
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_fromat='JSON');
@@ -468,8 +468,47 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSO
 -- → line 1:99: REPLICAS must be a whole number from 1 to 32767, or -1 for the broker's default
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', replicas=3);
--- → line 1:88: A Kafka topic with the name 'orders' already exists, with different replicas: 1, not 3
+-- → line 1:88: A Kafka topic with the name 'orders' already exists, with different partition/replica/retention configuration than required. KSQL expects 2 partitions (topic has 2), 3 replication factor (topic has 1), and 86400000 retention (topic has 86400000).
 -- →   hint: leave REPLICAS out, or choose another topic
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', retention_ms=1000);
+-- → line 1:88: A Kafka topic with the name 'orders' already exists, with different partition/replica/retention configuration than required. KSQL expects 2 partitions (topic has 2), 1 replication factor (topic has 1), and 1000 retention (topic has 86400000).
+-- →   hint: leave RETENTION_MS out, or choose another topic
+
+CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (kafka_topic='people', value_format='JSON', retention_ms=1000);
+-- → line 1:95: RETENTION_MS cannot be set for a table: its topic is compacted
+
+CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (kafka_topic='people', value_format='JSON', partitions=1);
+-- → line 1:95: A Kafka topic with the name 'people' already exists, with different partition/replica configuration than required. KSQL expects 1 partitions (topic has 2), 1 replication factor (topic has 1).
+-- →   hint: leave PARTITIONS out, or choose another topic
+
+CREATE STREAM s WITH (kafka_topic='ones') AS SELECT * FROM given;
+-- → line 1:1: A Kafka topic with the name 'ones' already exists, with different partition/replica configuration than required. KSQL expects 2 partitions (topic has 1), 1 replication factor (topic has 1).
+-- →   hint: give PARTITIONS as the topic has it, or choose another topic
+
+CREATE STREAM s WITH (kafka_topic='orders', partitions=4) AS SELECT * FROM given;
+-- → line 1:45: A Kafka topic with the name 'orders' already exists, with different partition/replica/retention configuration than required. KSQL expects 4 partitions (topic has 2), 1 replication factor (topic has 1), and 86400000 retention (topic has 86400000).
+-- →   hint: leave PARTITIONS out, or choose another topic
+
+CREATE TABLE t WITH (kafka_topic='orders', retention_ms=864000000) AS
+  SELECT k, COUNT(*) AS n FROM given WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY k;
+-- → line 1:44: A Kafka topic with the name 'orders' already exists, with different partition/replica/retention configuration than required. KSQL expects 2 partitions (topic has 2), 1 replication factor (topic has 1), and 864000000 retention (topic has 86400000).
+-- →   hint: leave RETENTION_MS out, or choose another topic
+
+CREATE TABLE t WITH (kafka_topic='orders', partitions=3) AS SELECT k, COUNT(*) AS n FROM given GROUP BY k;
+-- → line 1:44: A Kafka topic with the name 'orders' already exists, with different partition/replica configuration than required. KSQL expects 3 partitions (topic has 2), 1 replication factor (topic has 1).
+-- →   hint: leave PARTITIONS out, or choose another topic
+
+CREATE STREAM s WITH (kafka_topic='orders') AS SELECT * FROM given;
+CREATE OR REPLACE STREAM s WITH (kafka_topic='orders', retention_ms=5) AS SELECT * FROM given;
+-- → Created query with ID CSAS_S_0
+-- → start query CSAS_S_0
+-- → S (K STRING KEY, V INTEGER)
+-- → Write STREAM S to topic orders (key KAFKA, value JSON)
+-- →   Select K KEY, V
+-- →     Read STREAM GIVEN from topic orders (key KAFKA, value JSON)
+-- → line 2:56: A Kafka topic with the name 'orders' already exists, with different partition/replica/retention configuration than required. KSQL expects 2 partitions (topic has 2), 1 replication factor (topic has 1), and 5 retention (topic has 86400000).
+-- →   hint: leave RETENTION_MS out, or choose another topic
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, retention_ms=-2);
 -- → line 1:99: RETENTION_MS must be a whole number of at least -1
