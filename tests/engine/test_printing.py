@@ -10,8 +10,9 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, KafkaError
 
 from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import KafkaClient
-from millstream.engine.printing import KEY, FormatGuess, candidates, from_settings, lines
+from millstream.engine.printing import KEY, FormatGuess, candidates, check, from_settings, lines
 from millstream.engine.schema_id_records import SchemaIdRecords
+from millstream.model.settings import effective
 from millstream.syntax import tree
 
 
@@ -116,6 +117,23 @@ def test_a_record_of_any_year_is_printed(milliseconds: int, text: str) -> None:
     statement = tree.Print("things", from_beginning=True, interval=None, limit=1)
     *_, line = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
     assert line == f"rowtime: {text}, key: <null>, value: <null>, partition: 0"
+
+
+@pytest.mark.parametrize(
+    ("topic", "message"),
+    [
+        ("THINGS", "Topic names are case-sensitive.\nDid you mean:\n\tprint Things;\n\tprint things;"),
+        ("other", "Topic names are case-sensitive."),
+    ],
+)
+def test_print_of_an_unknown_topic(topic: str, message: str) -> None:
+    known = {"Things": [1], "things": [1], "some": [1]}
+    kafka: Any = SimpleNamespace(topics=lambda: known, allowed=lambda names: {})
+    with pytest.raises(RequestFailed) as failure:
+        check(tree.Print(topic), cast(KafkaClient, kafka), effective({}))
+    assert failure.value.code == 40000
+    unknown = f"Could not find topic '{topic}', or the KSQL user does not have permissions to list the topic."
+    assert failure.value.message == f"{unknown} {message}"
 
 
 def test_a_right_that_is_taken_back_ends_a_print() -> None:

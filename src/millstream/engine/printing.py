@@ -2,7 +2,7 @@
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,11 @@ from millstream.engine.kafka import Bounds, KafkaClient
 from millstream.engine.rows import timestamp_text
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.formats.windowed_keys import without_window
-from millstream.model.errors import StatementError
-from millstream.model.names import did_you_mean
 from millstream.services.kafka_errors import is_denial
 from millstream.syntax import tree
 
 PULSE = 0.25
+BAD_REQUEST = 40000
 KEY = "Key"
 NULL = "<null>"
 NO_DATA = "¯\\_(ツ)_/¯ - no data processed"
@@ -33,13 +32,22 @@ LATEST_START = 2**43
 
 
 def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]) -> None:
-    """Raises StatementError if there is no such topic, or it is hidden; AccessDenied."""
+    """Raises StatementError if the topic is hidden, RequestFailed 40000 if there is none; AccessDenied."""
     check_readable(statement.topic, statement.span, settings)
     topic_access.check_topics({statement.topic: topic_access.READ}, settings, kafka)
     topics = kafka.topics()
     if statement.topic not in topics:
-        hint = did_you_mean(statement.topic, topics) or "topic names are case-sensitive: quote them"
-        raise StatementError(f"Could not find topic '{statement.topic}'", statement.span, hint)
+        raise RequestFailed(BAD_REQUEST, _unknown(statement.topic, topics))
+
+
+def _unknown(name: str, topics: Iterable[str]) -> str:
+    """The message for a topic that does not exist, with those that are called so in other case."""
+    message = (
+        f"Could not find topic '{name}', or the KSQL user does not have permissions to list the topic. "
+        "Topic names are case-sensitive."
+    )
+    same = [topic for topic in topics if topic.lower() == name.lower()]
+    return "\n".join([message, "Did you mean:", *(f"\tprint {topic};" for topic in same)]) if same else message
 
 
 def from_settings(statement: tree.Print, settings: Mapping[str, str]) -> tree.Print:
