@@ -268,8 +268,9 @@ class FakeEngine:
     def report_lags(self, host: str, lags: Mapping[str, Any]) -> None:
         self.known_servers.setdefault(host, {})["hostStoreLags"] = lags
 
-    def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
+    def terminate_cluster(self, delete_topics: Sequence[str]) -> Entity:
         self.deleted = delete_topics
+        return _entity("currentStatus", "TERMINATE CLUSTER;", commandId="terminate/CLUSTER/execute")
 
     def wait_for_queries(self, count: int) -> list[FakeRows]:
         """The queries, once `count` of them have been started."""

@@ -229,8 +229,8 @@ class Engine(Protocol):
         """Store how far the stores of the server at `host` are behind: `hostStoreLags` of /lag. It does not block."""
         ...
 
-    def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
-        """Stop all queries, delete the topics that match the patterns and the command topic."""
+    def terminate_cluster(self, delete_topics: Sequence[str]) -> Entity:
+        """Stop all queries, delete the topics that match the patterns and the command topic; the answer's entity."""
         ...
 
 

@@ -23,6 +23,7 @@ from millstream.engine.observation import Observer
 from millstream.engine.queries_file import QUERIES_FILE, FileOutcome, carry_out, refusing_definitions
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.engine.session import RequestSession
+from millstream.engine.state import QUEUED
 from millstream.engine.supervisor import QueryHealth
 from millstream.model.settings import SettingRefused, check_session
 from millstream.services.loop import Loop
@@ -268,9 +269,11 @@ class MillstreamEngine:
         heartbeats.loop.start()
         return heartbeats
 
-    def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
-        """Stop all queries, delete the sink topics that match the patterns, and the command topic. Raises
-        RequestFailed."""
+    def terminate_cluster(self, delete_topics: Sequence[str]) -> Entity:
+        """Stop all queries, delete the sink topics that match the patterns, and the command topic.
+
+        Returns ksqlDB's answer: the status of a command, though none is logged. Raises RequestFailed.
+        """
         doomed_names = [_pattern(text) for text in delete_topics]
         state, kafka = self._context.state, self._context.kafka
         if state.desired:
@@ -282,6 +285,8 @@ class MillstreamEngine:
             kafka.delete(*doomed, self._context.log.topic)
         except KafkaException as failure:
             raise RequestFailed(50000, f"could not delete the topics: {failure}") from failure
+        position = self._context.state.position
+        return build.current_status("TERMINATE CLUSTER;", "terminate/CLUSTER/execute", QUEUED, position)
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -36,9 +36,9 @@ async def read_object(request: HttpRequest) -> dict[str, Any]:
     return await work.run_large(lambda: parse_object(text))
 
 
-async def read_request(request: HttpRequest) -> Request:
-    """The engine's request in the body. Raises RequestFailed."""
-    statements = to_request(await read_object(request), work_of(request).limits.statement_bytes)
+async def read_request(request: HttpRequest, may_be_empty: bool = False) -> Request:
+    """The engine's request in the body; `may_be_empty`: it need not have a statement. Raises RequestFailed."""
+    statements = to_request(await read_object(request), work_of(request).limits.statement_bytes, may_be_empty)
     note(request.scope, statement=statements.text)
     return replace(statements, missing_right=principal_of(request).missing)
 
@@ -100,16 +100,17 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
 FIRST_HALVES, LAST_HALVES = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
 
 
-def to_request(body: Mapping[str, Any], longest: int = MIB) -> Request:
+def to_request(body: Mapping[str, Any], longest: int = MIB, may_be_empty: bool = False) -> Request:
     """The engine's request from a body of /ksql or /query (`ksql`) or of /query-stream (`sql`).
 
-    Each path accepts the other's names too. Raises RequestFailed 40000, or 41300 if the statements have more than
-    `longest` bytes.
+    Each path accepts the other's names too. Raises RequestFailed 40000, unless `may_be_empty` also if there is no
+    statement, or 41300 if the statements have more than `longest` bytes.
     """
     text = body.get("ksql", body.get("sql"))
-    if text is not None and not isinstance(text, str):
+    text = "" if text is None else text
+    if not isinstance(text, str):
         raise RequestFailed(BAD_REQUEST, f"the statement must be a text, not {kind_of(text)}")
-    if text is None or not text.strip():
+    if not may_be_empty and not text.strip():
         raise RequestFailed(BAD_REQUEST, 'the request has no statement: put it in "ksql" (/query-stream: "sql")')
     if len(text) > longest or len(text.encode()) > longest:
         raise too_large("the text of the statements", longest, "millstream.statement.max.bytes")

@@ -17,7 +17,7 @@ from millstream.server.text import dumps
 async def statements(request: HttpRequest) -> Response:
     """POST /ksql: execute statements, and answer with an array of their entities."""
     media = accepted(request, (KSQL, JSON))
-    query, work = await read_request(request), work_of(request)
+    query, work = await read_request(request, may_be_empty=True), work_of(request)
     entities = await work.run(lambda: work.engine.execute(query))
     return Response(dumps(entities), media_type=media)
 
@@ -31,5 +31,5 @@ async def terminate(request: HttpRequest) -> Response:
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         raise RequestFailed(BAD_REQUEST, '"deleteTopicList" must be an array of patterns')
     note(request.scope, statement=f"terminate {patterns}")
-    await work.run(lambda: work.engine.terminate_cluster(patterns))
-    return Response(dumps([]), media_type=media)
+    entity = await work.run(lambda: work.engine.terminate_cluster(patterns))
+    return Response(dumps([entity]), media_type=media)
