@@ -37,14 +37,14 @@ def test_ksql_python_ng(ksqldb_program: Program, topic: str) -> None:
     check_common_answers(printed, topic)
     assert printed["version"] == "0.29.0", "the ksqlDB that is followed"
     assert printed["http1"] == [{"ID": 1, "NAME": "ada"}, {"ID": 2, "NAME": "bob"}]
-    assert "auto.offset.reset" in printed["properties"]
+    assert "ksql.streams.auto.offset.reset" in printed["properties"]
 
 
 def test_ksqldb(ksqldb_program: Program, topic: str) -> None:
     printed = ksqldb_program("ksqldb_package.py", topic)
     check_common_answers(printed, topic)
     assert printed["closed"] is True
-    assert "auto.offset.reset" in printed["properties"]
+    assert "ksql.streams.auto.offset.reset" in printed["properties"]
 
 
 def test_ksqldb_client_for_node(node_program: Program, topic: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from millstream.catalog.catalog import Catalog
 from millstream.engine.api import Request, RequestFailed
 from millstream.engine.entities import listings
-from millstream.engine.execute import check_count, execute, statements
+from millstream.engine.execute import check_count, execute, parsed, statements
 from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
 from millstream.model.settings import SettingRefused, effective
@@ -41,6 +41,25 @@ def test_a_setting_of_ksqldbs_without_effect_is_listed_until_unset() -> None:
     assert [(p["value"], p["level"]) for p in listed if p["name"] == name] == [("all", "SESSION")]
     assert apply(request_session, f"UNSET '{name}';")
     assert name not in request_session.settings
+
+
+def test_properties_of_kafka_streams_are_listed_with_their_prefix() -> None:
+    properties = session(**{"auto.offset.reset": "earliest"}).properties
+    listing = listings.properties("", SERVER, frozenset({"linger.ms"}), properties)
+    listed = {p["name"]: (p["scope"], p["value"], p["level"]) for p in listing["properties"]}
+    assert listed["ksql.streams.auto.offset.reset"] == ("KSQL", "earliest", "SESSION")
+    assert "auto.offset.reset" not in listed
+    assert listing["overwrittenProperties"] == ["ksql.streams.auto.offset.reset"]
+    assert "ksql.streams.num.stream.threads" in listing["defaultProperties"]
+    assert "ksql.streams.linger.ms" not in listing["defaultProperties"]
+
+
+@pytest.mark.parametrize(("text", "count"), [("SELECT * FROM a; SELECT * FROM b;", 2), ("SET 'linger.ms'='1';", 0)])
+def test_a_request_for_rows_has_one_statement(text: str, count: int) -> None:
+    engine: Any = SimpleNamespace(server=effective({}), state=SimpleNamespace(catalog=Catalog()))
+    with pytest.raises(RequestFailed, match=f"Expected exactly one KSQL statement; found {count} instead") as failure:
+        parsed(text, Request(text), engine)
+    assert (failure.value.code, failure.value.statement) == (40001, text)
 
 
 def test_properties_of_a_request_are_sets() -> None:

@@ -13,6 +13,7 @@ from millstream.cli.commands import COMMANDS
 from millstream.cli.highlighting import KEYWORDS, TYPES
 from millstream.client.exchange import SessionSettings
 from millstream.model.names import identifier
+from millstream.model.settings import STREAMS_PREFIX
 
 STATEMENTS = "SHOW FUNCTIONS; SHOW TOPICS; SHOW PROPERTIES; SHOW QUERIES; DESCRIBE STREAMS; DESCRIBE TABLES;"
 PATIENCE = 5.0
@@ -43,7 +44,8 @@ def server_names(entities: Iterable[Entity]) -> ServerNames:
             columns[source["name"]] = tuple(column["name"] for column in source["fields"])
         for member in ("functions", "topics", "properties", "queries"):
             if member in entity:
-                names[member] = tuple(item.get("name") or item.get("id") for item in entity[member])
+                listed = (item.get("name") or item.get("id") for item in entity[member])
+                names[member] = tuple(name.removeprefix(STREAMS_PREFIX) for name in listed)
     return ServerNames(columns, **names)
 
 

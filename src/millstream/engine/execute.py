@@ -141,7 +141,7 @@ def parsed(text: str, request: Request, engine: EngineContext) -> StatementConte
     session = RequestSession(request, engine.server)
     contexts = [context for context in statements(text, session, engine) if not session.apply(context.statement)]
     if len(contexts) != 1:
-        raise RequestFailed(BAD_REQUEST, f"Expected exactly one KSQL statement; found {len(contexts)} instead")
+        raise RequestFailed(BAD_STATEMENT, f"Expected exactly one KSQL statement; found {len(contexts)} instead", text)
     return contexts[0]
 
 

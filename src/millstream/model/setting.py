@@ -7,7 +7,7 @@ from millstream.model.setting_kinds import ValueKind
 
 
 class SettingScope(Enum):
-    """What a property configures, in the terms of SHOW PROPERTIES."""
+    """What a property configures. SHOW PROPERTIES calls what is of Kafka Streams KSQL too, as in ksqlDB."""
 
     KSQL = "KSQL"
     STREAMS = "KAFKA STREAMS"

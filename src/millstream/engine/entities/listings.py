@@ -9,9 +9,9 @@ from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import schema_of
 from millstream.functions import Library
 from millstream.model.secrets import HIDDEN, shown
-from millstream.model.setting import Setting
+from millstream.model.setting import Setting, SettingScope
 from millstream.model.setting_table import SETTINGS
-from millstream.model.settings import check
+from millstream.model.settings import STREAMS_PREFIX, check
 
 
 def sources(text: str, catalog: Catalog, kind: RelationKind) -> Entity:
@@ -110,11 +110,25 @@ def _formats(topic: str, catalog: Catalog) -> dict[str, str]:
 
 
 def properties(text: str, server: Mapping[str, str], configured: frozenset[str], session: Mapping[str, str]) -> Entity:
-    """SHOW PROPERTIES: each value in effect and where it comes from; `configured` names those in the server's file."""
+    """SHOW PROPERTIES: each value in effect and where it comes from; `configured` names those in the server's file.
+
+    As in ksqlDB a property of Kafka Streams or of Kafka's clients has the prefix `ksql.streams.`.
+    """
     known = {**SETTINGS, **{name: check(name) for name in session}}
-    body = [_property(known[name], server, configured, session) for name in sorted(known)]
-    default = sorted(set(SETTINGS) - configured - set(session))
-    return entity("properties", text, properties=body, overwrittenProperties=sorted(session), defaultProperties=default)
+    body = [_property(setting, server, configured, session) for setting in known.values()]
+    default = [_property_name(known[name]) for name in set(SETTINGS) - configured - set(session)]
+    return entity(
+        "properties",
+        text,
+        properties=sorted(body, key=lambda property: property["name"]),
+        overwrittenProperties=sorted(_property_name(known[name]) for name in session),
+        defaultProperties=sorted(default),
+    )
+
+
+def _property_name(setting: Setting) -> str:
+    bare = setting.scope is SettingScope.STREAMS and not setting.name.startswith(STREAMS_PREFIX)
+    return f"{STREAMS_PREFIX}{setting.name}" if bare else setting.name
 
 
 def _property(
@@ -124,8 +138,8 @@ def _property(
     level = "SESSION" if name in session else "SERVER" if name in configured else "DEFAULT"
     value = session.get(name, server.get(name, setting.default))
     return {
-        "name": name,
-        "scope": setting.scope.value,
+        "name": _property_name(setting),
+        "scope": (SettingScope.OWN if setting.scope is SettingScope.OWN else SettingScope.KSQL).value,
         "value": HIDDEN if setting.secret else shown(name, value),
         "editable": setting.editable,
         "level": level,
