@@ -116,6 +116,18 @@ def test_undefining_what_was_never_defined_is_a_warning_and_the_request_goes_on(
     assert shown["variables"] == []
 
 
+def test_nothing_is_executed_if_a_statement_is_no_sql() -> None:
+    """As in ksqlDB, which parses the whole request first; variables are those that are defined until then."""
+    engine: Any = SimpleNamespace(server=SERVER, state=SimpleNamespace(catalog=Catalog()))
+    text = "DEFINE a = 'x'; SHOW VARIABLES; PRINT ${a} LIMIT 1; CREATE STREM s;"
+    with pytest.raises(RequestFailed, match="line 1:60: unexpected STREM") as failure:
+        execute(Request(text), engine)
+    assert (failure.value.code, failure.value.entities) == (40001, ())
+    with pytest.raises(RequestFailed, match="nonsense") as failure:
+        execute(Request("SHOW VARIABLES; SET 'nonsense'='1'; CREATE STREM s;"), engine)
+    assert [entity["@type"] for entity in failure.value.entities] == ["variables"]
+
+
 def test_other_statements_do_not_change_a_session() -> None:
     assert not apply(session(), "SHOW STREAMS;")
 

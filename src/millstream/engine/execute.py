@@ -53,6 +53,7 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
     session = RequestSession(request, engine.server)
     entities: list[Entity] = []
     with refusals(lambda: request.text, entities):
+        check_syntax(request, engine)
         for context in statements(request.text, session, engine):
             with refusals(lambda context=context: context.text, entities):  # type: ignore[misc]
                 check_right(context.statement, context.text, request, engine)
@@ -72,6 +73,24 @@ def statements(text: str, session: RequestSession, engine: EngineContext) -> Ite
         catch_up(session.sequence, engine)
         limits.check(parsed.statement, session.settings, engine.state.catalog.types)
         yield StatementContext(parsed.statement, parsed.text, session)
+
+
+def check_syntax(request: Request, engine: EngineContext) -> None:
+    """Raises StatementError if the grammar does not accept one of the statements, before any is executed.
+
+    A statement after one that changes what variables mean for the server, or a SET that is refused, is not checked.
+    """
+    session = RequestSession(request, engine.server)
+    check_count(request.text, session.settings)
+    if request.text.count(";") < 2:
+        return
+    for parsed in split(request.text, variables=lambda: replaced_variables(session.variables, session.settings)):
+        if isinstance(parsed.statement, tree.AlterSystem):
+            return
+        try:
+            session.apply(parsed.statement)
+        except SettingRefused:
+            return
 
 
 def check_count(text: str, settings: Mapping[str, str]) -> None:
