@@ -16,7 +16,7 @@ from millstream.plan.persistent import explained_replacement
 from millstream.plan.planning import PlanningContext
 from millstream.plan.queries import plan_transient
 from millstream.plan.replacement import Replacement, replacement_text
-from millstream.plan.statements import check_not_derived, outcome
+from millstream.plan.statements import check_drop, outcome
 from millstream.plan.steps import CreateTopic, Outcome, StartQuery
 from millstream.syntax import parser, tree
 from support import golden
@@ -112,7 +112,7 @@ def _answer(parsed: parser.Parsed, catalog: Catalog) -> tuple[str, Catalog]:
             lookups = (" × ".join(str(len(values)) for values in lookup.keys) for lookup in deleted.lookups)
             return f"{deleted.sink.name}: keys {' + '.join(lookups)}", catalog
         case statement:
-            check_not_derived(statement, catalog)
+            check_drop(statement, catalog)
             after = outcome(statement, parsed.text, catalog, FACTS, SETTINGS)
             check_existing_topic(statement, after, catalog, FACTS, SETTINGS)
             return _outcome(after, catalog), after.catalog

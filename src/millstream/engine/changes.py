@@ -24,7 +24,7 @@ from millstream.engine.state import (
 from millstream.model.errors import StatementError
 from millstream.plan.existing_topics import check_existing_topic
 from millstream.plan.nodes import reads
-from millstream.plan.statements import check_not_derived, outcome
+from millstream.plan.statements import check_drop, outcome
 from millstream.plan.steps import Outcome, SetTasks, StartQuery
 from millstream.syntax import tree
 
@@ -39,7 +39,7 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     """
     state, settings = engine.state, context.settings
     topic_access.check(context.statement, state.catalog, settings, engine.kafka)
-    check_not_derived(context.statement, state.catalog)
+    check_drop(context.statement, state.catalog)
     facts = look_up(context.statement, state.catalog, settings, engine.kafka, engine.schemas)
     result = outcome(context.statement, context.text, state.catalog, facts, settings)
     check_existing_topic(context.statement, result, state.catalog, facts, settings)

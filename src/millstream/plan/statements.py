@@ -216,15 +216,23 @@ def _check_unused(source: Source, dropped_queries: set[str], at: Span, catalog: 
         )
 
 
-def check_not_derived(statement: tree.Statement, catalog: Catalog) -> None:
+def check_drop(statement: tree.Statement, catalog: Catalog) -> None:
     """Raises StatementError for a DROP of a source from which others were made, also if their queries have ended.
 
-    It is for new statements: a DROP that a command log has stays in force.
+    Also for DELETE TOPIC while there are other sources over the topic. It is for new statements: a DROP that a command
+    log has stays in force.
     """
-    if not isinstance(statement, tree.Drop):
+    source = catalog.sources.get(statement.name) if isinstance(statement, tree.Drop) else None
+    if not isinstance(statement, tree.Drop) or source is None or source.kind.name != statement.kind.name:
         return
-    source, derived = catalog.sources.get(statement.name), catalog.derived(statement.name)
-    if source is not None and source.kind.name == statement.kind.name and derived:
+    others = sorted(s.name for s in catalog.sources.values() if s.topic == source.topic and s.name != source.name)
+    if statement.delete_topic and others and not source.read_only:
+        raise StatementError(
+            f"Refusing to delete topic. Found other data sources ({', '.join(others)}) using topic {source.topic}",
+            statement.span,
+            "drop them first, or leave DELETE TOPIC out",
+        )
+    if derived := catalog.derived(statement.name):
         raise StatementError(
             f"Cannot drop {statement.name}.\n"
             f"The following streams and/or tables read from this source: [{', '.join(derived)}].",

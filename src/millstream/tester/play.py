@@ -25,7 +25,7 @@ from millstream.plan.deletes import deleted_keys
 from millstream.plan.inserts import check_time
 from millstream.plan.inserts import row as insert_row
 from millstream.plan.nodes import leaves, reads
-from millstream.plan.statements import check_not_derived, outcome
+from millstream.plan.statements import check_drop, outcome
 from millstream.plan.steps import CreateTopic, RegisterSchema, StartQuery, StopQuery
 from millstream.spark.bounded import Bounded, Record
 from millstream.syntax import tree
@@ -158,7 +158,7 @@ def _setting(name: str, value: str | None, statement: tree.Statement) -> Setting
 def _outcome(statement: tree.Statement, text: str, result: PlayResult) -> None:
     if isinstance(statement, tree.CreateSource):
         _assume_topic(statement, result)
-    check_not_derived(statement, result.catalog)
+    check_drop(statement, result.catalog)
     planned = outcome(statement, text, result.catalog, result.facts, result.settings)
     check_messages(statement, result.facts, result.settings)
     result.catalog = planned.catalog

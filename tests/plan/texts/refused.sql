@@ -551,6 +551,21 @@ CREATE STREAM big AS SELECT * FROM orders; CREATE TABLE n AS SELECT item, COUNT(
 -- → The following streams and/or tables read from this source: [BIG, N].
 -- →   hint: You need to drop them before dropping ORDERS.
 
+CREATE STREAM more (a INT KEY, b INT KEY) WITH (kafka_topic='pairs', partitions=2, format='JSON'); DROP STREAM pairs DELETE TOPIC;
+-- → Stream created
+-- → create topic pairs with 2 partition(s)
+-- → MORE (A INTEGER KEY, B INTEGER KEY)
+-- → line 1:100: Refusing to delete topic. Found other data sources (MORE) using topic pairs
+-- →   hint: drop them first, or leave DELETE TOPIC out
+
+CREATE STREAM more (a INT KEY, b INT KEY) WITH (kafka_topic='pairs', partitions=2, format='JSON'); DROP STREAM more; DROP STREAM pairs DELETE TOPIC;
+-- → Stream created
+-- → create topic pairs with 2 partition(s)
+-- → MORE (A INTEGER KEY, B INTEGER KEY)
+-- → Source MORE (topic: pairs) was dropped.
+-- → Source PAIRS (topic: pairs) was dropped. Topic pairs was marked for deletion.
+-- → delete topic pairs
+
 INSERT INTO wide SELECT id, amount, price, 1 AS one FROM orders; DROP STREAM orders;
 -- → Created query with ID INSERTQUERY_0
 -- → start query INSERTQUERY_0
