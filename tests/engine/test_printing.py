@@ -123,6 +123,7 @@ def test_a_record_of_any_year_is_printed(milliseconds: int, text: str) -> None:
     ("topic", "message"),
     [
         ("THINGS", "Topic names are case-sensitive.\nDid you mean:\n\tprint Things;\n\tprint things;"),
+        ("thinks", "Topic names are case-sensitive.\nDid you mean:\n\tprint things;"),
         ("other", "Topic names are case-sensitive."),
     ],
 )

@@ -4,6 +4,7 @@ import json
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaException, Message, TopicPartition
@@ -41,13 +42,14 @@ def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]
 
 
 def _unknown(name: str, topics: Iterable[str]) -> str:
-    """The message for a topic that does not exist, with those that are called so in other case."""
+    """The message for a topic that does not exist, with those that are called so in other case, or the most similar."""
     message = (
         f"Could not find topic '{name}', or the KSQL user does not have permissions to list the topic. "
         "Topic names are case-sensitive."
     )
-    same = [topic for topic in topics if topic.lower() == name.lower()]
-    return "\n".join([message, "Did you mean:", *(f"\tprint {topic};" for topic in same)]) if same else message
+    names = list(topics)
+    meant = [topic for topic in names if topic.lower() == name.lower()] or get_close_matches(name, names, 1, 0.6)
+    return "\n".join([message, "Did you mean:", *(f"\tprint {topic};" for topic in meant)]) if meant else message
 
 
 def from_settings(statement: tree.Print, settings: Mapping[str, str]) -> tree.Print:
