@@ -177,7 +177,7 @@ def test_a_record_at_fault_is_in_the_processing_log(server: EngineProcess, kafka
 
 def test_a_row_that_kafka_refuses_ends_its_query_at_once(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
     """Not only when its batch ends, although no other record comes."""
-    kafka.create_topic(f"{name}_COPY", config={"max.message.bytes": "1000"})
+    kafka.create_topic(f"{name}_COPY", partitions=2, config={"max.message.bytes": "1000"})
     own = {"millstream.batch.duration": "1 hour", "ksql.fail.on.production.error": "true"}
     server.execute(COPY.format(name), **own)
     kafka.produce(name, f'"{"k" * 5000}"', {"v": 1})

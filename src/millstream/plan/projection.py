@@ -131,6 +131,8 @@ def check_pseudo(item: ProjectionItem) -> None:
             f"`{name}` is a reserved column name. You cannot use it as an alias for a column.", item.at
         )
     if name is None and _own_name(item.expression) in RESERVED_COLUMNS:
+        if isinstance(item.typed, ColumnReference) and item.typed.where in (ColumnPlace.KEY, ColumnPlace.VALUE):
+            return
         raise StatementError(
             f"Reserved column name in select: `{_own_name(item.expression)}`. Please remove or alias the column.",
             item.at,

@@ -125,12 +125,6 @@ CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders WINDOW SESSION (1 HOUR)
 -- → line 1:103: Window bounds column WINDOWEND can only be used in the SELECT clause of windowed aggregations and can not be passed to aggregate functions.
 -- →   hint: select it under another name, and filter the result by it
 
-CREATE TABLE t AS SELECT ROWTIME, COUNT(*) AS n FROM orders GROUP BY ROWTIME;
--- → line 1:26: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
-
-CREATE STREAM s AS SELECT ROWPARTITION, amount FROM orders PARTITION BY ROWPARTITION;
--- → line 1:27: Reserved column name in select: `ROWPARTITION`. Please remove or alias the column.
-
 CREATE STREAM r (k STRING KEY, tags ARRAY, v INT) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:32: ARRAY does not say what it holds
 -- →   hint: write ARRAY<STRING>
