@@ -140,7 +140,7 @@ def test_latency_begins_when_the_record_was_written_whatever_its_timestamp_colum
 
 
 def test_a_query_is_paused_and_its_series_go_with_it(server: ServerProcess, kafka: BrokerClient) -> None:
-    topic = kafka.create_topic(partitions=2)
+    topic = kafka.create_topic()
     big, counted, *_ = start(server, topic)
     kafka.send(topic, "k1", {"v": 1})
     kafka.flush()
