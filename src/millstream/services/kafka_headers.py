@@ -2,12 +2,16 @@
 
 import gc
 from collections.abc import Sequence
+from operator import methodcaller
 from typing import Any
 
 from confluent_kafka import Message
 
 # What Java's client has in place of the bytes of a name that are no UTF-8.
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+# Not `message.headers()`: of a call that is made often Python does not check that it returns a result or an error, and
+# the client does both. The error would come up at whatever is called next.
+_HEADERS = methodcaller("headers")
 
 
 def headers_of(message: Message) -> tuple[tuple[str, bytes | None], ...]:
@@ -24,7 +28,7 @@ def headers_of(message: Message) -> tuple[tuple[str, bytes | None], ...]:
 
 
 def _listed(message: Message) -> Sequence[Any]:
-    headers: Any = message.headers()
+    headers: Any = _HEADERS(message)
     return headers or ()
 
 

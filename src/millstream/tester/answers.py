@@ -46,7 +46,7 @@ def protobuf_difference(expected: Sequence[Json], actual: Sequence[Json]) -> str
 
     Rows, and the entries of maps, may come in any order.
     """
-    descriptor = protofile.message(SchemaText("PROTOBUF", actual[0]["header"]["protoSchema"]))
+    descriptor = protofile.message(SchemaText("PROTOBUF", actual[0]["header"]["protoSchema"]), entries_are_maps=False)
     assert descriptor is not None
     kind = GetMessageClass(descriptor)
     desired = [{"row": _text_form(Parse(row["row"], kind()))} if "row" in row else row for row in expected]
