@@ -29,8 +29,7 @@ _INTERNAL_TOPICS = (
     "connect-status,connect-statuses,_millstream.*"
 )
 _anything, _flag, _whole = TEXT, FLAG, whole()
-_count = whole(0, INT_MAX)
-_or_all = whole(-1, INT_MAX)
+_count, _or_all = whole(0, INT_MAX), whole(-1, INT_MAX)
 _positive = whole(1)
 # Milliseconds between two attempts: without any, a query that fails for good would take a core.
 _wait = _positive
