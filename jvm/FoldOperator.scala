@@ -24,7 +24,9 @@ import org.apache.spark.sql.types._
  */
 case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, out: StructType, subkey: BoundExpression,
     update: BoundExpression, emit: BoundExpression, expiration: Option[ExpirationSpec], label: String,
-    sharedClock: Boolean, override val tableInput: String, scans: Seq[Int]) extends OperatorSpec[Array[Byte]] {
+    sharedClock: Boolean, override val tableInput: String, scans: Seq[Int], stateVersion: Int)
+    extends OperatorSpec[Array[Byte]] {
+  override def storedTypes: String = StatefulOperator.typeOf(state)
   override def codec: StateCodec[Array[Byte]] = ByteStates
   override def task(states: StateMap[Array[Byte]], backlog: Backlog): OperatorTask =
     new FoldTask(this, states, backlog)
@@ -60,7 +62,8 @@ object FoldSpec {
       ExpirationSpec(due, bound("due_update"), bound("due_emit"), texts("fixed_due").toBoolean)
     }
     FoldSpec(texts("by").split(',').toSeq, in.schema, state, out, bound("subkey"), bound("update"), bound("emit"),
-      expiration, texts("label"), texts("shared_clock").toBoolean, texts("table_input"), OperatorSpec.scans(texts))
+      expiration, texts("label"), texts("shared_clock").toBoolean, texts("table_input"), OperatorSpec.scans(texts),
+      texts("state_version").toInt)
   }
 }
 

@@ -101,19 +101,28 @@ object ProcessingLog {
       "message" -> fields(Seq("type" -> (if (kind == RecordFailure.Late) 1 else kind), name -> body(sink)))))))
   }
 
+  /**
+   * In a task: have the query's log also for threads without a task, which hear from Kafka that it has refused a record.
+   * An executor in another JVM gets it from the driver, and forgets it with the run.
+   */
+  def open(query: String): Unit = sinkOf(query)
+
   private def sinkOf(query: String): LogSink = {
     val known = sinks.get(query)
-    val fromDriver = if (known == null) sinkFromDriver() else null
-    if (fromDriver == null) known else sinks.computeIfAbsent(query, _ => fromDriver)
+    if (known != null || TaskContext.get() == null || !DriverEndpoint.isRemote) known else openOnExecutor(query)
   }
 
-  private def sinkFromDriver(): LogSink = {
-    val text = Option(TaskContext.get()).map(_.getLocalProperty(Property)).orNull
+  private def openOnExecutor(query: String): LogSink = {
+    val text = TaskContext.get().getLocalProperty(Property)
     if (text == null) null
     else {
       val root = mapper.readTree(text)
       val conf = mapper.convertValue(root.get("conf"), classOf[JavaMap[String, String]])
-      new TopicLog(root.get("topic").asText, conf, root.get("rows").asBoolean, root.get("perSecond").asInt)
+      val sink = new TopicLog(root.get("topic").asText, conf, root.get("rows").asBoolean, root.get("perSecond").asInt)
+      val other = sinks.putIfAbsent(query, sink)
+      if (other == null)
+        DriverEndpoint.whenAnswered[Boolean]("run end", RunScope.currentRun)(_ => sinks.remove(query, sink))
+      if (other == null) sink else other
     }
   }
 

@@ -23,8 +23,8 @@ object RunScope {
   private val scopes = new ConcurrentHashMap[String, Scope]
   private val live = new ConcurrentHashMap[String, LiveRun]
 
-  // Spark runs all jobs of a run in a job group that has the run's id.
-  private def currentRun: String = String.valueOf(TaskContext.get().getLocalProperty(SparkContext.SPARK_JOB_GROUP_ID))
+  /** The id of the current task's run. Spark runs all jobs of a run in a job group that has its id. */
+  def currentRun: String = String.valueOf(TaskContext.get().getLocalProperty(SparkContext.SPARK_JOB_GROUP_ID))
 
   /** The shared values of the current task's run. */
   def values: ConcurrentHashMap[Any, AnyRef] = {

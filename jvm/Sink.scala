@@ -218,6 +218,7 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
 
   override def open(partition: Long, epoch: Long): Boolean = {
     TopicWriter.add(this)
+    ProcessingLog.open(query)
     transactions =
       if (executorWrites != null) ExecutorTransactions.of(run, epoch, executorWrites) else Transactions.of(run)
     fence = Fences.of(query)

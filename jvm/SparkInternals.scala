@@ -97,11 +97,10 @@ object SparkInternals {
     SQLConf.withExistingConf(conf) { make }
   }
 
-  /** The grouping column types of a frame's stateful operators; an operator's number is its index. */
-  def stateGroups(frame: DataFrame): Seq[Seq[DataType]] = analyzed(frame).collect {
-    case planned: TransformWithState if (planned.statefulProcessor: Any).isInstanceOf[StatefulProcessorOf] =>
-      planned.groupingAttributes.filter(_.name != StreamTimePunctuation.Column).map(_.dataType)
-  }
+  /** The specs of a frame's stateful operators; an operator's number is its index. */
+  def operatorSpecs(frame: DataFrame): Seq[OperatorSpec[_ >: Null <: AnyRef]] = analyzed(frame).collect {
+    case planned: TransformWithState => (planned.statefulProcessor: Any)
+  }.collect { case of: StatefulProcessorOf => of.spec }
 
   /** A leaf without rows; the optimizer cannot see that it is empty. */
   def emptyPlan(session: SparkSession, schema: StructType): LogicalPlan =

@@ -1,7 +1,5 @@
 package org.apache.spark.sql.millstream
 
-import java.util.concurrent.ConcurrentHashMap
-
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -104,13 +102,13 @@ case class Physical(registry: String, subject: String, registered: Registered, m
   def writtenId: Int = id.getOrElse(SchemaRegistry.of(registry).id(subject, registered))
 }
 
-/** Parses specs, each text once. */
+/** Parses specs, each text once as long as it is used often. */
 object Spec {
   private val mapper = new ObjectMapper
-  private val known = new ConcurrentHashMap[String, Spec]
+  private val known = new Memo[String, Spec](parse(_))
 
   /** The spec of a JSON document. */
-  def of(text: String): Spec = known.computeIfAbsent(text, parse(_))
+  def of(text: String): Spec = known(text)
 
   /** The JSON of a document. */
   def tree(text: String): JsonNode = mapper.readTree(text)

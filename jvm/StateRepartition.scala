@@ -43,7 +43,7 @@ object StateRepartition {
     val last = commits.getLatestBatchId()
     // Real-time mode cannot resume from a batch that was not committed.
     offsets.purgeAfter(last.getOrElse(-1L))
-    val groups = SparkInternals.stateGroups(query)
+    val groups = SparkInternals.operatorSpecs(query).map(_.groupTypes)
     val moved = for {
       batch <- last if groups.nonEmpty
       before <- offsets.get(batch)

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.util.{Map => JavaMap}
+import java.util.{List => JavaList, Map => JavaMap}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -42,6 +42,22 @@ object StatefulOperator {
     Project(Seq(UnresolvedAlias(Inline(outs.toAttribute))), Project(Seq(outs), rows))
   }
 
+  /**
+   * What the operators of a query store, in the order of their numbers: "1: string -> struct<bigint>" for a count by a
+   * text. spark/state_layout.py compares it with what a checkpoint holds.
+   */
+  def layouts(query: DataFrame): JavaList[String] = SparkInternals.operatorSpecs(query).map { spec =>
+    s"${spec.stateVersion}: ${spec.groupTypes.map(typeOf).mkString(", ")} -> ${spec.storedTypes}"
+  }.asJava
+
+  /** A type as its bytes have it: the fields of a row have places, not names. */
+  def typeOf(dataType: DataType): String = dataType match {
+    case struct: StructType => struct.map(field => typeOf(field.dataType)).mkString("struct<", ",", ">")
+    case ArrayType(element, _) => s"array<${typeOf(element)}>"
+    case MapType(key, value, _) => s"map<${typeOf(key)},${typeOf(value)}>"
+    case simple => simple.catalogString
+  }
+
   private def specOf(in: DataFrame, texts: JavaMap[String, String]): OperatorSpec[_ >: Null <: AnyRef] =
     if (texts.containsKey("join0")) JoinSpec.of(in, texts.asScala.toMap) else FoldSpec.of(in, texts.asScala.toMap)
 
@@ -59,6 +75,9 @@ object StatefulOperator {
 trait OperatorSpec[S >: Null <: AnyRef] {
   /** The columns that are the group. */
   def groupBy: Seq[String]
+  /** Their types. */
+  def groupTypes: Seq[DataType] =
+    groupBy.filter(_ != StreamTimePunctuation.Column).map(name => row(name).dataType)
   /** The columns of an input row. */
   def row: StructType
   /** The columns of an output row. */
@@ -67,6 +86,10 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   def label: String
   /** How states are stored. */
   def codec: StateCodec[S]
+  /** The types of what is stored of a group; with `stateVersion` all that a later run must know to read it. */
+  def storedTypes: String
+  /** The number that is raised when states of the same types come to mean something else. */
+  def stateVersion: Int
   /** The work of one task, over its states. */
   def task(states: StateMap[S], backlog: Backlog): OperatorTask
 

@@ -25,8 +25,10 @@ import org.apache.spark.sql.types._
  * results wait for the stream time of both sides, and a side's rows expire by the stream time of that side.
  */
 case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, label: String, sharedClock: Boolean,
-    sides: Seq[JoinSideSpec], forward: BoundExpression, grace: Long, eager: Boolean, scans: Seq[Int])
-    extends OperatorSpec[JoinChunk] {
+    sides: Seq[JoinSideSpec], forward: BoundExpression, grace: Long, eager: Boolean, scans: Seq[Int],
+    stateVersion: Int) extends OperatorSpec[JoinChunk] {
+  override def storedTypes: String =
+    sides.map(side => StatefulOperator.typeOf(side.entry)).mkString("", ", ", s" in chunks of $width ms")
   val time: Int = at("rowtime")
   /** How long a side keeps its rows, in ms of its own stream time. */
   val retention: Long = sides.head.before + sides.head.after + grace
@@ -74,7 +76,7 @@ object JoinSpec {
         bound(s"unmatched$i"), bound(s"order$i"))
     }
     JoinSpec(texts("by").split(',').toSeq, in.schema, out, texts("label"), texts("shared_clock").toBoolean, sides,
-      bound("forward"), grace, texts("eager").toBoolean, OperatorSpec.scans(texts))
+      bound("forward"), grace, texts("eager").toBoolean, OperatorSpec.scans(texts), texts("state_version").toInt)
   }
 }
 

@@ -237,14 +237,14 @@ object Transactions {
 
   /** Repeats a call after a timeout; the producer's calls may be repeated without further effect. */
   private[millstream] def retry(call: => Unit): Unit = {
-    val until = System.currentTimeMillis + Outage
+    val until = SteadyClock.getTimeMillis() + Outage
     var done = false
     while (!done)
       try {
         call
         done = true
       } catch {
-        case late: TimeoutException if System.currentTimeMillis > until => throw late
+        case late: TimeoutException if SteadyClock.getTimeMillis() > until => throw late
         case _: TimeoutException =>
       }
   }

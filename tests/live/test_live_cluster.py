@@ -184,6 +184,23 @@ def test_a_row_that_kafka_refuses_ends_its_query_at_once(server: EngineProcess, 
     wait_for(lambda: server.state(query(server, f"{name}_COPY")) == "ERROR", "the query fails", PATIENCE)
 
 
+def test_a_row_that_kafka_refuses_and_its_query_skips_is_in_the_processing_log(
+    server: EngineProcess, kafka: BrokerClient, name: str
+) -> None:
+    """A producer's thread hears of it, which is no task's."""
+    kafka.create_topic(f"{name}_COPY", partitions=2, config={"max.message.bytes": "1000"})
+    server.execute(COPY.format(name), **{"ksql.fail.on.production.error": "false"})
+    kafka.produce(name, f'"{"k" * 5000}"', {"v": 1})
+    kafka.produce(name, '"k"', {"v": 2})
+    wait_for_rows(kafka, f"{name}_COPY", 1)
+
+    def logged() -> bool:
+        messages = [str(entry["message"]) for entry in rows(kafka, server.processing_log)]
+        return any(f"A record is not written to topic {name}_COPY" in message for message in messages)
+
+    wait_for(logged, "the entry", PATIENCE)
+
+
 def test_a_frozen_driver_has_its_executors_write_no_more(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
     server.execute(COPY.format(name))
     send(kafka, name, 0, 100, 10)

@@ -1,5 +1,6 @@
 """A table is rebuilt beside its query, through kill -9, and cut over to while pull queries ask for its rows."""
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from millstream.engine.api import RequestFailed
+from millstream.spark.state_layout import FILE
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
 from support.restarted_server import RestartedServer
@@ -122,6 +124,32 @@ def test_rebuilds_survive_a_crash_and_take_over_the_names(
     restarted.kill_and_start()
     for one in rebuilt:
         one.go_on(restarted.now)
+
+
+def test_states_of_another_version_end_the_start_and_a_rebuild_mends_it(
+    restarted: RestartedServer, kafka: BrokerClient, folder: Path
+) -> None:
+    """A later version may store something else for the same statement: the query does not misread what there is."""
+    topic = kafka.create_topic(kafka.unique("stored").replace("-", "_").upper(), partitions=2)
+    table, server = f"{topic}_N", restarted.now
+    server.execute(DECLARED.format(topic) + COUNT.format(topic))
+    old = query_of(server, table)
+    write(kafka, topic, 10)
+    wait_for(lambda: pulled(server, table) == {"ID": "a", "N": 10}, "the counts", PATIENCE)
+    server.execute(f"PAUSE {old};")
+    (note,) = folder.glob(f"checkpoints/*/{old}-*/{FILE}")
+    note.write_text(note.read_text().replace("bigint", "int"))
+    server.execute(f"RESUME {old};")
+    wait_for(lambda: server.state(old) == "ERROR", "the query's failure", PATIENCE)
+    (query,) = server.execute(f"EXPLAIN {old};")
+    assert "operator 0 has stored" in json.dumps(query)
+    again = COUNT.format(topic).replace("CREATE TABLE", "CREATE OR REPLACE TABLE")
+    beside = kafka.unique("beside")
+    server.execute(again.replace(" AS SELECT", f" WITH (rebuild=true, kafka_topic='{beside}') AS SELECT"))
+    wait_for(lambda: query_of(server, table) != old, "the rebuilt query", PATIENCE)
+    write(kafka, topic, 1)
+    wait_for(lambda: pulled(server, table) == {"ID": "a", "N": 11}, "the counts", PATIENCE)
+    server.execute(f"DROP TABLE {table};")
 
 
 def test_a_rebuild_is_dropped(restarted: RestartedServer, kafka: BrokerClient) -> None:

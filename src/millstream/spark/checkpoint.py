@@ -206,12 +206,19 @@ def copy(session: SparkSession, old: str, new: str) -> None:
 
 
 def write(session: SparkSession, url: str, text: str) -> None:
-    """Write a file; an existing one is replaced."""
+    """Write a file, with the folders that it is in; an existing one is replaced."""
     path = _local(url)
     if path is None:
         jvm.write(session, url, text)
     else:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def read(session: SparkSession, url: str) -> str:
+    """The text of a file. Raises OSError or Py4JError if it does not exist or cannot be read."""
+    path = _local(url)
+    return jvm.read(session, url) if path is None else path.read_text(encoding="utf-8", errors="replace")
 
 
 def _local(url: str) -> Path | None:

@@ -71,7 +71,8 @@ class Fold:
     because rows of a group come from several. `table_input` names the input (table_bootstrap.table_input) whose rows
     have `side` 1 and which streams wait for at a start, "" for none. `punctuation`: when other tasks get stream time;
     without it, a task only knows the times of the rows it gets. `scans`: the number of sources that the rows come from,
-    for whose backlogs stream time waits (jvm/StreamTimeLimit.scala).
+    for whose backlogs stream time waits (jvm/StreamTimeLimit.scala). `state_version`: to be raised when a state or
+    subkey of the same type comes to mean something else than in the checkpoints of earlier versions (state_layout.py).
     """
 
     by: Sequence[str]
@@ -86,6 +87,7 @@ class Fold:
     table_input: str = ""
     punctuation: Punctuation | None = None
     scans: int = 1
+    state_version: int = 1
 
 
 def fold(rows: LazyFrame, spec: Fold, live: bool) -> LazyFrame:
@@ -157,6 +159,7 @@ def _texts(spec: Fold) -> dict[str, str]:
         "shared_clock": str(spec.shared_clock).lower(),
         "table_input": spec.table_input,
         "scans": str(spec.scans),
+        "state_version": str(spec.state_version),
     }
     expiry = spec.expiry
     if expiry is None:

@@ -176,6 +176,16 @@ def write(session: SparkSession, url: str, text: str) -> None:
         stream.close()
 
 
+def read(session: SparkSession, url: str) -> str:
+    """The text of a file of any Hadoop file system. Raises Py4JError if it does not exist."""
+    path, system = _hadoop(session, url)
+    stream = system.open(path)
+    try:
+        return str(java_class(session, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8"))
+    finally:
+        stream.close()
+
+
 def rename(session: SparkSession, old: str, new: str) -> None:
     """Rename a file of any Hadoop file system. Raises OSError on failure."""
     (path, system), (target, _) = _hadoop(session, old), _hadoop(session, new)

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -22,8 +23,9 @@ from millstream.plan.append_time import AppendTime
 from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import checkpoint as checkpoints
-from millstream.spark import jvm, pipeline, sink, source, table_bootstrap, transactions
+from millstream.spark import jvm, pipeline, sink, source, state_layout, table_bootstrap, transactions
 from millstream.spark.lazy_frame import LazyFrame
+from millstream.spark.state_layout import OtherStates
 
 LOG = logging.getLogger(__name__)
 PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "max.request.size": "max.request.size"}
@@ -150,12 +152,7 @@ class StartedQuery:
             self._query.stop()
         except (PySparkException, Py4JError) as failure:
             LOG.warning("query %s did not stop well: %s", self.id, first_line(failure), extra={"query": self.id})
-        sink.close_log(self._query_session(), self.id)
-        jvm.module(self._query_session(), "Counts").forget(self.id)
-        table_bootstrap.remove(self._query_session(), self.id)
-        sink.release(self._query_session(), self.id)
-        transactions.end(self._query_session(), self._run.id)
-        self._run.end()
+        _free(self._query_session(), self.id, self._run)
 
     @staticmethod
     def _query_session() -> SparkSession:
@@ -233,30 +230,42 @@ class RealTimeQueries:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}", _pace(job))
         try:
-            checkpoints.restore(self._session, job.savepoint, job.checkpoint)
-            if job.group:
-                transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
-            checkpoints.repair(self._session, job.checkpoint)
-            table_bootstrap.create(self._session, job.id, plan, job.ends)
-            # Concurrently with other queries: planning is most of the work of a start.
-            frame = rows(run).frame()
-            checkpoints.repartition(self._session, frame, job.checkpoint, job.tasks)
-            with self._lock:
-                # A query takes the session's settings at its start.
-                self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
-                query = sink.run_realtime(
-                    frame, topic, producer, job.checkpoint, job.id, LONGEST_BATCH, run.id, job.append_time
-                )
-        except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind) as failure:
-            table_bootstrap.remove(self._session, job.id)
-            transactions.end(self._session, run.id)
-            run.end()
+            with ExitStack() as on_failure:
+                on_failure.callback(_free, self._session, job.id, run)
+                query = self._run(plan, rows, topic, producer, job, run)
+                on_failure.pop_all()
+        except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind, OtherStates) as failure:
             raise QueryRefused(checkpoints.explained(first_line(failure), job.checkpoint)) from failure
         started = StartedQuery(query, job, run, self._patience, self._forget_running)
         with self._lock:
             self._running.add(started)
         started.check_end()
         return started
+
+    def _run(
+        self,
+        plan: Plan,
+        rows: Callable[[source.Run], LazyFrame],
+        topic: str,
+        producer: Mapping[str, str],
+        job: StreamingJob,
+        run: source.Run,
+    ) -> StreamingQuery:
+        checkpoints.restore(self._session, job.savepoint, job.checkpoint)
+        if job.group:
+            transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
+        checkpoints.repair(self._session, job.checkpoint)
+        table_bootstrap.create(self._session, job.id, plan, job.ends)
+        # Concurrently with other queries: planning is most of the work of a start.
+        frame = rows(run).frame()
+        state_layout.check(self._session, frame, job.checkpoint)
+        checkpoints.repartition(self._session, frame, job.checkpoint, job.tasks)
+        with self._lock:
+            # A query takes the session's settings at its start.
+            self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
+            return sink.run_realtime(
+                frame, topic, producer, job.checkpoint, job.id, LONGEST_BATCH, run.id, job.append_time
+            )
 
     def _forget_running(self, started: StartedQuery) -> None:
         with self._lock:
@@ -306,6 +315,16 @@ class RealTimeQueries:
             running = list(self._running)
         for started in running:
             started.check_end()
+
+
+def _free(session: SparkSession, id: str, run: source.Run) -> None:
+    """Free what a run of the query `id`, which does not run, has in the JVM beside what is Spark's."""
+    sink.close_log(session, id)
+    jvm.module(session, "Counts").forget(id)
+    table_bootstrap.remove(session, id)
+    sink.release(session, id)
+    transactions.end(session, run.id)
+    run.end()
 
 
 def _log_end(session: SparkSession, id: str, why: str, unwritten: bool) -> None:

@@ -30,6 +30,8 @@ from millstream.spark.fold import Punctuation, stateful
 from millstream.spark.join_step import ROW, JoinStep
 from millstream.spark.lazy_frame import LazyFrame
 
+# To be raised when what the operator stores (jvm/JoinChunk.scala) comes to mean something else (state_layout.py).
+STATE_VERSION = 1
 # The stored part of a row of a side, and its time.
 _ENTRY, _TIME = column("entry"), column("t")
 
@@ -86,6 +88,7 @@ class StreamStreamOperator:
             "label": self.label,
             "shared_clock": str(self.shared_clock).lower(),
             "scans": ",".join(map(str, self.scans)),
+            "state_version": str(STATE_VERSION),
         }
         for i, side in enumerate((self.left, self.right)):
             texts |= {f"outer{i}": str(side.outer).lower(), f"entry{i}": side.type, f"stored{i}": side.stored}
