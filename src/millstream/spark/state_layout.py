@@ -1,6 +1,6 @@
 """What a query stores in its states, by type, noted in its checkpoint: a start that would read other states is refused.
 
-    CREATE TABLE n AS SELECT id, COUNT(*) AS n FROM s GROUP BY id      ["1: string -> struct<bigint>"]
+    CREATE TABLE n AS SELECT id, COUNT(*) AS n FROM s GROUP BY id    ["1: struct<string> -> struct<bigint,bigint>"]
 
 The states of a checkpoint are bytes without types, and the plan that starts says what they are. `plan/replacing.py`
 decides whether another statement can read them. But another version of millstream may store something else for the
@@ -9,6 +9,7 @@ states mean something else (fold.Fold.state_version), ends the start.
 """
 
 import json
+import logging
 from itertools import zip_longest
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm
 
+LOG = logging.getLogger(__name__)
 FILE = "state-layout"
 
 
@@ -26,15 +28,17 @@ class OtherStates(Exception):
 def check(session: SparkSession, query: DataFrame, url: str) -> None:
     """Compare what a query stores with what its checkpoint, which no run is using, says that it holds.
 
-    A checkpoint without states, or of a version that did not note it, gets the note. Raises OtherStates, and OSError or
-    Py4JError if the checkpoint cannot be read or written.
+    A checkpoint without states gets the note; one of a version that did not note it too, with a warning. Raises
+    OtherStates, and OSError or Py4JError if the checkpoint cannot be read or written.
     """
     stored = [str(layout) for layout in jvm.module(session, "StatefulOperator").layouts(jvm.java_frame(query))]
     held = _noted(session, url)
     if held == stored:
         return
-    if held is not None and _has_states(session, url):
-        raise OtherStates(_difference(held, stored, url))
+    if _has_states(session, url):
+        if held is not None:
+            raise OtherStates(_difference(held, stored, url))
+        LOG.warning("the checkpoint %s does not say what its states are; they are taken for %s", url, stored)
     _note(session, url, stored)
 
 
