@@ -1,6 +1,7 @@
 """Conversion of rows between Spark's JSON, the REST API's JSON, and values for columns."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal as Number
@@ -8,7 +9,7 @@ from typing import Any
 
 from millstream.analysis import text_conversions
 from millstream.engine.api import Tombstone
-from millstream.model.decimals import exact
+from millstream.model.decimals import rounded
 from millstream.model.settings import shortened
 from millstream.model.types import (
     BIGINT,
@@ -32,6 +33,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_MS = 86_400_000
 # The calendar repeats itself after this many days, and Python's dates end with the year 9999.
 CYCLE_YEARS, CYCLE_DAYS = 400, 146_097
+# A number as text: what Java's BigDecimal reads.
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 BOUNDS = {INTEGER: 2**31, BIGINT: 2**63}
 
 
@@ -121,7 +124,8 @@ _SHOWN: Mapping[SqlType, Callable[[Any], Any]] = {
 
 
 def converter(type: SqlType) -> Callable[[Any], Any]:
-    """A function that converts a JSON value to a column's type: numbers widen, text may be a date, a time or bytes.
+    """A function that converts a JSON value to a column's type: numbers widen, text may be a date, a time, bytes or a
+    DECIMAL.
 
     It raises ValueMismatch. It is created once for a column and called for each row.
     """
@@ -177,9 +181,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _decimal(value: Any, type: Decimal) -> Number:
-    if not _is_number(value):
+    """A number, or one as text, rounded half up to the decimals of the type, as in ksqlDB's ApiSqlValueCoercer."""
+    if not (_is_number(value) or (isinstance(value, str) and NUMBER.fullmatch(value))):
         raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}")
-    number = exact(Number(str(value)), type)
+    number = rounded(Number(str(value)), type)
     if number is None:
         raise ValueMismatch(f"{_text_of(value)} does not fit {type}")
     return number
