@@ -84,6 +84,12 @@ def test_a_field_that_is_no_column_is_left_out_of_a_row(server: EngineProcess, k
     assert record.json == {"V": 7}
 
 
+@pytest.mark.parametrize("row", [{"V": 7}, {"IDENT": "k", "V": 7}, {"ID": None, "V": 7}])
+def test_a_row_of_a_stream_needs_its_key(server: EngineProcess, name: str, row: dict[str, Any]) -> None:
+    refused = {"status": "error", "seq": 0, "error_code": 40000, "message": "Key field must be specified: ID"}
+    assert inserted(server, name, row).json() == refused
+
+
 def test_rows_for_a_target_that_does_not_exist_are_a_bad_statement(server: EngineProcess) -> None:
     refused = inserted(server, "nowhere", {"ID": "k"})
     assert (refused.status_code, refused.json()["error_code"]) == (400, 40001)

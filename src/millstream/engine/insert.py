@@ -105,7 +105,8 @@ class RowWriter:
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
         self.source, self._context = writable(target, engine), engine
         self._types = {c.name: c.type for c in self.source.schema}
-        self._required = [c.name for c in self.source.schema.key] if self.source.kind is RelationKind.TABLE else []
+        # Of streams too: a key column's name that is misspelt is left out like any field, and the key would be NULL.
+        self._required = [c.name for c in self.source.schema.key]
         types = {TIMESTAMP_COLUMN: BIGINT, **self._types}
         self._columns = {name: (name, converter(type)) for name, type in types.items()}
         # The names that most clients use: in lower case, and as they are. Others are resolved for each value.
