@@ -15,6 +15,7 @@ from millstream.analysis.typed_expressions import (
     TypedStruct,
 )
 from millstream.functions.widening import TIMES, as_decimal, widened
+from millstream.model.decimals import exact
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.types import (
     BIGINT,
@@ -212,27 +213,32 @@ def operand_text(operand: Operand) -> str:
     return f"{text} ({operand.value.type})" if 0 < len(text) <= _MOST_SHOWN else str(operand.value.type)
 
 
-def convert(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
-    """`value` converted to `target`, if that is known to be allowed: constants now, others by a cast at run time."""
+def convert(value: TypedExpression, target: SqlType, at: Span, lossless: bool = False) -> TypedExpression:
+    """`value` converted to `target`, if that is known to be allowed: constants now, others by a cast at run time.
+
+    With `lossless` the cast fails where it would round a DECIMAL.
+    """
     if value.type == target:
         return value
     if value.type is None:
         return Constant(target, None)
     if isinstance(value, Constant):
         return _constant(value, target, at)
-    return _converted_inside(value, target, at) or TypedCast(target, value)
+    return _converted_inside(value, target, at, lossless) or TypedCast(target, value, exact=lossless)
 
 
-def _converted_inside(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression | None:
+def _converted_inside(value: TypedExpression, target: SqlType, at: Span, lossless: bool) -> TypedExpression | None:
     if isinstance(value, TypedArray) and isinstance(target, Array):
-        return TypedArray(target, tuple(convert(i, target.element, at) for i in value.items), value.strict)
+        return TypedArray(target, tuple(convert(i, target.element, at, lossless) for i in value.items), value.strict)
     if isinstance(value, TypedMap) and isinstance(target, Map):
-        entries = ((convert(k, target.key, at), convert(v, target.value, at)) for k, v in value.entries)
+        entries = (
+            (convert(k, target.key, at, lossless), convert(v, target.value, at, lossless)) for k, v in value.entries
+        )
         return TypedMap(target, tuple(entries), value.strict)
     if isinstance(value, TypedStruct) and isinstance(target, Struct):
         values_by_name = dict(zip(struct_names(value), value.values, strict=True))
         null = Constant(None, None)
-        values = tuple(convert(values_by_name.get(f.name, null), f.type, at) for f in target.fields)
+        values = tuple(convert(values_by_name.get(f.name, null), f.type, at, lossless) for f in target.fields)
         return TypedStruct(target, values, value.strict)
     return None
 
@@ -318,15 +324,16 @@ def _castable_decimal(source: SqlType, target: SqlType) -> bool:
 def coerce(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
     """`value` converted to `target` by the strict rules of INSERT VALUES.
 
-    Numbers widen; text becomes dates, times, timestamps and bytes, but never numbers or booleans; fields of a STRUCT
-    that its type does not have are left out. Raises StatementError for any other conversion.
+    Numbers widen, and a DECIMAL becomes any DECIMAL that holds its value; text becomes dates, times, timestamps and
+    bytes, but never numbers or booleans; fields of a STRUCT that its type does not have are left out. Raises
+    StatementError for any other conversion.
     """
     if value.type is None:
         return Constant(target, None)
     if not _assignable(value, target):
         hint = "CAST it" if castable(value.type, target) else ""
         raise StatementError(f"{value.type} cannot be used where {target} is expected", at, hint)
-    return convert(value, target, at)
+    return convert(value, target, at, lossless=True)
 
 
 def widened_to_decimal(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
@@ -346,8 +353,6 @@ def widened_to_decimal(value: TypedExpression, target: SqlType, at: Span) -> Typ
 
 def _assignable(value: TypedExpression, target: SqlType) -> bool:
     source = value.type
-    if isinstance(value, Constant) and isinstance(value.value, Number):
-        source = text_conversions.decimal_type(value.value)
     if source is None or source == target:
         return True
     if isinstance(value, TypedArray) and isinstance(target, Array):
@@ -357,7 +362,8 @@ def _assignable(value: TypedExpression, target: SqlType) -> bool:
     if isinstance(value, TypedStruct) and isinstance(target, Struct):
         return _assignable_struct(value, target)
     if isinstance(source, Decimal) and isinstance(target, Decimal):
-        return source.scale <= target.scale and source.precision - source.scale <= target.precision - target.scale
+        number = value.value if isinstance(value, Constant) else None
+        return not isinstance(number, Number) or exact(number, target) is not None
     return agreed_type(source, target) == target or (as_decimal(source) is not None and isinstance(target, Decimal))
 
 

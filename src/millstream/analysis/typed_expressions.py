@@ -74,10 +74,12 @@ class TypedCast(TypedExpression):
     """`operand` cast to `type`; fails at run time if the value cannot be cast. Also used for implicit conversions.
 
     A failure makes a cast that is `alone` null, and the expression around it goes on; any other fails as a whole.
+    An `exact` cast of a DECIMAL to a DECIMAL fails where it would round.
     """
 
     operand: TypedExpression
     alone: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,12 @@ def cast(text: str, source: SqlType, target: SqlType, depth: int = 0) -> str:
     return f"CAST({text} AS {spark_type(target)})"
 
 
+def exact_decimal(text: str, target: Decimal) -> str:
+    """Spark SQL text of a DECIMAL as another DECIMAL, which throws where it would round: a sum is never rounded."""
+    stored = computed(target)
+    return f"ms_decimal_add({text}, 0BD, {stored.precision}, {stored.scale})"
+
+
 def fails(source: SqlType, target: SqlType) -> bool:
     """True if some value of `source` cannot be converted to `target`."""
     match source, target:

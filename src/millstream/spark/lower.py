@@ -26,7 +26,7 @@ from millstream.model.types import (
     Struct,
     computed,
 )
-from millstream.spark.casts import cast, fails
+from millstream.spark.casts import cast, exact_decimal, fails
 from millstream.spark.constants import constant
 
 _PLACES = {typed.ColumnPlace.KEY: "key.K{}", typed.ColumnPlace.VALUE: "value.V{}"}
@@ -412,7 +412,10 @@ def _(expression: typed.TypedCast, label: str | None) -> str:
     assert target is not None
     if operand.type is None:
         return constant(None, target)
-    text = cast(_sql(operand, label), operand.type, target)
+    inner = _sql(operand, label)
+    if expression.exact and isinstance(operand.type, Decimal) and isinstance(target, Decimal):
+        return exact_decimal(inner, target)
+    text = cast(inner, operand.type, target)
     return _guard(text, label) if label is not None and expression.alone and may_fail(expression) else text
 
 
