@@ -90,6 +90,17 @@ def test_a_row_of_a_stream_needs_its_key(server: EngineProcess, name: str, row: 
     assert inserted(server, name, row).json() == refused
 
 
+@pytest.mark.parametrize("reading", ["SELECT * FROM {0};", "PRINT '{0}';"])
+def test_nothing_is_carried_out_beside_a_statement_that_answers_with_rows(
+    server: EngineProcess, name: str, reading: str
+) -> None:
+    texts = f"CREATE STREAM {name}_COPY AS SELECT * FROM {name};", reading.format(name), "SHOW TYPES;"
+    refused = httpx.post(f"{server.rest()}/ksql", json={"ksql": " ".join(texts)}).json()
+    assert (refused["error_code"], refused["statementText"], refused["entities"]) == (40002, texts[1], [])
+    (listing,) = server.execute("SHOW STREAMS;")
+    assert f"{name}_COPY" not in [stream["name"] for stream in listing["streams"]]
+
+
 def test_rows_for_a_target_that_does_not_exist_are_a_bad_statement(server: EngineProcess) -> None:
     refused = inserted(server, "nowhere", {"ID": "k"})
     assert (refused.status_code, refused.json()["error_code"]) == (400, 40001)

@@ -76,7 +76,8 @@ def statements(text: str, session: RequestSession, engine: EngineContext) -> Ite
 
 
 def check_syntax(request: Request, engine: EngineContext) -> None:
-    """Raises StatementError if the grammar does not accept one of the statements, before any is executed.
+    """Raises StatementError if the grammar does not accept one of the statements, and RequestFailed 40002 if one
+    answers with rows, before any is executed.
 
     A statement after one that changes what variables mean for the server, or a SET that is refused, is not checked.
     """
@@ -87,10 +88,18 @@ def check_syntax(request: Request, engine: EngineContext) -> None:
     for parsed in split(request.text, variables=lambda: replaced_variables(session.variables, session.settings)):
         if isinstance(parsed.statement, tree.AlterSystem):
             return
+        check_no_rows(parsed.statement, parsed.text)
         try:
             session.apply(parsed.statement)
         except SettingRefused:
             return
+
+
+def check_no_rows(statement: tree.Statement, text: str) -> None:
+    """Raises RequestFailed 40002 for a statement that answers with rows."""
+    if isinstance(statement, tree.QueryStatement | tree.Print):
+        keyword = "PRINT" if isinstance(statement, tree.Print) else "SELECT"
+        raise RequestFailed(USE_QUERY, f"{keyword} answers with rows: send it to /query or /query-stream", text)
 
 
 def check_count(text: str, settings: Mapping[str, str]) -> None:
@@ -109,6 +118,7 @@ def one(context: StatementContext, request: Request, engine: EngineContext) -> E
         return build.warning(context.text, never_defined(statement.name))
     if context.session.apply(statement):
         return None
+    check_no_rows(statement, context.text)
     match statement:
         case tree.InsertValues():
             insert.values(context, engine)
@@ -124,11 +134,6 @@ def one(context: StatementContext, request: Request, engine: EngineContext) -> E
             return assertions.topic(context, engine)
         case tree.AssertSchema():
             return assertions.schema(context, engine)
-        case tree.QueryStatement() | tree.Print():
-            keyword = "PRINT" if isinstance(statement, tree.Print) else "SELECT"
-            raise RequestFailed(
-                USE_QUERY, f"{keyword} answers with rows: send it to /query or /query-stream", context.text
-            )
     if connectors.is_about_connectors(statement):
         return connectors.execute(context, engine, lambda source: _may_describe(source, request, engine))
     if isinstance(statement, READING_STATEMENTS):
