@@ -23,6 +23,8 @@ from millstream.server.text import dumps
 
 DONE, BROKEN, REFUSED = 1000, 1011, 1003
 REASON_BYTES = 120  # a close frame carries 123
+# How PRINT's line of a record begins; a socket has no lines about formats, as in ksqlDB.
+RECORD = "rowtime: "
 
 
 async def socket_query(socket: WebSocket) -> None:
@@ -70,7 +72,7 @@ async def _send(socket: WebSocket, started: Rows | Printing, feed: Feed[Any]) ->
 
 def _messages(started: Rows | Printing, batch: Sequence[Any]) -> list[str]:
     if isinstance(started, Printing):
-        return list(batch)
+        return [dumps(line) for line in batch if line.startswith(RECORD)]
     return [dumps({"row": row_object(row)}) for row in batch]
 
 
