@@ -40,7 +40,12 @@ def protobuf_framing(rows: Rows) -> Framing:
     return ProtobufFraming(rows, encoder.schema, encoder.encode)
 
 
-QUERY: dict[str, Frame] = {KSQL: ObjectFraming, JSON: ObjectFraming, PROTOBUF: protobuf_framing}
+QUERY: dict[str, Frame] = {
+    KSQL: ObjectFraming,
+    JSON: ObjectFraming,
+    PROTOBUF: protobuf_framing,
+    DELIMITED: LineFraming,
+}
 QUERY_STREAM: dict[str, Frame] = {
     DELIMITED: LineFraming,
     JSON: ArrayFraming,
@@ -52,7 +57,7 @@ FORMS = {"/query": QUERY, "/query-stream": QUERY_STREAM}
 
 
 async def query(request: HttpRequest) -> Response:
-    """POST /query: rows as objects in one array; a PRINT as lines."""
+    """POST /query: rows as objects in one array, or as arrays, a line each; a PRINT as lines."""
     media = accepted(request, tuple(QUERY))
     statement = await read_request(request)
     return await _answer(statement, media, QUERY[media], request)
