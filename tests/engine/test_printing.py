@@ -1,6 +1,7 @@
 """PRINT's guesses."""
 
 import struct
+from collections.abc import Iterable
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any, cast
@@ -125,11 +126,17 @@ def test_a_record_of_any_year_is_printed(milliseconds: int, text: str) -> None:
         ("THINGS", "Topic names are case-sensitive.\nDid you mean:\n\tprint Things;\n\tprint things;"),
         ("thinks", "Topic names are case-sensitive.\nDid you mean:\n\tprint things;"),
         ("other", "Topic names are case-sensitive."),
+        ("", "Topic names are case-sensitive."),
     ],
 )
 def test_print_of_an_unknown_topic(topic: str, message: str) -> None:
     known = {"Things": [1], "things": [1], "some": [1]}
-    kafka: Any = SimpleNamespace(topics=lambda: known, allowed=lambda names: {})
+
+    def allowed(names: Iterable[str]) -> dict[str, frozenset[str]]:
+        assert all(names), "Empty topic name at index 0 isn't allowed"
+        return {}
+
+    kafka: Any = SimpleNamespace(topics=lambda: known, allowed=allowed)
     with pytest.raises(RequestFailed) as failure:
         check(tree.Print(topic), cast(KafkaClient, kafka), effective({}))
     assert failure.value.code == 40000

@@ -35,7 +35,9 @@ LATEST_START = 2**43
 def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]) -> None:
     """Raises StatementError if the topic is hidden, RequestFailed 40000 if there is none; AccessDenied."""
     check_readable(statement.topic, statement.span, settings)
-    topic_access.check_topics({statement.topic: topic_access.READ}, settings, kafka)
+    # Kafka's client takes no empty name.
+    if statement.topic:
+        topic_access.check_topics({statement.topic: topic_access.READ}, settings, kafka)
     topics = kafka.topics()
     if statement.topic not in topics:
         raise RequestFailed(BAD_REQUEST, _unknown(statement.topic, topics))
@@ -65,7 +67,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords
     bounds = kafka.bounds(statement.topic)
     if all(low == end for low, end in bounds.values()):
         yield f"Topic '{statement.topic}' is empty: its records are shown as they arrive"
-    interval, left = statement.interval or 1, statement.limit
+    interval, left = 1 if statement.interval is None else statement.interval, statement.limit
     key, value = FormatGuess(KEY, schema_ids), FormatGuess("Value", schema_ids)
     with kafka.reader() as reader:
         reader.assign(_places(statement, bounds))

@@ -322,7 +322,9 @@ def _print(c: Cursor) -> tree.Statement:
         raise SqlSyntaxError(f"unexpected {c.token}", c.span, hint)
     from_beginning = c.accept("FROM", "BEGINNING")
     has_interval = c.accept("INTERVAL") or c.accept("SAMPLE")
-    interval = whole_number(c, "a whole number of records") if has_interval else None
+    interval_at, interval = c.span, whole_number(c, "a whole number of records") if has_interval else None
+    if interval == 0:
+        raise SqlSyntaxError("an interval is at least 1", interval_at, "1 shows each record, 2 every second one")
     return tree.Print(topic, from_beginning, interval, limit(c), span=at)
 
 

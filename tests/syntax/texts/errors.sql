@@ -242,6 +242,10 @@ EXPLAIN;
 PRINT 'x' FROM START;
 -- → line 1:11: unexpected FROM; expected FROM BEGINNING, INTERVAL, SAMPLE, LIMIT or the end of the statement
 
+PRINT 'x' INTERVAL 0;
+-- → line 1:20: an interval is at least 1
+-- →   hint: 1 shows each record, 2 every second one
+
 ASSERT TOPIC;
 -- → line 1:13: unexpected ';'; expected a topic
 
