@@ -123,14 +123,23 @@ def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[P
         yield ProjectionItem(expression, type_expression(expression, relation.scope), field.name, at)
 
 
+def check_alias(item: ProjectionItem) -> None:
+    """Raises StatementError if a pseudocolumn's name is the alias of something else."""
+    if item.alias in RESERVED_COLUMNS and _own_name(item.expression) != item.alias:
+        raise _reserved_alias(item)
+
+
+def _reserved_alias(item: ProjectionItem) -> StatementError:
+    return StatementError(
+        f"`{item.alias}` is a reserved column name. You cannot use it as an alias for a column.", item.at
+    )
+
+
 def check_pseudo(item: ProjectionItem) -> None:
     """Pseudocolumns are read-only: their names are refused as aliases and as names of projected columns."""
-    name = item.alias
-    if name is not None and name in RESERVED_COLUMNS:
-        raise StatementError(
-            f"`{name}` is a reserved column name. You cannot use it as an alias for a column.", item.at
-        )
-    if name is None and _own_name(item.expression) in RESERVED_COLUMNS:
+    if item.alias in RESERVED_COLUMNS:
+        raise _reserved_alias(item)
+    if item.alias is None and _own_name(item.expression) in RESERVED_COLUMNS:
         if isinstance(item.typed, ColumnReference) and item.typed.where in (ColumnPlace.KEY, ColumnPlace.VALUE):
             return
         raise StatementError(

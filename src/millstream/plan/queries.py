@@ -56,6 +56,7 @@ from millstream.plan.nodes import (
 from millstream.plan.projection import (
     ProjectionItem,
     Relation,
+    check_alias,
     check_pseudo,
     projected_items,
     select_columns,
@@ -105,6 +106,8 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
         hint = f"set {clauses.RELATIONAL} to true, or CREATE a table AS the inner query"
         raise StatementError("Pull queries don't support queries in FROM.", query.source.span, hint)
     relation, items = _projected(query, replace(relation, bounds=True))
+    for item in items:
+        check_alias(item)
     columns = tuple(
         NamedExpression(aliases.of(item.expression, item.alias), typed_item(item), to_sql(item.expression))
         for item in items

@@ -100,6 +100,15 @@ CREATE STREAM q (`my key` STRING KEY, v INT) WITH (kafka_topic='orders', value_f
 -- → line 1:115: The query used to build R must include the key column `my key` in its projection.
 -- →   hint: SELECT `my key`, …
 
+SELECT id AS ROWTIME FROM orders EMIT CHANGES;
+-- → line 1:8: `ROWTIME` is a reserved column name. You cannot use it as an alias for a column.
+
+SELECT ROWTIME + 1 AS ROWTIME FROM orders;
+-- → line 1:8: `ROWTIME` is a reserved column name. You cannot use it as an alias for a column.
+
+SELECT UCASE(item) AS WINDOWSTART FROM orders EMIT CHANGES;
+-- → line 1:8: `WINDOWSTART` is a reserved column name. You cannot use it as an alias for a column.
+
 CREATE STREAM s AS SELECT id, ROWTIME FROM orders;
 -- → line 1:31: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
 
