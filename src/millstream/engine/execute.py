@@ -85,14 +85,17 @@ def check_syntax(request: Request, engine: EngineContext) -> None:
     check_count(request.text, session.settings)
     if request.text.count(";") < 2:
         return
+    checked = []
     for parsed in split(request.text, variables=lambda: replaced_variables(session.variables, session.settings)):
         if isinstance(parsed.statement, tree.AlterSystem):
-            return
-        check_no_rows(parsed.statement, parsed.text)
+            break
+        checked.append(parsed)
         try:
             session.apply(parsed.statement)
         except SettingRefused:
-            return
+            break
+    for parsed in checked:
+        check_no_rows(parsed.statement, parsed.text)
 
 
 def check_no_rows(statement: tree.Statement, text: str) -> None:
