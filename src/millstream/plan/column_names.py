@@ -1,11 +1,14 @@
 """Resolves the sources that FROM names, and chooses names for columns without an alias."""
 
+import re
 from dataclasses import dataclass, field
 
 from millstream.catalog.catalog import Catalog, Source
 from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.syntax import tree
+
+_NUMBERED = re.compile(r"_[0-9]+\Z")
 
 
 @dataclass(slots=True)
@@ -25,8 +28,8 @@ class Aliases:
     def of(self, expression: tree.Expression, alias: str | None = None) -> str:
         """The name of a projected expression: its alias, if it has one.
 
-        Else a column keeps its name, a struct field gets the field's name (with _n if that is taken), anything else
-        KSQL_COL_n.
+        Else a column keeps its name, a struct field gets the field's name without a number at its end, LINE for LINE_2
+        (with _n if that is taken), anything else KSQL_COL_n.
         """
         if alias is not None:
             return alias
@@ -47,7 +50,8 @@ class Aliases:
         self.keys[expression] = self.of(expression, name)
         return self.keys[expression]
 
-    def _free(self, name: str) -> str:
+    def _free(self, field: str) -> str:
+        name = _NUMBERED.sub("", field) or field
         candidate, n = name, 0
         while candidate in self.used_names:
             n += 1

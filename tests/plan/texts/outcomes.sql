@@ -45,6 +45,16 @@ CREATE STREAM moved WITH (key_format='JSON') AS SELECT item, UCASE(item) AS loud
 -- →     Partition by ITEM, UCASE(ITEM)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
+CREATE STREAM lines AS SELECT id, place->line_1, place->line_2, place->line_2, place->`_7` FROM (SELECT id, STRUCT(line_1 := amount, line_2 := amount, `_7` := 1) AS place FROM orders);
+-- → Created query with ID CSAS_LINES_0
+-- → create topic LINES with 2 partition(s)
+-- → start query CSAS_LINES_0
+-- → LINES (ID BIGINT KEY, LINE INTEGER, LINE_1 INTEGER, LINE_2 INTEGER, _7 INTEGER)
+-- → Write STREAM LINES to topic LINES (key KAFKA, value JSON)
+-- →   Select ID KEY, PLACE->LINE_1 AS LINE, PLACE->LINE_2 AS LINE_1, PLACE->LINE_2 AS LINE_2, PLACE->_7 AS _7
+-- →     Select ID KEY, STRUCT(LINE_1 := AMOUNT, LINE_2 := AMOUNT, _7 := 1) AS PLACE
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
 CREATE STREAM loose AS SELECT * FROM orders PARTITION BY NULL;
 -- → Created query with ID CSAS_LOOSE_0
 -- → create topic LOOSE with 2 partition(s)
