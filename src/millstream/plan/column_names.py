@@ -1,7 +1,8 @@
 """Resolves the sources that FROM names, and chooses names for columns without an alias."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from millstream.catalog.catalog import Catalog, Source
 from millstream.model.errors import StatementError
@@ -49,6 +50,24 @@ class Aliases:
         """
         self.keys[expression] = self.of(expression, name)
         return self.keys[expression]
+
+    def reserve(self, keys: Iterable[tree.Expression], items: Sequence[tree.SelectOne]) -> None:
+        """Records the names of the key columns among the projected `items`, which are counted in their order.
+
+        In SELECT -a, a + 1 … PARTITION BY a + 1 the key is KSQL_COL_1. One with an alias uses no number up.
+        """
+        computed = {e for e in keys if not isinstance(e, tree.ColumnRef)}
+        trial = self._copy()
+        names = [(item.expression, trial.of(item.expression, item.alias), item.alias) for item in items]
+        own = {expression: name for expression, name, alias in names if alias is None and expression in computed}
+        self.keys.update(own)
+        self.used_names.update(own.values())
+        trial = self._copy()
+        aliased = [expression for expression, _, alias in names if alias is not None and expression in computed]
+        self.keys.update({expression: trial.of(expression) for expression in aliased if expression not in own})
+
+    def _copy(self) -> "Aliases":
+        return replace(self, used_names=set(self.used_names), keys=dict(self.keys))
 
     def _free(self, field: str) -> str:
         name = _NUMBERED.sub("", field) or field

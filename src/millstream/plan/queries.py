@@ -304,6 +304,8 @@ def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> R
             raise StatementError("Cannot PARTITION BY multiple columns including NULL", expressions[0].span)
         expressions = ()
     names = query.key_names or (None,) * len(expressions)
+    unnamed = (e for e, name in zip(expressions, names, strict=True) if name is None)
+    aliases.reserve(unnamed, [item for item in query.items if isinstance(item, tree.SelectOne)])
     keys = tuple(
         NamedExpression(aliases.of_key(e, name), _partition_expression(e, relation), to_sql(e))
         for e, name in zip(expressions, names, strict=True)

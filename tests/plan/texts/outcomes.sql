@@ -55,6 +55,36 @@ CREATE STREAM lines AS SELECT id, place->line_1, place->line_2, place->line_2, p
 -- →     Select ID KEY, STRUCT(LINE_1 := AMOUNT, LINE_2 := AMOUNT, _7 := 1) AS PLACE
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
+CREATE STREAM counted AS SELECT id, -amount, place->zip, amount + 1, amount + 2 FROM orders PARTITION BY amount + 1;
+-- → Created query with ID CSAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CSAS_COUNTED_0
+-- → COUNTED (KSQL_COL_1 INTEGER KEY, ID BIGINT, KSQL_COL_0 INTEGER, ZIP INTEGER, KSQL_COL_2 INTEGER)
+-- → Write STREAM COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select AMOUNT + 1 AS KSQL_COL_1 KEY, ID, -AMOUNT AS KSQL_COL_0, PLACE->ZIP AS ZIP, AMOUNT + 2 AS KSQL_COL_2
+-- →     Partition by AMOUNT + 1
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM counted WITH (key_format='JSON') AS SELECT amount + 1 AS item, item AS was, -amount, amount + 2 FROM orders PARTITION BY amount + 1, amount + 2;
+-- → Created query with ID CSAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CSAS_COUNTED_0
+-- → COUNTED (ITEM INTEGER KEY, KSQL_COL_1 INTEGER KEY, WAS STRING, KSQL_COL_0 INTEGER)
+-- → Write STREAM COUNTED to topic COUNTED (key JSON, value JSON)
+-- →   Select AMOUNT + 1 AS ITEM KEY, AMOUNT + 2 AS KSQL_COL_1 KEY, ITEM AS WAS, -AMOUNT AS KSQL_COL_0
+-- →     Partition by AMOUNT + 1, AMOUNT + 2
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM counted WITH (key_format='JSON') AS SELECT *, -amount FROM orders PARTITION BY amount + 1, place->city;
+-- → Created query with ID CSAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CSAS_COUNTED_0
+-- → COUNTED (KSQL_COL_0 INTEGER KEY, CITY STRING KEY, ITEM STRING, AMOUNT INTEGER, PRICE DECIMAL(6, 2), TAGS ARRAY<STRING>, PLACE STRUCT<`CITY` STRING, `ZIP` INTEGER>, PLACED TIMESTAMP, ID BIGINT, KSQL_COL_1 INTEGER)
+-- → Write STREAM COUNTED to topic COUNTED (key JSON, value JSON)
+-- →   Select KSQL_COL_0 KEY, CITY KEY, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED, ID, -AMOUNT AS KSQL_COL_1
+-- →     Partition by AMOUNT + 1, PLACE->CITY
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
 CREATE STREAM loose AS SELECT * FROM orders PARTITION BY NULL;
 -- → Created query with ID CSAS_LOOSE_0
 -- → create topic LOOSE with 2 partition(s)
