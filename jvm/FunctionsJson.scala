@@ -2,6 +2,7 @@ package org.apache.spark.sql.millstream
 
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.core.JsonGenerator
 import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode}
 import com.fasterxml.jackson.databind.json.JsonMapper
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
@@ -32,6 +33,7 @@ object JsonFunctions extends Family {
 
   private val mapper = JsonMapper.builder
     .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+    .enable(JsonGenerator.Feature.WRITE_BIGDECIMAL_AS_PLAIN)
     .nodeFactory(JsonNodeFactory.withExactBigDecimals(true))
     .build
   private val whole = mapper.reader.`with`(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
@@ -119,7 +121,8 @@ object JsonFunctions extends Family {
     if ((0 until parts.numElements()).exists(parts.isNullAt)) null
     else {
       val nodes = (0 until parts.numElements()).map(i => parse(parts.getUTF8String(i)))
-      if (nodes.exists(_.isMissingNode)) null else nodes.reduce(joined(nodes.forall(_.isObject))).toString
+      if (nodes.exists(_.isMissingNode)) null
+      else mapper.writeValueAsString(nodes.reduce(joined(nodes.forall(_.isObject))))
     }
 
   private def joined(objects: Boolean)(all: JsonNode, next: JsonNode): JsonNode =
