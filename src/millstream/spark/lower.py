@@ -90,7 +90,7 @@ def _is_lone_cast(expression: typed.TypedExpression) -> bool:
 def may_fail(expression: typed.TypedExpression) -> bool:
     """True if computing `expression` can throw."""
     match expression:
-        case typed.TypedCall():
+        case typed.TypedCall() | typed.TypedLike():
             return True
         case typed.TypedCast(target, operand, _):
             return may_fail(operand) or _cast_fails(operand.type, target)
