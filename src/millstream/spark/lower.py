@@ -101,7 +101,9 @@ def may_fail(expression: typed.TypedExpression) -> bool:
             return may_be_null(operand) or may_fail(operand)
         case typed.TypedLogical() | typed.TypedNot() | typed.TypedCase():
             return any(may_be_null(c) for c in _conditions(expression)) or any(map(may_fail, expression.children()))
-        case typed.TypedArray() | typed.TypedMap() | typed.TypedStruct() if not expression.strict:
+        case typed.TypedMap(_, entries, strict) if not strict:
+            return any(key.type != STRING and (may_be_null(key) or may_fail(key)) for key, _ in entries)
+        case typed.TypedArray() | typed.TypedStruct() if not expression.strict:
             return False
     return any(map(may_fail, expression.children()))
 
