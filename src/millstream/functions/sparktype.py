@@ -1,4 +1,4 @@
-"""Spark's name for a SQL type: times are milliseconds of the day, fields are numbered."""
+"""Spark's name for a SQL type: times are milliseconds of the day, fields are numbered; and the minus of a number."""
 
 from millstream.model.errors import NotSupported
 from millstream.model.types import Array, Decimal, Map, SqlType, Struct, computed
@@ -14,6 +14,8 @@ _NAMES = {
     "TIME": "bigint",
     "TIMESTAMP": "timestamp",
 }
+# The digits of a DECIMAL to which Spark's minus is exact.
+_EXACT_DIGITS = 34
 
 
 def spark_type(t: SqlType) -> str:
@@ -31,3 +33,11 @@ def spark_type(t: SqlType) -> str:
         case _ if str(t) in _NAMES:
             return _NAMES[str(t)]
     raise NotSupported(f"type {t} is not supported in an expression")
+
+
+def negated(text: str, type: SqlType | None) -> str:
+    """Spark SQL text of minus `text`, a number of that type. Spark's own minus rounds a DECIMAL to 34 digits."""
+    stored = computed(type) if isinstance(type, Decimal) else None
+    if stored is None or stored.precision <= _EXACT_DIGITS:
+        return f"(-{text})"
+    return f"ms_decimal_subtract(0BD, {text}, {stored.precision}, {stored.scale})"

@@ -13,6 +13,7 @@ from millstream.analysis import typed_expressions as typed
 from millstream.functions.declare import LambdaType
 from millstream.functions.operator_expressions import SparkSql, quoted
 from millstream.functions.signatures import call_sql
+from millstream.functions.sparktype import negated
 from millstream.model.types import (
     BIGINT,
     BYTES,
@@ -259,7 +260,7 @@ def _is_number(expression: typed.TypedExpression) -> bool:
 def _arithmetic(expression: typed.TypedExpression, label: str | None) -> str:
     """Arithmetic that returns null for null operands."""
     if isinstance(expression, typed.TypedNegation):
-        return f"(-{_arithmetic(expression.operand, label)})"
+        return negated(_arithmetic(expression.operand, label), expression.type)
     if not isinstance(expression, typed.TypedArithmetic) or expression.type == STRING:
         return _sql(expression, label)
     left, right = _arithmetic(expression.left, label), _arithmetic(expression.right, label)

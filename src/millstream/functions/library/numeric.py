@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from millstream.functions.declare import Function, Signature, TypeRule
 from millstream.functions.rules import same_decimal, whole_decimal, widest
 from millstream.functions.signatures import each, fill, parse_signature, scalar
+from millstream.functions.sparktype import negated
 from millstream.model.types import STRING, Decimal, SqlType, computed
 
 _CATEGORY = "numeric"
@@ -40,6 +41,10 @@ def _most(spark: str) -> tuple[Signature, ...]:
     )
 
 
+def _absolute(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
+    return f"ms_let({texts[0]}, number -> if(number < 0, {negated('number', result)}, number))"
+
+
 def _decimals(text: str, template: str, rule: TypeRule) -> Signature:
     """A function whose decimal result must fit the type that `rule` computes; otherwise it fails."""
 
@@ -57,7 +62,7 @@ NUMERIC = (
         "The absolute value.",
         (
             *each(_NUMBERS, "(value N) -> N", "abs({0})"),
-            parse_signature("(value DECIMAL) -> DECIMAL", "abs({0})", same_decimal),
+            parse_signature("(value DECIMAL) -> DECIMAL", _absolute, same_decimal),
         ),
         "ABS(-3)",
         "3",
