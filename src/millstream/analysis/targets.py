@@ -88,9 +88,7 @@ def sink_topic(name: str, p: Properties, settings: Mapping[str, str], replaced: 
 
 
 def inherited(side: str, sources: Sequence[Source]) -> Serde | None:
-    """The serde that a query's sink inherits for a side; for joined sources, the key's from the first that has a
-    key."""
-    if side == "VALUE":
-        return sources[0].value if sources else None
-    keys = [s.key for s in sources]
-    return next((key for key in keys if key.format != "NONE"), keys[0] if keys else None)
+    """The serde that a query's sink inherits for a side: that of the first source of FROM, whose key may be NONE."""
+    if not sources:
+        return None
+    return sources[0].key if side == "KEY" else sources[0].value

@@ -267,6 +267,25 @@ CREATE STREAM s WITH (key_format='NONE') AS SELECT * FROM orders PARTITION BY NU
 -- →     Partition by NULL
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
+CREATE STREAM bare (id BIGINT, v INT) WITH (kafka_topic='bare', partitions=2, key_format='NONE', value_format='JSON'); CREATE STREAM keyed (id BIGINT KEY, x INT) WITH (kafka_topic='keyed', partitions=2, format='JSON'); CREATE STREAM joined AS SELECT b.id, v, x FROM bare b JOIN keyed k WITHIN 1 HOUR ON b.id = k.id;
+-- → Stream created
+-- → create topic bare with 2 partition(s)
+-- → BARE (ID BIGINT, V INTEGER)
+-- → Stream created
+-- → create topic keyed with 2 partition(s)
+-- → KEYED (ID BIGINT KEY, X INTEGER)
+-- → Created query with ID CSAS_JOINED_0
+-- → create topic JOINED with 1 partition(s)
+-- → start query CSAS_JOINED_0
+-- → JOINED (B_ID BIGINT KEY, V INTEGER, X INTEGER)
+-- → Write STREAM JOINED to topic JOINED (key KAFKA, value JSON)
+-- →   Select B.ID AS B_ID KEY, V, X
+-- →     Join (INNER) on B.ID = K.ID within 3600000 ms before, 3600000 ms after, grace 86400000 ms; repartition of the left side by the join key
+-- →       Select ID, V
+-- →         Read STREAM BARE from topic bare (key NONE, value JSON)
+-- →       Select ID KEY, ID, X
+-- →         Read STREAM KEYED from topic keyed (key JSON, value JSON)
+
 CREATE STREAM big AS SELECT * FROM orders; TERMINATE CSAS_BIG_0; DROP STREAM big; DROP STREAM orders;
 -- → Created query with ID CSAS_BIG_0
 -- → create topic BIG with 2 partition(s)
