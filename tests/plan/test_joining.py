@@ -26,6 +26,7 @@ CREATE STREAM k (id INT KEY, v STRING) WITH (kafka_topic='k', value_format='KAFK
 CREATE STREAM n (id INT, v STRING) WITH (kafka_topic='n', value_format='JSON');
 CREATE STREAM w (id INT KEY, q INT) WITH (kafka_topic='w', format='JSON', window_type='SESSION');
 CREATE STREAM x (id INT KEY, q INT) WITH (kafka_topic='x', format='JSON', window_type='SESSION');
+CREATE STREAM hop (id INT KEY) WITH (kafka_topic='w', format='JSON', window_type='HOPPING', window_size='1 HOUR');
 CREATE STREAM c (id INT KEY, v STRING) WITH (kafka_topic='c', format='JSON');
 CREATE STREAM d (id INT KEY, v STRING) WITH (kafka_topic='a', value_format='JSON');
 CREATE TABLE t (id INT PRIMARY KEY, u_id INT, name STRING) WITH (kafka_topic='t', format='JSON');

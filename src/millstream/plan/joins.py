@@ -255,8 +255,20 @@ def _check_windows(inputs: Sequence[JoinInput]) -> None:
             f"windowed, {identifier(unwindowed.alias)} is not windowed",
             inputs[1].at,
         )
+    _check_window_types(inputs)
     if len(set(windows)) > 1 and not _add_join(inputs):
         raise _windowed_move(inputs[1].at)
+
+
+def _check_window_types(inputs: Sequence[JoinInput]) -> None:
+    types = [i.windows.type for i in inputs if i.windows is not None]
+    other = next((t for t in types if (t == "SESSION") is not (types[0] == "SESSION")), None)
+    if other is not None:
+        raise StatementError(
+            f"Incompatible windowed sources. Left source: {types[0]}. Right source: {other}. Session windowed sources "
+            "can only be joined to other session windowed sources.",
+            inputs[1].at,
+        )
 
 
 def _add_join(inputs: Sequence[JoinInput]) -> bool:

@@ -242,6 +242,9 @@ CREATE STREAM o AS SELECT * FROM a JOIN k WITHIN 1 HOUR ON a.id = k.id;
 CREATE STREAM o AS SELECT * FROM a JOIN w WITHIN 1 HOUR ON a.id = w.id;
 -- → line 1:41: Can not join windowed source to non-windowed source. W is SESSION windowed, A is not windowed
 
+CREATE STREAM o AS SELECT * FROM w JOIN hop WITHIN 1 HOUR ON w.id = hop.id;
+-- → line 1:41: Incompatible windowed sources. Left source: SESSION. Right source: HOPPING. Session windowed sources can only be joined to other session windowed sources.
+
 CREATE STREAM o AS SELECT * FROM x JOIN w WITHIN 1 HOUR ON x.q = w.id;
 -- → line 1:36: Implicit repartitioning of windowed sources is not supported.
 -- →   hint: join them on their keys, of equal windows
