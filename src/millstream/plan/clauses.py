@@ -24,7 +24,7 @@ def in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQuer
 
     Any other query is returned unchanged.
     """
-    if query.emit is None or query.group_by is not None or query.window is not None:
+    if query.emit is None or query.group_by is not None:
         return query
     calls = any(is_aggregate(e, functions) for item in query.items for e in item.walk())
     return replace(query, group_by=(tree.Literal(True, BOOLEAN),)) if calls else query

@@ -154,6 +154,15 @@ DROP STREAM pairs DELETE TOPIC;
 -- → Source PAIRS (topic: pairs) was dropped. Topic pairs was marked for deletion.
 -- → delete topic pairs
 
+SELECT ROWTIME AS ROWTIME, id FROM orders EMIT CHANGES;
+-- → Answer ROWTIME, ID
+-- →   Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+SELECT COUNT(*), WINDOWSTART FROM orders WINDOW TUMBLING (SIZE 1 HOUR) EMIT CHANGES;
+-- → Answer COUNT(*) AS KSQL_COL_0, WINDOWSTART
+-- →   Group by TRUE in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
 SELECT id, ROWTIME, amount FROM orders WHERE price > 1.5 EMIT CHANGES LIMIT 3;
 -- → Answer ID, ROWTIME, AMOUNT
 -- →   Filter PRICE > 1.5
