@@ -99,7 +99,9 @@ def _joined_star(source: str | None, relation: Relation, join: JoinedSources, at
     items = [ProjectionItem(column, relation.scope.lookup(column), called, at) for called, column in columns]
     if source is None and join.synthetic is not None:
         key = tree.ColumnRef(join.synthetic)
-        items.insert(0, ProjectionItem(key, relation.scope.lookup(key), None, at))
+        # After PARTITION BY it is one more value column, the last.
+        place = len(items) if isinstance(relation.node, Rekey) else 0
+        items.insert(place, ProjectionItem(key, relation.scope.lookup(key), None, at))
     if source is None:
         yield from _computed_keys(relation, {item.typed for item in items}, at)
     yield from items

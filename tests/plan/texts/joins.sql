@@ -242,6 +242,16 @@ CREATE STREAM o AS SELECT * FROM a JOIN k WITHIN 1 HOUR ON a.id = k.id;
 CREATE STREAM o AS SELECT * FROM a JOIN w WITHIN 1 HOUR ON a.id = w.id;
 -- → line 1:41: Can not join windowed source to non-windowed source. W is SESSION windowed, A is not windowed
 
+CREATE STREAM o AS SELECT * FROM a FULL JOIN c WITHIN 1 HOUR ON a.id = c.id PARTITION BY a.x;
+-- → STREAM (A_X INTEGER KEY, A_V STRING, A_ROWTIME BIGINT, A_ROWPARTITION INTEGER, A_ROWOFFSET BIGINT, A_ID INTEGER, C_V STRING, C_ROWTIME BIGINT, C_ROWPARTITION INTEGER, C_ROWOFFSET BIGINT, C_ID INTEGER, ROWKEY INTEGER)
+-- → Select A.X AS A_X KEY, A.V AS A_V, A.ROWTIME AS A_ROWTIME, A.ROWPARTITION AS A_ROWPARTITION, A.ROWOFFSET AS A_ROWOFFSET, A.ID AS A_ID, C.V AS C_V, C.ROWTIME AS C_ROWTIME, C.ROWPARTITION AS C_ROWPARTITION, C.ROWOFFSET AS C_ROWOFFSET, C.ID AS C_ID, ROWKEY
+-- →   Partition by A.X
+-- →     Join (FULL OUTER) on A.ID = C.ID within 3600000 ms before, 3600000 ms after, grace 86400000 ms, unmatched rows at once; repartition of the right side by the join key
+-- →       Select ID KEY, ID, X, V, ROWTIME, ROWPARTITION, ROWOFFSET
+-- →         Read STREAM A from topic a (key JSON, value JSON)
+-- →       Select ID KEY, ID, V, ROWTIME, ROWPARTITION, ROWOFFSET
+-- →         Read STREAM C from topic c (key JSON, value JSON)
+
 CREATE STREAM o AS SELECT * FROM w JOIN hop WITHIN 1 HOUR ON w.id = hop.id;
 -- → line 1:41: Incompatible windowed sources. Left source: SESSION. Right source: HOPPING. Session windowed sources can only be joined to other session windowed sources.
 
