@@ -45,6 +45,7 @@ class NameScope:
 
     `computed` maps expressions whose value is already a column of the relation to that column; it is looked up first.
     `types` are the custom types, `settings` the session's properties, `functions` the functions that can be called.
+    `aliases` are the names that the query gives to its results, which it cannot refer to; they are for hints.
     """
 
     columns: tuple[ScopeColumn, ...] = ()
@@ -52,6 +53,7 @@ class NameScope:
     types: Mapping[str, SqlType] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     functions: Library = BUILT_IN
+    aliases: frozenset[str] = frozenset()
 
     def lookup(self, reference: tree.ColumnRef) -> ColumnReference:
         """The column that `reference` refers to. Raises StatementError if there is none, or more than one."""
@@ -108,6 +110,8 @@ class NameScope:
         names = _distinct(c.name for c in self.columns if _qualifies(reference, c))
         fact = f"there is no column {_text(reference.source, reference.part, reference.name)}"
         hint = self._side_hint(reference, sources) or _hint(reference.name, names, "columns")
+        if reference.source is None and reference.name in self.aliases:
+            hint = f"an alias of SELECT cannot be referred to: write what {identifier(reference.name)} stands for"
         return StatementError(fact, reference.span, _BOUNDS if reference.name in WINDOW else hint)
 
     def _side_hint(self, reference: tree.ColumnRef, sources: list[str]) -> str:

@@ -126,8 +126,9 @@ def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[P
 
 
 def check_alias(item: ProjectionItem) -> None:
-    """Raises StatementError if a pseudocolumn's name is the alias of something else."""
-    if item.alias in RESERVED_COLUMNS and _own_name(item.expression) != item.alias:
+    """Raises StatementError if a pseudocolumn's name, in any case, is the alias of something else."""
+    name = (item.alias or "").upper()
+    if name in RESERVED_COLUMNS and (_own_name(item.expression) or "").upper() != name:
         raise _reserved_alias(item)
 
 

@@ -163,6 +163,8 @@ def _rows(
     clauses.check_window_bounds(query, functions)
     relations = [_source(s, catalog, settings) for s in sources]
     relation = _joined(query, relations) if query.joins else relations[0]
+    named = frozenset(i.alias for i in query.items if isinstance(i, tree.SelectOne) and i.alias is not None)
+    relation = replace(relation, scope=replace(relation.scope, aliases=named))
     clauses.check_table_functions(query, relation.node.kind, relation.scope.functions)
     shared = relation.joined.shared if relation.joined else frozenset[str]()
     aliases = Aliases({c.name for relation in relations for c in relation.node.schema}, shared=shared)

@@ -414,6 +414,25 @@ CREATE TABLE o AS SELECT item, COUNT(*) FROM orders GROUP BY item, EXPLODE(tags)
 -- → line 1:68: Table functions cannot be used with aggregations.
 -- →   hint: make a stream of the rows first, and aggregate that
 
+CREATE TABLE s AS SELECT amount + 1 AS k, COUNT(*) AS n FROM orders GROUP BY k;
+-- → line 1:78: there is no column K
+-- →   hint: an alias of SELECT cannot be referred to: write what K stands for
+
+CREATE TABLE s AS SELECT amount, COUNT(*) AS n FROM orders GROUP BY amount HAVING n > 1;
+-- → line 1:83: there is no column N
+-- →   hint: an alias of SELECT cannot be referred to: write what N stands for
+
+CREATE STREAM s AS SELECT id, amount AS sold FROM orders WHERE sold > 1;
+-- → line 1:64: there is no column SOLD
+-- →   hint: an alias of SELECT cannot be referred to: write what SOLD stands for
+
+CREATE STREAM s AS SELECT id, amount AS sold, sold + 1 AS more FROM orders;
+-- → line 1:47: there is no column SOLD
+-- →   hint: an alias of SELECT cannot be referred to: write what SOLD stands for
+
+SELECT id, amount AS `windowStart` FROM orders EMIT CHANGES;
+-- → line 1:12: `WINDOWSTART` is a reserved column name. You cannot use it as an alias for a column.
+
 SELECT EXPLODE(id), COUNT(*) FROM orders EMIT CHANGES;
 -- → line 1:8: Table functions cannot be used with aggregations.
 -- →   hint: make a stream of the rows first, and aggregate that
