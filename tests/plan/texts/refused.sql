@@ -431,7 +431,7 @@ CREATE STREAM s AS SELECT id, amount AS sold, sold + 1 AS more FROM orders;
 -- →   hint: an alias of SELECT cannot be referred to: write what SOLD stands for
 
 SELECT id, amount AS `windowStart` FROM orders EMIT CHANGES;
--- → line 1:12: `WINDOWSTART` is a reserved column name. You cannot use it as an alias for a column.
+-- → line 1:12: `windowStart` is a reserved column name. You cannot use it as an alias for a column.
 
 SELECT EXPLODE(id), COUNT(*) FROM orders EMIT CHANGES;
 -- → line 1:8: Table functions cannot be used with aggregations.
