@@ -8,11 +8,13 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.facts import Facts
+from millstream.catalog.facts import Facts, TopicFacts
 from millstream.engine.commands import Command
 from millstream.engine.follower import Follower
 from millstream.engine.kafka import KafkaClient
+from millstream.engine.lease import Lease
 from millstream.engine.log import RETENTION, CommandLog, CommandTopicReplaced
+from millstream.model.settings import effective
 from millstream.services.errors import SetupError
 from support.kafka import BrokerClient, wait_for
 from support.patience import PATIENCE
@@ -107,3 +109,35 @@ def test_no_command_is_appended_to_another_topic_than_was_read(
         log.append(Command("2", "server", "type/U/create", "CREATE TYPE u AS INT;", {}, Facts()))
     wait_for(lambda: f"was {how}" in follower.loop.health().error, "the health check says so")
     assert not follower.loop.health().fatal
+
+
+RECREATED = (
+    "CREATE STREAM s (k INT KEY) WITH (kafka_topic='{}', format='JSON', partitions=1);",
+    "DROP STREAM s DELETE TOPIC;",
+    "CREATE STREAM s (k INT KEY) WITH (kafka_topic='{}', format='JSON', partitions=1);",
+)
+
+
+def test_a_lost_position_of_the_leaders_deletes_no_topic_that_was_created_again(
+    client: KafkaClient, kafka: BrokerClient
+) -> None:
+    """Kafka deletes the position of servers that are away for a week, and it goes with a topic that is restored."""
+    service, topic = kafka.unique(), kafka.unique()
+    log = CommandLog(client, service, 1)
+    for number, text in enumerate(RECREATED):
+        facts = Facts({topic: TopicFacts(1)}) if number == 1 else Facts()
+        log.append(Command(str(number), "server", "stream/S/create", text.format(topic), effective({}), facts))
+    kafka.create_topic(topic)
+    kafka.produce(topic, "1", {})
+    log = CommandLog(client, service, 1)
+    sinks = Mock(lease_clock=lambda: 0)
+    lease = Lease(client, log.topic, service, "server", 6_000, sinks, first=log.end_at_start)
+    supervisor = Mock()
+    follower = Follower(log, lease, client, supervisor, "server", Catalog(), Mock())
+    lease.start()
+    follower.start()
+    wait_for(lambda: supervisor.set_desired.called, "the server leads")
+    assert (follower.skipped, lease.carried_out()) == ((), 3)
+    assert kafka.ends(topic) == 1
+    follower.close()
+    lease.close()

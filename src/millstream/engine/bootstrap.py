@@ -173,7 +173,8 @@ def _lead(
     """Apply for the lease, and supervise the queries while it is held."""
     service, timeout = settings["ksql.service.id"], int(settings["millstream.lease.timeout.ms"])
     id = heartbeats.client_id(_url(settings)) if is_on(settings, heartbeats.ENABLED) else ""
-    lease = Lease(kafka, backends.log.topic, service, _name(settings), timeout, backends.spark, id)
+    log = backends.log
+    lease = Lease(kafka, log.topic, service, _name(settings), timeout, backends.spark, id, log.end_at_start)
     lease.start()
     started.callback(lease.close)
     supervisor = Supervisor(backends.spark, lambda: lease.held)

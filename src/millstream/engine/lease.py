@@ -72,13 +72,16 @@ class Lease:
         timeout_ms: int,
         sinks: Sinks,
         client_id: str = "",
+        first: int = 0,
     ) -> None:
         """`topic` is the command topic, `timeout_ms` how long a leader that does not answer keeps the lease.
 
         `sinks` are told of each extension. `client_id` is shown to the group's other members, "" for the clients' own.
+        `first`: the commands before it count as executed if Kafka does not have, or has lost, the leaders' position.
         """
         self.group = f"_millstream-{service}"
         self._topic, self._server, self._timeout = topic, server, timeout_ms / 1000
+        self._first = first
         self._sinks = sinks
         self._token = uuid.uuid4().hex
         self._terms = self._term = 0
@@ -189,7 +192,9 @@ class Lease:
             self._end_term()
         if self._assigned:
             if not is_own:
-                self._position = self._carried_out = max(0, place.offset)
+                # Kafka deletes the position of a group without members after offsets.retention.minutes, and with its
+                # topic. To execute all commands again would delete topics that were created again since.
+                self._position = self._carried_out = place.offset if place.offset >= 0 else self._first
             self._confirmed = True
 
     def _extend(self, consumer: Consumer) -> None:

@@ -49,9 +49,12 @@ class CommandLog:
         self._kafka = kafka
         kafka.create(self.topic, 1, replicas, {**RETENTION, "min.insync.replicas": str(in_sync)})
         self._id = kafka.identity(self.topic)
-        if (partitions := len(kafka.bounds(self.topic))) > 1:
+        bounds = kafka.bounds(self.topic)
+        if (partitions := len(bounds)) > 1:
             hint = "delete it if it has no commands, or restore it with one partition"
             raise SetupError(f"the command topic {self.topic} has {partitions} partitions, and must have one", hint)
+        # The offset of the first command that was not in the log yet when the server started.
+        self.end_at_start = max((end for _, end in bounds.values()), default=0)
         kafka.open_writer()
 
     def append(self, command: Command) -> int:
