@@ -20,9 +20,15 @@ case class Registered(kind: String, text: String, references: Seq[(String, Regis
 /**
  * A client of a registry with Confluent's API, one for each address and JVM; a schema is requested once and cached.
  * In a task, a registry that does not answer is asked again until it does: no record is dropped because of it.
+ * `url` may have the addresses of several servers, with commas between them: one is asked until it does not answer, then
+ * the next.
  */
 class SchemaRegistry(url: String, settings: Map[String, String]) {
   import SchemaRegistry._
+
+  private val servers = url.split(',').map(_.trim.stripSuffix("/")).filter(_.nonEmpty)
+  /** The index of the server that is asked. */
+  @volatile private var current = 0
 
   private lazy val client = builder.build()
   private val schemas = new ConcurrentHashMap[Int, Registered]
@@ -86,7 +92,7 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     val body = mapper.createObjectNode.put("schema", text)
     if (kind != "AVRO") body.put("schemaType", kind)
     val bytes = HttpRequest.BodyPublishers.ofString(mapper.writeValueAsString(body))
-    send(request(s"/subjects/${encoded(subject)}/versions").POST(bytes).build())
+    send(s"/subjects/${encoded(subject)}/versions", _.POST(bytes))
   }
 
   /** The `$schema` to add for Apicurio, which recognizes an object schema only by that (client.py does the same). */
@@ -95,7 +101,7 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     else Some("{\"$schema\": \"http://json-schema.org/draft-07/schema#\", " + schema.text.trim.drop(1))
 
   private def read(path: String): Option[JsonNode] = {
-    val answer = send(request(path).GET.build())
+    val answer = send(path, _.GET)
     if (answer.statusCode == 404) None
     else if (answer.statusCode == 200) Some(mapper.readTree(answer.body))
     else throw refused(s"read $path", answer)
@@ -104,8 +110,8 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
   private def refused(action: String, answer: HttpResponse[String]): BadRecord =
     new BadRecord(s"the schema registry does not let us $action: ${answer.statusCode} ${answer.body.take(300)}")
 
-  private def request(path: String): HttpRequest.Builder = {
-    val builder = HttpRequest.newBuilder(URI.create(url.stripSuffix("/") + path))
+  private def request(server: Int, path: String): HttpRequest.Builder = {
+    val builder = HttpRequest.newBuilder(URI.create(servers(server) + path))
       .header("Content-Type", "application/vnd.schemaregistry.v1+json")
     settings.get("basic.auth.user.info").filter(_.nonEmpty).foreach { user =>
       builder.header("Authorization", "Basic " + Base64.getEncoder.encodeToString(user.getBytes(UTF_8)))
@@ -114,16 +120,20 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
   }
 
   /** The answer to a request, repeated as long as the registry is away or fails. */
-  private def send(request: HttpRequest): HttpResponse[String] = {
+  private def send(path: String, complete: HttpRequest.Builder => HttpRequest.Builder): HttpResponse[String] = {
     var attempt = 0
     while (true) {
-      val answer = trySend(request)
+      val server = current
+      val answer = trySend(complete(request(server, path)).build())
       answer match {
         case Right(response) if response.statusCode < 500 && response.statusCode != 429 => return response
         case other =>
           attempt += 1
-          if (TaskContext.get == null && attempt == 3) throw new BadRecord(s"the schema registry $url fails: ${why(other)}")
-          Thread.sleep(Math.min(5000L, 100L << Math.min(attempt, 6)))
+          current = (server + 1) % servers.length
+          val round = attempt / servers.length
+          if (TaskContext.get == null && round == 3) throw new BadRecord(s"the schema registry $url fails: ${why(other)}")
+          // All servers are asked before a pause.
+          if (attempt % servers.length == 0) Thread.sleep(Math.min(5000L, 100L << Math.min(round, 6)))
       }
     }
     throw new IllegalStateException

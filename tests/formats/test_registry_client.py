@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from millstream.catalog.schemas import SchemaText
-from millstream.formats.client import Access, Registry, RegistryFailed
+from millstream.formats.client import Access, Registry, RegistryFailed, access
 from millstream.services.errors import SetupError
 
 # Arguments of httpx.Response, by what they are.
@@ -78,3 +78,29 @@ def test_a_name_that_no_host_can_have_is_its_failure(name: str) -> None:
 def test_an_address_that_is_not_valid() -> None:
     with pytest.raises(SetupError, match=r"ksql\.schema\.registry\.url is not a URL"):
         Registry(Access("http://registry:port", {}))
+
+
+SERVERS = {"ksql.schema.registry.url": "http://one:8081, http://two:8081/"}
+
+
+def test_the_next_server_is_asked_when_one_does_not_answer() -> None:
+    """As Confluent's client does with a list of addresses; the one that has answered is asked first from then on."""
+    away, asked = {"one"}, list[str]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        if request.url.host in away:
+            raise httpx.ConnectError("refused")
+        return httpx.Response(404, json={"error_code": 40401, "message": "no such subject"})
+
+    servers = access(SERVERS)
+    assert servers is not None
+    client = Registry(servers, httpx.MockTransport(answer))
+    assert [client.latest("s"), client.latest("s")] == [None, None]
+    away = {"two"}
+    assert client.latest("s") is None
+    path = "/subjects/s/versions/latest"
+    assert asked == [f"http://{host}:8081{path}" for host in ("one", "two", "two", "two", "one")]
+    away = {"one", "two"}
+    with pytest.raises(RegistryFailed, match="the schema registry http://one:8081, http://two:8081/ does not answer"):
+        client.latest("s")

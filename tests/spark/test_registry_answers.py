@@ -15,6 +15,7 @@ from millstream.catalog.schemas import PhysicalSchema, SchemaText
 from millstream.formats.spec import spec
 from millstream.model.schema import Column
 from millstream.model.types import INTEGER
+from millstream.services.ports import free_port
 from millstream.spark.codec import RecordCodec
 from support.kafka import wait_for
 
@@ -63,8 +64,10 @@ def registry(request: pytest.FixtureRequest) -> Iterator[_Registry]:
         server.shutdown()
 
 
-def codec(spark: SparkSession, registry: _Registry) -> RecordCodec:
-    schema = PhysicalSchema(f"http://127.0.0.1:{registry.server_address[1]}", "s-value", SchemaText("AVRO", '"int"'))
+def codec(spark: SparkSession, registry: _Registry, others: str = "") -> RecordCodec:
+    """The codec of an Avro schema in the registry; `others` are the addresses of servers that are asked before it."""
+    url = f"{others}http://127.0.0.1:{registry.server_address[1]}"
+    schema = PhysicalSchema(url, "s-value", SchemaText("AVRO", '"int"'))
     return RecordCodec(spark, spec(Serde("AVRO", False, schema=schema), COLUMNS), COLUMNS)
 
 
@@ -72,6 +75,12 @@ def codec(spark: SparkSession, registry: _Registry) -> RecordCodec:
 def test_an_answer_that_stops_half_way_is_requested_again(spark: SparkSession, registry: _Registry) -> None:
     """Once this waited for ever."""
     assert codec(spark, registry).decode(RECORD) == ROW
+
+
+@pytest.mark.parametrize("registry", [([SCHEMA, ID],)], indirect=True, ids=["away"])
+def test_the_next_server_is_asked_when_one_does_not_answer(spark: SparkSession, registry: _Registry) -> None:
+    two = codec(spark, registry, others=f"http://127.0.0.1:{free_port()}, ")
+    assert (two.decode(RECORD), two.encode(ROW)) == (ROW, RECORD)
 
 
 FOREIGN = [b'{"status": "up"}', b'{"id": "one", "schema": 7}']

@@ -147,14 +147,21 @@ def registry(around: Surroundings) -> CheckResult:
     remedy = "see that it runs there, and ksql.schema.registry.url and .basic.auth.user.info are its"
     try:
         with place.client() as client:
-            answer = client.get("/subjects", timeout=SECONDS)
+            failures = [_registry_failure(client, url) for url in place.urls]
     except SetupError as error:
         return _not_well(error.fact, error.hint)
-    except (httpx.HTTPError, OSError, UnicodeError) as error:
-        return _not_well(f"no schema registry answers at {place.url}: {error or type(error).__name__}", remedy)
-    if not answer.is_success:
-        return _not_well(f"the schema registry at {place.url} answers {answer.status_code}", remedy)
+    if failure := next(filter(None, failures), None):
+        return _not_well(failure, remedy)
     return _well(f"schema registry at {_shown(place)}")
+
+
+def _registry_failure(client: httpx.Client, url: str) -> str:
+    """Why a server of the schema registry does not answer as one; "" if it does."""
+    try:
+        answer = client.get(f"{url}/subjects", timeout=SECONDS)
+    except (httpx.HTTPError, OSError, UnicodeError) as error:
+        return f"no schema registry answers at {url}: {error or type(error).__name__}"
+    return "" if answer.is_success else f"the schema registry at {url} answers {answer.status_code}"
 
 
 def connect(around: Surroundings) -> CheckResult:

@@ -31,43 +31,52 @@ class RegistryFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A registry's address and the credentials, by Confluent's settings."""
+    """A registry's address, or those of its servers with commas between them, and the credentials, by Confluent's
+    settings."""
 
     url: str
     settings: Mapping[str, str]
 
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The addresses of its servers, without a slash at the end."""
+        return tuple(url.strip().rstrip("/") for url in self.url.split(",") if url.strip())
+
     def client(self, transport: httpx.BaseTransport | None = None) -> httpx.Client:
-        """An HTTP client for it. `transport`: see httpx. Raises SetupError if the address, or a file for TLS, is not
-        valid."""
+        """An HTTP client for its servers. `transport`: see httpx. Raises SetupError if an address, or a file for TLS,
+        is not valid."""
         user = self.settings.get("basic.auth.user.info") or ""
         name, _, password = user.partition(":")
         auth = httpx.BasicAuth(name, password) if user else None
         try:
-            return httpx.Client(
-                base_url=self.url.rstrip("/"),
-                auth=auth,
-                verify=tls.context(self.settings),
-                timeout=20,
-                transport=transport,
-                headers={"Content-Type": MEDIA},
-            )
+            for url in self.urls:
+                httpx.URL(url)
         except httpx.InvalidURL as error:
             raise SetupError(f"{PREFIX}url is not a URL: {error}", "it is written http://HOST:8081") from error
+        return httpx.Client(
+            auth=auth,
+            verify=tls.context(self.settings),
+            timeout=20,
+            transport=transport,
+            headers={"Content-Type": MEDIA},
+        )
 
 
 def access(settings: Mapping[str, str]) -> Access | None:
     """The access to the registry in the server's settings; None if there is none."""
     url = settings.get(f"{PREFIX}url") or ""
     rest = {n.removeprefix(PREFIX): v for n, v in settings.items() if n.startswith(PREFIX) and v}
-    return Access(url.split(",")[0], rest) if url else None
+    place = Access(url, rest)
+    return place if place.urls else None
 
 
 class Registry:
-    """A client of one registry; thread-safe."""
+    """A client of one registry; thread-safe. Of several servers it asks one until that does not answer, then the next,
+    as Confluent's client does."""
 
     def __init__(self, access: Access, transport: httpx.BaseTransport | None = None) -> None:
         """`transport`: see httpx."""
-        self._access = access
+        self._access, self._servers = access, access.urls
         self._client = access.client(transport)
 
     def latest(self, subject: str) -> RegisteredSchema | None:
@@ -154,13 +163,7 @@ class Registry:
 
         Raises RegistryFailed, also for JSON that `read` cannot convert.
         """
-        place = without_user(self._access.url)
-        try:
-            answer = self._client.request(verb, path, json=body)
-        # UnicodeError: Python's for a host's name with an empty label, or one that is too long.
-        except (httpx.RequestError, UnicodeError) as error:
-            reason = str(error) or type(error).__name__
-            raise RegistryFailed(f"the schema registry {place} does not answer: {reason}") from error
+        answer = self._answer(verb, path, body)
         if answer.status_code == httpx.codes.NO_CONTENT or _is_not_found(answer):
             return None
         if not answer.is_success:
@@ -170,8 +173,27 @@ class Registry:
         try:
             return read(answer.json())
         except OTHER_FORM as error:
+            place = without_user(self._servers[0])
             fact = f"{place} answered {verb} {path} with something else: is it a schema registry?"
             raise RegistryFailed(fact) from error
+
+    def _answer(self, verb: str, path: str, body: object) -> httpx.Response:
+        """The answer of the first server that gives one, which is asked first from then on. Raises RegistryFailed."""
+        servers, failure = self._servers, Exception()
+        for number, server in enumerate(servers):
+            try:
+                answer = self._client.request(verb, server + path, json=body)
+            # UnicodeError: Python's for a host's name with an empty label, or one that is too long.
+            except (httpx.RequestError, UnicodeError) as error:
+                failure = error
+            else:
+                if number:
+                    self._servers = (*servers[number:], *servers[:number])
+                return answer
+        reason = str(failure) or type(failure).__name__
+        raise RegistryFailed(
+            f"the schema registry {without_user(self._access.url)} does not answer: {reason}"
+        ) from failure
 
 
 def _id(answer: Any) -> int:

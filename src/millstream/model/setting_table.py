@@ -253,7 +253,7 @@ _KSQL = (
         whole(1, 32767),
     ),
     _server("ksql.create.topic.inherit.source.replicas.enabled", "true", ACCEPTED, _flag),
-    _server("ksql.schema.registry.url", "", "where the schema registry is"),
+    _server("ksql.schema.registry.url", "", "where the schema registry is; of several servers, with commas between"),
     _server("ksql.schema.registry.basic.auth.credentials.source", "USER_INFO", ACCEPTED),
     _secret("ksql.schema.registry.basic.auth.user.info", "user:password for the schema registry"),
     *_tls("ksql.schema.registry.ssl.", "the schema registry"),
