@@ -1,11 +1,14 @@
-"""A topic that is deleted and created again, with other partitions: rows go to those it has, as Kafka hashes keys."""
+"""A topic that gets more partitions, or is created again with others: rows go to those it has, as Kafka hashes keys."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 
+from millstream.engine import kafka as module
 from millstream.engine.kafka import KafkaClient
-from support.kafka import BrokerClient
+from support.kafka import BrokerClient, wait_for
 
 KEYS = [b"k%d" % i for i in range(20)]
 
@@ -31,3 +34,48 @@ def test_inserted_rows(kafka: BrokerClient, client: KafkaClient, partitions: tup
         client.write_for("a source of the new topic", topic)
         assert client.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
         assert client.ends(topic) == expected
+
+
+def replaced(kafka: BrokerClient, topic: str, partitions: int) -> None:
+    kafka.recreate_topic(topic, partitions)
+
+
+def extended(kafka: BrokerClient, topic: str, partitions: int) -> None:
+    kafka.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result()
+
+
+CHANGES = [(replaced, (4, 2)), (replaced, (2, 5)), (extended, (2, 5))]
+
+
+@pytest.mark.parametrize(("change", "partitions"), CHANGES)
+def test_rows_of_a_source_that_stays(
+    kafka: BrokerClient,
+    client: KafkaClient,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[BrokerClient, str, int], None],
+    partitions: tuple[int, int],
+) -> None:
+    """Whoever owns the topic changes it: for five minutes rows went to the old partitions, or were refused."""
+    monkeypatch.setattr(module, "WRITTEN_FRESH", 0.0)
+    expected, topic = placed(kafka, partitions[1]), kafka.create_topic(partitions=partitions[0])
+    client.write_for("a source", topic)
+    assert client.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
+    change(kafka, topic, partitions[1])
+    wait_for(lambda: len(client.ends(topic)) == partitions[1], "the partitions")
+    before = client.ends(topic)
+    client.write_for("a source", topic)
+    assert client.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
+    assert {partition: end - before[partition] for partition, end in client.ends(topic).items()} == expected
+
+
+def test_the_topic_of_a_source_that_stays_is_deleted(
+    kafka: BrokerClient, client: KafkaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write would wait for half a minute, and its error would not say why."""
+    monkeypatch.setattr(module, "WRITTEN_FRESH", 0.0)
+    monkeypatch.setattr(module, "UNKNOWN_TOPIC_SECONDS", 0.1)
+    topic = kafka.create_topic()
+    client.write_for("a source", topic)
+    kafka.delete_topic(topic)
+    with pytest.raises(KafkaException, match=f"topic {topic} does not exist"):
+        client.write_for("a source", topic)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -137,6 +137,11 @@ class RowWriter:
 
     def _written(self, records: Sequence[tuple[Bytes, Bytes, int]]) -> Iterator[KafkaException | None]:
         """Write records (key, value, time) in order; yields None for each, or the error of one that was refused."""
+        try:
+            self._context.kafka.write_for(self.source, self.source.topic)
+        except KafkaException as failure:
+            yield from repeat(failure, len(records))
+            return
         for at_zero, run in groupby(records, key=lambda record: record[2] == 0):
             if at_zero:
                 yield from (self._written_at_zero(key, value) for key, value, _ in run)

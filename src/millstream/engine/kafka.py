@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from confluent_kafka import (
@@ -51,8 +51,9 @@ SETTLE = 10.0
 DELIVERY_SECONDS = 25.0
 # How long, in seconds, a new topic that is to be written may be unknown to the brokers.
 UNKNOWN_TOPIC_SECONDS = 5.0
-# The number of topics for which the source that last wrote them is remembered.
-MOST_WRITTEN = 10_000
+# The number of topics for which the source that last wrote them is remembered, and for how many seconds it is not
+# checked whether a topic is still the same.
+MOST_WRITTEN, WRITTEN_FRESH = 10_000, 1.0
 # The pauses in which a change of the topics is waited for: the first one, and the longest.
 FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
@@ -97,6 +98,15 @@ class ConsumerGroup:
     members: int
 
 
+@dataclass(frozen=True, slots=True)
+class _WrittenTopic:
+    """A topic that was written: for whom, its id and its partitions, and when they were read (monotonic seconds)."""
+
+    owner: object
+    identity: tuple[str, tuple[int, ...]]
+    read_at: float
+
+
 class _Delivery:
     """A record that is being sent: its offset, or why it was not written."""
 
@@ -134,8 +144,7 @@ class KafkaClient:
         self._lock = threading.Lock()
         # The ids and partitions of topics, each with the monotonic time in seconds at which they were read.
         self._known: dict[str, tuple[float, str, tuple[int, ...]]] = {}
-        # For whom each topic was last written, and the topic's id.
-        self._written: dict[str, tuple[object, str]] = {}
+        self._written: dict[str, _WrittenTopic] = {}
 
     def cluster(self) -> str:
         """The cluster's id. Raises KafkaException if no broker answers, with the reason of the connection's end."""
@@ -320,8 +329,7 @@ class KafkaClient:
         """The topic's id and partitions, as they were at most `max_age` seconds ago. Raises KafkaException."""
         now, (read_at, id, partitions) = time.monotonic(), self._known.get(topic, (0.0, "", ()))
         if not partitions or now - read_at >= max_age:
-            described = self._described(topic)
-            id, partitions = str(described.topic_id), tuple(p.id for p in described.partitions)
+            id, partitions = _identity(self._described(topic))
             self._known[topic] = now, id, partitions
         return id, partitions
 
@@ -381,8 +389,8 @@ class KafkaClient:
         """
         return self._recent(topic, max_age)[0]
 
-    def _description(self, topic: str) -> "Future[TopicDescription]":
-        return self._admin.describe_topics(TopicCollection([topic]), request_timeout=PATIENCE)[topic]
+    def _description(self, topic: str, seconds: float = PATIENCE) -> "Future[TopicDescription]":
+        return self._admin.describe_topics(TopicCollection([topic]), request_timeout=seconds)[topic]
 
     def _described(self, topic: str) -> TopicDescription:
         try:
@@ -420,22 +428,34 @@ class KafkaClient:
     def write_for(self, owner: object, topic: str) -> None:
         """Call before writes to the topic of `owner`, a source. Raises KafkaException if Kafka does not answer.
 
-        If another source wrote the topic before, the topic may have been deleted and created again. The producer would
-        choose partitions by the old topic's number of them, as it refreshes its metadata only every five minutes; and
-        records that librdkafka sends with the old topic's sequence numbers are at times acknowledged and lost, even
-        with fresh metadata. So the next write gets a new producer.
+        The topic may have been deleted and created again, or have more partitions. The producer would choose partitions
+        by their old number, as it refreshes its metadata only every five minutes; and records that librdkafka sends
+        with the old topic's sequence numbers are at times acknowledged and lost, even with fresh metadata. So the next
+        write gets a new producer.
         """
-        earlier_owner, earlier_id = self._written.get(topic, (None, ""))
-        if earlier_owner is owner:
-            return
+        earlier, now = self._written.get(topic), time.monotonic()
+        if earlier is not None and earlier.owner is owner:
+            if now - earlier.read_at < WRITTEN_FRESH:
+                return
+            if self._is_still(topic, earlier.identity):
+                self._written[topic] = replace(earlier, read_at=now)
+                return
         # A topic that was just created may be unknown to a broker for a moment.
         described = self._settle(lambda: _answer_or_none(self._description(topic)), UNKNOWN_TOPIC_SECONDS)
-        id = str(described.topic_id) if described else self.identity(topic)
-        if earlier_id not in ("", id):
+        identity = _identity(described or self._described(topic))
+        if earlier is not None and earlier.identity != identity:
             self._replace_writer()
         if len(self._written) >= MOST_WRITTEN:
             self._written.clear()
-        self._written[topic] = owner, id
+        self._written[topic] = _WrittenTopic(owner, identity, now)
+
+    def _is_still(self, topic: str, identity: tuple[str, tuple[int, ...]]) -> bool:
+        """True if a topic has this id and these partitions, or Kafka does not answer soon: the write waits for it."""
+        try:
+            described = _answer_or_none(self._description(topic, RENEWAL_PATIENCE))
+        except KafkaException:
+            return True
+        return described is not None and _identity(described) == identity
 
     def write(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None = None) -> int:
         """Write one record and wait until all in-sync replicas have it; returns its offset. Raises KafkaException.
@@ -529,6 +549,11 @@ def _answer(future: "Future[Any]") -> Any:
         return future.result(PATIENCE)
     except TimeoutError as none:
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from none
+
+
+def _identity(described: TopicDescription) -> tuple[str, tuple[int, ...]]:
+    """A topic's id and its partitions."""
+    return str(described.topic_id), tuple(p.id for p in described.partitions)
 
 
 def _offset(answer: ListOffsetsResultInfo) -> int:
