@@ -11,7 +11,7 @@ from millstream.analysis.reserved_topics import check_writable
 from millstream.catalog.catalog import RelationKind, Source
 from millstream.engine.api import RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
-from millstream.engine.kafka import Bytes
+from millstream.engine.kafka_writes import Bytes
 from millstream.engine.rows import ValueMismatch, converter
 from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import Pair

@@ -14,7 +14,6 @@ from confluent_kafka import (
     IsolationLevel,
     KafkaError,
     KafkaException,
-    Message,
     Producer,
     TopicCollection,
     TopicPartition,
@@ -33,6 +32,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from millstream.catalog.facts import TopicFacts
 from millstream.engine import first_connection
 from millstream.engine.kafka_settings import java_settings, librdkafka_settings
+from millstream.engine.kafka_writes import Bytes, Delivery, WrittenTopic
 from millstream.engine.watched_consumer import WatchedConsumer
 from millstream.model.secrets import without_values
 from millstream.model.settings import SettingRefused
@@ -56,6 +56,7 @@ UNKNOWN_TOPIC_SECONDS = 5.0
 MOST_WRITTEN, WRITTEN_FRESH = 10_000, 1.0
 # The pauses in which a change of the topics is waited for: the first one, and the longest.
 FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
+DELETES_TOPICS = "delete.topic.enable"
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
 ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
 ERROR_NAME = KafkaError.TOPIC_EXCEPTION
@@ -78,7 +79,6 @@ Offsets = dict[int, int]
 # The next offset of each partition; the offsets of the first record and after the last one of each partition.
 Positions = Mapping[int, int]
 Bounds = Mapping[int, tuple[int, int]]
-Bytes = bytes | None
 # The same partition for a key as Kafka's Java clients choose.
 WRITER = {"partitioner": "murmur2_random", "acks": "all", "linger.ms": 0, "enable.idempotence": True}
 
@@ -96,30 +96,6 @@ class ConsumerGroup:
     id: str
     state: str
     members: int
-
-
-@dataclass(frozen=True, slots=True)
-class _WrittenTopic:
-    """A topic that was written: for whom, its id and its partitions, and when they were read (monotonic seconds)."""
-
-    owner: object
-    identity: tuple[str, tuple[int, ...]]
-    read_at: float
-
-
-class _Delivery:
-    """A record that is being sent: its offset, or why it was not written."""
-
-    __slots__ = ("done", "failure", "offset", "producer")
-
-    def __init__(self, producer: Producer) -> None:
-        self.producer, self.done, self.offset = producer, False, -1
-        self.failure: KafkaException | None = None
-
-    def arrived(self, error: KafkaError | None, message: Message) -> None:
-        """The producer's delivery callback."""
-        self.failure = None if error is None else KafkaException(error)
-        self.offset, self.done = message.offset() or 0, True
 
 
 class KafkaClient:
@@ -144,7 +120,7 @@ class KafkaClient:
         self._lock = threading.Lock()
         # The ids and partitions of topics, each with the monotonic time in seconds at which they were read.
         self._known: dict[str, tuple[float, str, tuple[int, ...]]] = {}
-        self._written: dict[str, _WrittenTopic] = {}
+        self._written: dict[str, WrittenTopic] = {}
 
     def cluster(self) -> str:
         """The cluster's id. Raises KafkaException if no broker answers, with the reason of the connection's end."""
@@ -273,6 +249,21 @@ class KafkaClient:
                 if failure.args[0].code() != ERROR_UNKNOWN:
                     raise
         self._settle(lambda: not set(existing) & set(self.topics()))
+
+    def may_delete(self) -> bool:
+        """False if the brokers delete no topics (`delete.topic.enable`); True also if they do not say so.
+
+        Raises KafkaException if Kafka does not answer.
+        """
+        resources = [ConfigResource(ResourceType.BROKER, str(id)) for id in self._list_topics(PATIENCE).brokers][:1]
+        try:
+            answers = self._admin.describe_configs(resources, request_timeout=PATIENCE) if resources else {}
+            settings = [_answer(answer).get(DELETES_TOPICS) for answer in answers.values()]
+        except KafkaException as failure:
+            if not is_denial(failure):
+                raise
+            return True
+        return not any(setting is not None and setting.value == "false" for setting in settings)
 
     @staticmethod
     def _settle(done: Callable[[], Any], seconds: float = SETTLE) -> Any:
@@ -447,7 +438,7 @@ class KafkaClient:
             self._replace_writer()
         if len(self._written) >= MOST_WRITTEN:
             self._written.clear()
-        self._written[topic] = _WrittenTopic(owner, identity, now)
+        self._written[topic] = WrittenTopic(owner, identity, now)
 
     def _is_still(self, topic: str, identity: tuple[str, tuple[int, ...]]) -> bool:
         """True if a topic has this id and these partitions, or Kafka does not answer soon: the write waits for it."""
@@ -470,9 +461,9 @@ class KafkaClient:
             sent.failure for sent in self._wait([self._send(topic, *record) for record in records], all_or_none=False)
         ]
 
-    def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> "_Delivery":
+    def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> "Delivery":
         producer = self._writer()
-        sent = _Delivery(producer)
+        sent = Delivery(producer)
         when = int(time.time() * 1000) if timestamp is None else timestamp
         while True:
             try:
@@ -487,7 +478,7 @@ class KafkaClient:
             else:
                 return sent
 
-    def _wait(self, records: Sequence["_Delivery"], all_or_none: bool = True) -> Sequence["_Delivery"]:
+    def _wait(self, records: Sequence["Delivery"], all_or_none: bool = True) -> Sequence["Delivery"]:
         deadline = time.monotonic() + PATIENCE
         while (sent := next((sent for sent in records if not sent.done), None)) and time.monotonic() < deadline:
             sent.producer.poll(0.01)

@@ -3,7 +3,7 @@
 from confluent_kafka import KafkaException
 
 from millstream.engine import topic_access, trimming
-from millstream.engine.kafka import KafkaClient
+from millstream.engine.kafka import DELETES_TOPICS, KafkaClient
 from millstream.model.errors import StatementError
 from millstream.plan.steps import CreateTopic, DeleteTopic, Step
 from millstream.services.kafka_errors import is_denial, reason
@@ -19,7 +19,11 @@ def carry_out(step: CreateTopic | DeleteTopic, kafka: KafkaClient) -> None:
 
 
 def check(step: Step, kafka: KafkaClient) -> None:
-    """Ask Kafka whether it would create the topic of a step. Raises StatementError with its reason, AccessDenied."""
+    """Ask Kafka whether it would create, or delete, the topic of a step. Raises StatementError with its reason,
+    AccessDenied, KafkaException."""
+    if isinstance(step, DeleteTopic) and not kafka.may_delete():
+        fact = f"Could not delete the corresponding kafka topic: {step.name}"
+        raise StatementError(fact, hint=f"the brokers have {DELETES_TOPICS}=false: leave DELETE TOPIC out")
     if not isinstance(step, CreateTopic):
         return
     try:
