@@ -165,6 +165,25 @@ def test_a_rebalance_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answers == []
 
 
+def broken(_: httpx.Request) -> httpx.Response:
+    raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
+
+
+def failing(_: httpx.Request) -> httpx.Response:
+    return httpx.Response(500, json={"error_code": 500, "message": "Request timed out"})
+
+
+@pytest.mark.parametrize("failure_of", [broken, failing])
+def test_a_worker_that_fails_twice_is_asked_again(failure_of: Handler) -> None:
+    """As in ksqlDB: another worker of the cluster is restarting, or this one has broken an idle connection."""
+    answers = [failure_of, failure_of, lambda _: httpx.Response(200, json=["c"]), *[failure_of] * 4]
+    worker = client(lambda request: answers.pop(0)(request))
+    assert worker.names() == ["c"]
+    with pytest.raises(ConnectFailed):
+        worker.names()
+    assert answers == [failure_of]
+
+
 def test_a_rebalance_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "REBALANCE_PAUSE", 0.0)
     rebalancing = httpx.MockTransport(lambda request: httpx.Response(409, json={"message": "later"}))

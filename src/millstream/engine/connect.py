@@ -29,6 +29,8 @@ HOW_TO_GET_ONE = f"`millstream dev --connect` starts one; for another, set {URL}
 NOT_CONNECT = "but not as Kafka Connect does"
 NOT_YET = f"a worker that starts answers so for some seconds; else see that {URL} is its address"
 REBALANCE_PAUSE = 0.25
+# As in ksqlDB, a request is sent again if the worker fails, or breaks the connection: it may be restarting.
+ATTEMPTS, ATTEMPT_PAUSE = 3, 0.1
 EXISTS = "already exists"
 # The statuses by which Connect, or a proxy before it, refuses the server's login.
 LOGIN_REFUSED = frozenset({401, 403, 407})
@@ -173,12 +175,19 @@ class ConnectClient:
         if self._login is None or self._access.reload:
             self._login = self._access.login()
         auth = self._login or httpx.USE_CLIENT_DEFAULT
-        try:
-            return self._client.request(verb, path, json=body, auth=auth)
-        # UnicodeError: Python's for a host's name with an empty label, or one that is too long.
-        except (httpx.RequestError, UnicodeError) as error:
-            fact = f"Kafka Connect at {self._access.shown} does not answer: {network_reason(error)}"
-            raise ConnectFailed(fact, 0, HOW_TO_GET_ONE) from error
+        for attempt in range(ATTEMPTS):
+            is_last = attempt == ATTEMPTS - 1
+            try:
+                answer = self._client.request(verb, path, json=body, auth=auth)
+                if is_last or not answer.is_server_error:
+                    return answer
+            # UnicodeError: Python's for a host's name with an empty label, or one that is too long.
+            except (httpx.RequestError, UnicodeError) as error:
+                if is_last or isinstance(error, httpx.TimeoutException | UnicodeError):
+                    fact = f"Kafka Connect at {self._access.shown} does not answer: {network_reason(error)}"
+                    raise ConnectFailed(fact, 0, HOW_TO_GET_ONE) from error
+            time.sleep(ATTEMPT_PAUSE)
+        raise AssertionError("the last attempt returns or raises")
 
 
 def _path(name: str) -> str:

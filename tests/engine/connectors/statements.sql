@@ -90,6 +90,8 @@ CREATE SINK CONNECTOR new WITH ("connector.class"='FileStreamSink',
 CREATE SOURCE CONNECTOR new WITH ("connector.class"='FileStreamSourc');
 -- → GET /connectors
 -- → PUT /connector-plugins/FileStreamSourc/config/validate {"connector.class": "FileStreamSourc", "name": "NEW"}
+-- → PUT /connector-plugins/FileStreamSourc/config/validate {"connector.class": "FileStreamSourc", "name": "NEW"}
+-- → PUT /connector-plugins/FileStreamSourc/config/validate {"connector.class": "FileStreamSourc", "name": "NEW"}
 -- → GET /connector-plugins
 -- → 40001 line 1:35: Kafka Connect has no connector class "FileStreamSourc"
 -- →   hint: did you mean 'FileStreamSource'?
@@ -98,6 +100,8 @@ CREATE SOURCE CONNECTOR new WITH ("connector.class"='FileStreamSourc');
 CREATE SOURCE CONNECTOR new WITH ("connector.class"='org.acme.Jdbc');
 -- → GET /connectors
 -- → PUT /connector-plugins/org.acme.Jdbc/config/validate {"connector.class": "org.acme.Jdbc", "name": "NEW"}
+-- → PUT /connector-plugins/org.acme.Jdbc/config/validate {"connector.class": "org.acme.Jdbc", "name": "NEW"}
+-- → PUT /connector-plugins/org.acme.Jdbc/config/validate {"connector.class": "org.acme.Jdbc", "name": "NEW"}
 -- → GET /connector-plugins
 -- → 40001 line 1:35: Kafka Connect has no connector class "org.acme.Jdbc"
 -- →   hint: SHOW CONNECTOR PLUGINS lists those it has; others go into a folder of its plugin.path
@@ -105,6 +109,8 @@ CREATE SOURCE CONNECTOR new WITH ("connector.class"='org.acme.Jdbc');
 
 CREATE SINK CONNECTOR new WITH ("connector.class"='FileStreamSinkConnector', "database.password"='hush');
 -- → GET /connectors
+-- → PUT /connector-plugins/FileStreamSinkConnector/config/validate {"connector.class": "FileStreamSinkConnector", "database.password": "hush", "name": "NEW"}
+-- → PUT /connector-plugins/FileStreamSinkConnector/config/validate {"connector.class": "FileStreamSinkConnector", "database.password": "hush", "name": "NEW"}
 -- → PUT /connector-plugins/FileStreamSinkConnector/config/validate {"connector.class": "FileStreamSinkConnector", "database.password": "hush", "name": "NEW"}
 -- → GET /connector-plugins
 -- → 50000 line 1:1: Kafka Connect answered 500: the disk of [hidden] is full
