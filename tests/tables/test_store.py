@@ -59,6 +59,16 @@ def test_expired_windows_are_removed(store: Store) -> None:
     assert [c.start for c in store.of([b"a"])] == [90, 120]
 
 
+def test_a_row_of_the_far_future_does_not_end_the_removal_of_windows(store: Store) -> None:
+    """Of a clock that was wrong: its partition may have no rows for years, and those of others are still removed."""
+    store.apply([row(b"a", b"1", 10_000, 10_010, time=10_000)], {0: 1}, retention_ms=100)
+    for number, start in enumerate(range(0, 1_000, 90)):
+        store.apply([row(b"b", b"2", start, start + 10, time=start)], {1: number}, retention_ms=100)
+    assert [c.start for c in store.of([b"a"])] == [10_000]
+    assert [c.start for c in store.of([b"b"])] == [900, 990]
+    assert store.apply([], {1: 20}, retention_ms=100) is None, "the end of a partition has no time"
+
+
 def test_many_keys_at_once(store: Store) -> None:
     keys = [b"%06d" % n for n in range(1200)]
     store.apply([row(key, b"v") for key in keys], {0: 1200})

@@ -184,8 +184,12 @@ class Store:
                 writer.execute("ROLLBACK")
 
     def _expire(self, now: int, retention_ms: int) -> int | None:
-        """Remove old windows. It scans all rows, so it does so only after a tenth of the time that windows are kept."""
-        if now - self._expired <= retention_ms // 10:
+        """Remove old windows. It scans all rows, so it does so only after a tenth of the time that windows are kept.
+
+        A time that is before the last one by more than windows are kept is that of another partition, if a row of the
+        far future was the last one.
+        """
+        if now < 0 or -retention_ms <= now - self._expired <= retention_ms // 10:
             return None
         self._writer.execute("DELETE FROM rows WHERE since < ?", (now - retention_ms,))
         store_indexes.expire(self._writer, now - retention_ms)
