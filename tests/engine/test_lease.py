@@ -1,6 +1,7 @@
 """The lease over a coordinator of a few lines: what its refusals end, and what they do not."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ class FakeCoordinator:
     def __init__(self) -> None:
         self.refusals: list[int] = []
         self.metadata = ""
-        self.commits = 0
+        self.commits = self.position = 0
         self.events: list[Callable[[], None]] = []
         self.error: KafkaError | None = None
         self.members = 0
@@ -49,6 +50,7 @@ class FakeConsumer:
         if self._coordinator.refusals:
             raise KafkaException(KafkaError(self._coordinator.refusals.pop(0)))
         self._coordinator.metadata = offsets[0].metadata
+        self._coordinator.position = offsets[0].offset
 
     def committed(self, places: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         return [TopicPartition(places[0].topic, 0, 7, self._coordinator.metadata)]
@@ -110,6 +112,18 @@ def test_an_extension_counts_from_before_its_commit(lease: Lease, sinks: FakeSin
     """By the clock of the sinks, which a process that is frozen meanwhile learns of late."""
     wait_for(lambda: len(sinks.starts) > 1, "extensions")
     assert sinks.starts[:2] == [0, 1]
+
+
+def test_a_position_is_committed_at_once(
+    lease: Lease, coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the leader dies before that, the next one deletes the topics of the last DROPs again, with rows since then."""
+    monkeypatch.setattr(module, "RENEW_AFTER", 60.0)
+    time.sleep(2 * module.POLL)
+    lease.commit(9)
+    started = time.monotonic()
+    wait_for(lambda: coordinator.position == 9, "the commit")
+    assert time.monotonic() - started < 30.0
 
 
 @pytest.mark.parametrize("refusal", [KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS])

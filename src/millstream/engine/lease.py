@@ -126,11 +126,14 @@ class Lease:
         return self._carried_out
 
     def commit(self, position: int) -> None:
-        """Record that the commands before `position` were executed; it is committed with the next extension.
+        """Record that the commands before `position` were executed; it is committed with an extension, a moment later.
 
         The next leader may therefore repeat the last commands.
         """
-        self._position = max(position, self._position)
+        if position > self._position:
+            # In this order: the thread of the lease sets the time of its next extension, then reads the position.
+            self._position = position
+            self._renew_at = 0.0
 
     def close(self) -> None:
         """Stop the loop and close the consumer. A static member stays in the group until its session times out, so that
