@@ -117,6 +117,8 @@ STRICT: Mapping[str, Model] = {
     "L0 / L1": lambda a, b: divided(a, b, 64),
     "I0 % K0": remainder,
     "-I0": lambda a: wrapped(-a, 32),
+    "S0 LIKE U0": like,
+    "S0 LIKE '%a_'": lambda s: like(s, "%a_"),
     "N0 + N1": lambda a, b: a + b,
     "N0 - I0": lambda a, b: a - b,
     "N0 * N1": lambda a, b: a * b,
@@ -274,8 +276,6 @@ LENIENT: Mapping[str, Model] = {
     "I0 NOT BETWEEN K0 AND K1": lambda i, a, b: None in (i, a) or i < a or None in (i, b) or i > b,
     "K0 IN (1, 2, K1)": lambda a, b: a is not None and a in (1, 2, b),
     "K0 NOT IN (1, 2, K1)": lambda a, b: a is None or a not in (1, 2, b),
-    "S0 LIKE U0": lambda s, u: None not in (s, u) and like(s, u),
-    "S0 LIKE '%a_'": lambda s: s is not None and like(s, "%a_"),
     "CASE WHEN I0 > 0 THEN S0 WHEN I0 < 0 THEN U0 END": lambda i, s, u: None if i in (None, 0) else s if i > 0 else u,
     "I0 > 0 AND K0 > 0 OR L0 > 0": lambda i, k, v: (i or 0) > 0 < (k or 0) or (v or 0) > 0,
 }

@@ -143,7 +143,7 @@ class TypedInList(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedLike(TypedExpression):
-    """True if all of `operand` matches `pattern` (% and _ are wildcards unless after `escape`); false if null."""
+    """True if all of `operand` matches `pattern` (% and _ are wildcards unless after `escape`); a null one fails."""
 
     operand: TypedExpression
     pattern: TypedExpression

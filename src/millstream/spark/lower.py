@@ -397,7 +397,7 @@ def _(expression: typed.TypedInList, label: str | None) -> str:
 def _(expression: typed.TypedLike, label: str | None) -> str:
     operand, pattern = _sql(expression.operand, label), _sql(expression.pattern, label)
     text = f"ms_like({operand}, {pattern}, {quoted(expression.escape or '')})"
-    return _or_false(text, (expression.operand, expression.pattern))
+    return f"ms_need({text})" if any(map(may_be_null, (expression.operand, expression.pattern))) else text
 
 
 @_sql.register
