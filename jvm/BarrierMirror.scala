@@ -1,10 +1,8 @@
 package org.apache.spark.sql.millstream
 
 import java.util.UUID
-import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
+import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicBoolean
-
-import org.apache.spark.util.ThreadUtils
 
 /** How a task reaches its run's barrier: on the driver the barrier itself, in an executor a mirror of it. */
 final case class BarrierReference(id: String) {
@@ -66,9 +64,7 @@ final class BarrierMirror(id: String, ends: Array[Long]) extends Barrier {
 /** The mirrors of this JVM. */
 private object BarrierMirrors {
   private val all = new ConcurrentHashMap[String, BarrierMirror]
-  private lazy val reports =
-    ThreadUtils.newDaemonSingleThreadScheduledExecutor("table barriers").scheduleWithFixedDelay(() => reportAll(),
-      0, TableBootstrapBarrier.PollMs, TimeUnit.MILLISECONDS)
+  private lazy val reports = Periodic.start("table barriers", TableBootstrapBarrier.PollMs, () => reportAll())
 
   /** The mirror of a barrier; None if the barrier is lifted or does not exist. */
   def of(id: String): Option[BarrierMirror] = {

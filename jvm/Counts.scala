@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.util.concurrent.{ConcurrentHashMap, ScheduledFuture, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, ScheduledFuture}
 import java.util.concurrent.atomic.{AtomicLong, AtomicLongArray, LongAdder}
 
 import scala.jdk.CollectionConverters._
@@ -9,7 +9,6 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.sql.streaming.StreamingQueryProgress
-import org.apache.spark.util.ThreadUtils
 
 /** A query's progress in a partition: the next offset, and the number of records read. A single task updates it. */
 final class PartitionProgress {
@@ -250,8 +249,7 @@ object Counts {
 
   /** Start a thread of that name, which calls `action` with the counters of each query once a second. */
   private def everySecond(thread: String)(action: Counts => Unit): ScheduledFuture[_] =
-    ThreadUtils.newDaemonSingleThreadScheduledExecutor(thread).scheduleWithFixedDelay(
-      () => all.values.forEach(action(_)), 1, 1, TimeUnit.SECONDS)
+    Periodic.start(thread, 1000, () => all.values.forEach(action(_)))
 
   /**
    * The counters of a query, created at its start, or at their first use on an executor. This starts the samples of

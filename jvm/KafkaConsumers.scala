@@ -12,7 +12,6 @@ import org.apache.kafka.common.errors.{TimeoutException, WakeupException}
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.util.ThreadUtils
 
 /**
  * Reads one partition of a topic from any offset on: with a consumer of its own, or in a scan that it shares with other
@@ -240,10 +239,8 @@ object Consumers {
   private val Idle = TimeUnit.MINUTES.toNanos(3)
   private val free = new ConcurrentHashMap[KafkaPlace, List[PartitionConsumer]]
   private val reading = new ConcurrentHashMap[Long, PartitionConsumer]
-  private lazy val reaper = {
-    val scheduler = ThreadUtils.newDaemonSingleThreadScheduledExecutor("idle kafka consumers")
-    scheduler.scheduleWithFixedDelay(() => closeIf(System.nanoTime - _.usedAt > Idle), 1, 1, TimeUnit.MINUTES)
-  }
+  private lazy val reaper =
+    Periodic.start("idle kafka consumers", 60000, () => closeIf(System.nanoTime - _.usedAt > Idle))
 
   /** Take a consumer for the task of this number. */
   def take(place: KafkaPlace, task: Long): PartitionConsumer = {

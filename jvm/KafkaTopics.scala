@@ -1,7 +1,7 @@
 package org.apache.spark.sql.millstream
 
 import java.util.{Collections, Properties}
-import java.util.concurrent.{ConcurrentHashMap, ExecutionException, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, ExecutionException}
 
 import scala.jdk.CollectionConverters._
 
@@ -10,7 +10,6 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
 
-import org.apache.spark.util.ThreadUtils
 
 /** A topic's name and id; a topic that is deleted and created again has another id. "" if the id is not known. */
 final case class KafkaTopic(name: String, id: String)
@@ -140,13 +139,11 @@ private[millstream] final class WatchedTopic(val topics: Topics, val topic: Kafk
  * batch of a query whose topic has new partitions is ended, so that the next one reads them.
  */
 object TopicWatch {
-  private val Every = 3L
+  private val Every = 3000L
   /** A broker that has just started may not know all topics yet. */
   private val Misses = 3
   private val all = ConcurrentHashMap.newKeySet[WatchedTopic]
-  private lazy val thread =
-    ThreadUtils.newDaemonSingleThreadScheduledExecutor("topic watch").scheduleWithFixedDelay(() => look(), Every, Every,
-      TimeUnit.SECONDS)
+  private lazy val thread = Periodic.start("topic watch", Every, () => look())
 
   /** Begin to watch the topic that a run reads. */
   def add(topics: Topics, topic: KafkaTopic, run: QueryRun): WatchedTopic = {

@@ -1,6 +1,6 @@
 package org.apache.spark.shuffle.streaming
 
-import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
+import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import org.apache.spark.{ShuffleDependency, SparkEnv, TaskContext}
@@ -8,8 +8,8 @@ import org.apache.spark.internal.config.STREAMING_SHUFFLE_NETWORK_BUFFER_MAX_WAI
 import org.apache.spark.scheduler.MapStatus
 import org.apache.spark.shuffle.{ShuffleReader, ShuffleWriter}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.millstream.{Marks, Watermark, Watermarks}
-import org.apache.spark.util.{MutablePair, ThreadUtils}
+import org.apache.spark.sql.millstream.{Marks, Periodic, Watermark, Watermarks}
+import org.apache.spark.util.MutablePair
 
 /*
  * The exchange of a query whose tasks all run in the driver's JVM: each pair of tasks has a channel (RowChannel.scala).
@@ -90,11 +90,7 @@ private[streaming] object SlowTasks {
   private val writers = ConcurrentHashMap.newKeySet[LocalShuffleWriter[_, _]]
   /** The interval in ms. */
   lazy val interval: Long = SparkEnv.get.conf.get(STREAMING_SHUFFLE_NETWORK_BUFFER_MAX_WAIT_TIME_MS).toLong
-  private lazy val timer = {
-    val started = ThreadUtils.newDaemonSingleThreadScheduledExecutor("rows of slow tasks")
-    started.scheduleWithFixedDelay(() => wake(), interval, interval, TimeUnit.MILLISECONDS)
-    started
-  }
+  private lazy val timer = Periodic.start("rows of slow tasks", interval, () => wake())
 
   /** Wake the readers that wait although there are rows for them. */
   def wake(): Unit = writers.forEach(_.wakeReaders())

@@ -51,9 +51,7 @@ object PythonFunctions {
     pools.computeIfPresent(document, (_, pool) => { pool.check(now); if (pool.isUnused(now)) null else pool })
   }
 
-  private val watch = new Thread(() => while (true) { Thread.sleep(100); check(System.nanoTime) }, "python watch")
-  watch.setDaemon(true)
-  watch.start()
+  Periodic.start("python watch", 100, () => check(System.nanoTime))
   Runtime.getRuntime.addShutdownHook(new Thread(() => pools.values.forEach(_.close())))
 }
 

@@ -1,0 +1,30 @@
+package org.apache.spark.sql.millstream
+
+import java.util.concurrent.{ScheduledFuture, TimeUnit}
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.util.ThreadUtils
+
+/** Work that this JVM does again and again as long as it lives: one failure must not be the end of it. */
+object Periodic extends Logging {
+  /** Failures of one kind of work are logged at most once in so many ns. */
+  private val Quiet = TimeUnit.MINUTES.toNanos(1)
+
+  /**
+   * Have a new daemon thread do `work`, the first time after `pause` ms, and each further time `pause` ms after the one
+   * before. A failure is logged, and the work is done again.
+   */
+  def start(thread: String, pause: Long, work: Runnable): ScheduledFuture[_] = {
+    var quietUntil = System.nanoTime
+    ThreadUtils.newDaemonSingleThreadScheduledExecutor(thread).scheduleWithFixedDelay(() =>
+      try work.run()
+      catch {
+        // Java's scheduler would never call it again, without a word.
+        case e: Throwable =>
+          if (System.nanoTime - quietUntil >= 0) {
+            quietUntil = System.nanoTime + Quiet
+            logError(s"the thread '$thread' has failed and goes on", e)
+          }
+      }, pause, pause, TimeUnit.MILLISECONDS)
+  }
+}
