@@ -10,7 +10,6 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
 
-
 /** A topic's name and id; a topic that is deleted and created again has another id. "" if the id is not known. */
 final case class KafkaTopic(name: String, id: String)
 
