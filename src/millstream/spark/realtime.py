@@ -232,7 +232,21 @@ class RealTimeQueries:
         try:
             with ExitStack() as on_failure:
                 on_failure.callback(_free, self._session, job.id, run)
-                query = self._run(plan, rows, topic, producer, job, run)
+                checkpoints.restore(self._session, job.savepoint, job.checkpoint)
+                if job.group:
+                    transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
+                checkpoints.repair(self._session, job.checkpoint)
+                table_bootstrap.create(self._session, job.id, plan, job.ends)
+                # Concurrently with other queries: planning is most of the work of a start.
+                frame = rows(run).frame()
+                state_layout.check(self._session, frame, job.checkpoint)
+                checkpoints.repartition(self._session, frame, job.checkpoint, job.tasks)
+                with self._lock:
+                    # A query takes the session's settings at its start.
+                    self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
+                    query = sink.run_realtime(
+                        frame, topic, producer, job.checkpoint, job.id, LONGEST_BATCH, run.id, job.append_time
+                    )
                 on_failure.pop_all()
         except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind, OtherStates) as failure:
             raise QueryRefused(checkpoints.explained(first_line(failure), job.checkpoint)) from failure
@@ -241,31 +255,6 @@ class RealTimeQueries:
             self._running.add(started)
         started.check_end()
         return started
-
-    def _run(
-        self,
-        plan: Plan,
-        rows: Callable[[source.Run], LazyFrame],
-        topic: str,
-        producer: Mapping[str, str],
-        job: StreamingJob,
-        run: source.Run,
-    ) -> StreamingQuery:
-        checkpoints.restore(self._session, job.savepoint, job.checkpoint)
-        if job.group:
-            transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
-        checkpoints.repair(self._session, job.checkpoint)
-        table_bootstrap.create(self._session, job.id, plan, job.ends)
-        # Concurrently with other queries: planning is most of the work of a start.
-        frame = rows(run).frame()
-        state_layout.check(self._session, frame, job.checkpoint)
-        checkpoints.repartition(self._session, frame, job.checkpoint, job.tasks)
-        with self._lock:
-            # A query takes the session's settings at its start.
-            self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
-            return sink.run_realtime(
-                frame, topic, producer, job.checkpoint, job.id, LONGEST_BATCH, run.id, job.append_time
-            )
 
     def _forget_running(self, started: StartedQuery) -> None:
         with self._lock:
