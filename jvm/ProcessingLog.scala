@@ -107,24 +107,21 @@ object ProcessingLog {
    */
   def open(query: String): Unit = sinkOf(query)
 
-  private def sinkOf(query: String): LogSink = {
-    val known = sinks.get(query)
-    if (known != null || TaskContext.get() == null || !DriverEndpoint.isRemote) known else openOnExecutor(query)
-  }
+  private def sinkOf(query: String): LogSink =
+    if (TaskContext.get() == null || !DriverEndpoint.isRemote) sinks.get(query)
+    else Option(TaskContext.get().getLocalProperty(Property)).map(openOnExecutor(query, RunScope.currentRun, _)).orNull
 
-  private def openOnExecutor(query: String): LogSink = {
-    val text = TaskContext.get().getLocalProperty(Property)
-    if (text == null) null
-    else {
+  // The run before may end after the next one has begun: it takes away no log but its own.
+  private def openOnExecutor(query: String, run: String, text: String): LogSink = sinks.compute(query, {
+    case (_, known: TopicLog) if known.run == run => known
+    case _ =>
       val root = mapper.readTree(text)
       val conf = mapper.convertValue(root.get("conf"), classOf[JavaMap[String, String]])
-      val sink = new TopicLog(root.get("topic").asText, conf, root.get("rows").asBoolean, root.get("perSecond").asInt)
-      val other = sinks.putIfAbsent(query, sink)
-      if (other == null)
-        DriverEndpoint.whenAnswered[Boolean]("run end", RunScope.currentRun)(_ => sinks.remove(query, sink))
-      if (other == null) sink else other
-    }
-  }
+      val sink = new TopicLog(
+        root.get("topic").asText, conf, root.get("rows").asBoolean, root.get("perSecond").asInt, run)
+      DriverEndpoint.whenAnswered[Boolean]("run end", run)(_ => sinks.remove(query, sink))
+      sink
+  })
 
   /** Lets the tasks of queries that this thread starts write to the query's topic in any JVM. */
   def publishToExecutors(context: SparkContext, query: String): Unit = context.setLocalProperty(Property,
@@ -150,9 +147,12 @@ private class MemoryLog(val showsRecords: Boolean, limit: Int) extends LogSink {
   }
 }
 
-/** Writes to a topic without ever waiting: entries that exceed the rate or the queue are counted in the next entry. */
+/**
+ * Writes to a topic without ever waiting: entries that exceed the rate or the queue are counted in the next entry. `run`:
+ * in an executor, the run that it is for; "" on the driver.
+ */
 private class TopicLog(val topic: String, val conf: JavaMap[String, String], val showsRecords: Boolean,
-    val perSecond: Int) extends LogSink {
+    val perSecond: Int, val run: String = "") extends LogSink {
   private val settings = (conf.asScala.toMap + ("linger.ms" -> "100")).asJava
   private val second = new AtomicLong
   private val inSecond = new AtomicInteger
