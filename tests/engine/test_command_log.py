@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from unittest.mock import Mock, call
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
+from millstream.engine import internal_topics
 from millstream.engine.commands import Command
 from millstream.engine.follower import Follower
 from millstream.engine.kafka import KafkaClient
@@ -27,6 +28,25 @@ def test_the_producer_connects_before_the_first_command() -> None:
     log = CommandLog(kafka, "one_", 3, 2)
     assert kafka.mock_calls[0] == call.create(log.topic, 1, 3, {**RETENTION, "min.insync.replicas": "2"})
     assert kafka.mock_calls[-1] == call.open_writer()
+
+
+def test_it_is_created_when_the_brokers_of_its_replicas_have_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brokers and a server that start together: Kafka refuses a topic whose replicas it has no place for yet."""
+    monkeypatch.setattr(internal_topics, "PAUSE", 0.01)
+    kafka = Mock(spec=KafkaClient)
+    kafka.bounds.return_value = {0: (0, 0)}
+    refusal = KafkaException(KafkaError(KafkaError.INVALID_REPLICATION_FACTOR, "2 brokers"))
+    kafka.create.side_effect = [refusal, refusal, True]
+    CommandLog(kafka, "one_", 3)
+    assert kafka.create.call_count == 3
+
+
+def test_too_few_brokers_are_said_so(client: KafkaClient, kafka: BrokerClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(internal_topics, "BROKERS_START", 0.1)
+    service = kafka.unique()
+    told = rf"(?s)the topic _millstream-{service}_command_topic cannot be created: .*hint: start more brokers"
+    with pytest.raises(SetupError, match=told):
+        CommandLog(client, service, 3)
 
 
 def test_an_append_returns_the_commands_place() -> None:

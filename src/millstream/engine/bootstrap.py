@@ -18,6 +18,7 @@ from millstream.engine.connect import ConnectClient, connect_access
 from millstream.engine.context import ClosableQuery, EngineContext, in_effect
 from millstream.engine.extensions import BadExtension, functions
 from millstream.engine.follower import Follower, LogUnreadable
+from millstream.engine.internal_topics import create_internal_topic
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
@@ -325,5 +326,5 @@ def _processing_log(settings: Mapping[str, str], kafka: KafkaClient) -> Processi
     if is_on(settings, PROCESSING_LOG + "topic.auto.create"):
         partitions = int(settings[PROCESSING_LOG + "topic.partitions"])
         replicas = settings[PROCESSING_LOG + "topic.replication.factor"] or settings["ksql.internal.topic.replicas"]
-        kafka.create(topic, partitions, int(replicas))
+        create_internal_topic(kafka, topic, partitions, int(replicas))
     return ProcessingLogOptions(topic, is_on(settings, PROCESSING_LOG + "rows.include"))

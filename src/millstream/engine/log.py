@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from millstream.engine import commands
 from millstream.engine.commands import Command, CommandUnreadable
+from millstream.engine.internal_topics import create_internal_topic
 from millstream.engine.kafka import ERROR_UNKNOWN, PATIENCE, KafkaClient
 from millstream.services.errors import SetupError
 
@@ -43,11 +44,12 @@ class CommandLog:
     def __init__(self, kafka: KafkaClient, service: str, replicas: int, in_sync: int = 1) -> None:
         """`replicas` and the least number of them that are `in_sync` when it is written: for a new topic.
 
-        Raises SetupError if the topic has several partitions: its commands have no order; KafkaException.
+        Raises SetupError if the topic has several partitions, as its commands have no order then, or if there are fewer
+        brokers than `replicas`; KafkaException.
         """
         self.topic = f"_millstream-{service}_command_topic"
         self._kafka = kafka
-        kafka.create(self.topic, 1, replicas, {**RETENTION, "min.insync.replicas": str(in_sync)})
+        create_internal_topic(kafka, self.topic, 1, replicas, {**RETENTION, "min.insync.replicas": str(in_sync)})
         self._id = kafka.identity(self.topic)
         bounds = kafka.bounds(self.topic)
         if (partitions := len(bounds)) > 1:
