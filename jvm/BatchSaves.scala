@@ -208,8 +208,11 @@ private[millstream] object BatchSaves {
   private val MostBytes = 256L << 20
 }
 
-/** What one task has passed to the producer, in ranges that end at marks. One thread, the task's, calls `end`. */
-final class SentRows(saves: BatchSaves) {
+/**
+ * What one task has passed to the producer, in ranges that end at marks. One thread, the task's, calls `end`, which calls
+ * `drain` first: it passes on the rows that wait in the task.
+ */
+final class SentRows(saves: BatchSaves, drain: () => Unit) {
   private val ranges = new ArrayDeque[SentRange]
   private var last = begin()
 
@@ -218,6 +221,7 @@ final class SentRows(saves: BatchSaves) {
 
   /** All rows before the mark of a save have been passed on; the next range begins. */
   def end(save: Int): Unit = {
+    drain()
     saves.writing(save)
     val ended = last
     last = begin()

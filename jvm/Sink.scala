@@ -150,10 +150,11 @@ object Sink {
   /**
    * Start a real-time query that writes the records that its `ms_send` gets to a topic. In a run with Transactions,
    * they write. `appendTime`: where the latency begins, see RowAppendTime. `isPrompt`: rows linger in the producer only
-   * while their task has more to read.
+   * while their task has more to read. `cacheBytes` and `cacheInterval`: see Coalescing.
    */
   def start(rows: DataFrame, query: String, run: String, topic: String, conf: JavaMap[String, String],
-      checkpoint: String, batch: String, appendTime: String, isPrompt: Boolean): StreamingQuery = {
+      checkpoint: String, batch: String, appendTime: String, isPrompt: Boolean, cacheBytes: Long,
+      cacheInterval: Long): StreamingQuery = {
     val context = rows.sparkSession.sparkContext
     Counts.of(query).failure = null
     ProcessingLog.publishToExecutors(context, query)
@@ -162,7 +163,8 @@ object Sink {
     val keepsOrder = SparkInternals.canSave(rows)
     QueryRuns.of(run).keepsOrder = keepsOrder
     if (keepsOrder && context.isLocal && options.isEmpty) QueryRuns.save(run, new SaveFolder(checkpoint))
-    val writer = new TopicWriter(query, run, sinkTopic(conf, topic), conf, RowAppendTime(appendTime), isPrompt)
+    val coalescing = Coalescing(cacheBytes, cacheInterval)
+    val writer = new TopicWriter(query, run, sinkTopic(conf, topic), conf, RowAppendTime(appendTime), isPrompt, coalescing)
     try SparkInternals.start(rows, query, writer, checkpoint, batch, options)
     finally context.setLocalProperty(ProcessingLog.Property, null)
   }
@@ -196,7 +198,7 @@ object RowAppendTime {
  * for records that the query skips.
  */
 class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[String, String], appendTime: RowAppendTime,
-    isPrompt: Boolean) extends ForeachWriter[InternalRow] with UnsentRows {
+    isPrompt: Boolean, coalescing: Coalescing) extends ForeachWriter[InternalRow] with UnsentRows {
   // Set on the driver, where the query's settings are known.
   private val skips = ProductionErrors.areSkipped(query)
   private val executorWrites = Transactions.forExecutors(run)
@@ -215,6 +217,7 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
   @transient private var fence: Fence = _
   @transient private var prompt: ProducerPrompt = _
   @transient private var isLingering = false
+  @transient private var cache: RecordCache = _
 
   override def open(partition: Long, epoch: Long): Boolean = {
     TopicWriter.add(this)
@@ -248,9 +251,12 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
         }
       }
     callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
+    if (coalescing.bytes > 0) {
+      cache = new RecordCache(coalescing, TaskContext.get(), sendNow, () => if (prompt != null) prompt.request(), failed)
+    }
     val saves = current.saves
     if (saves != null) {
-      sent = new SentRows(saves)
+      sent = new SentRows(saves, () => drain())
       Marks.current.add(sent)
       next(sent.current)
     }
@@ -269,13 +275,22 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
 
   override def process(row: InternalRow): Unit = throw new IllegalStateException("ms_send lets no row pass")
 
-  /** Send a record; `rowtime` in epoch ms, null for the present time. */
+  /** Send a record, or let it wait (Coalescing); `rowtime` in epoch ms, null for the present time. */
   def write(key: Array[Byte], value: Array[Byte], rowtime: java.lang.Long, headers: ArrayData): Unit = {
     check()
+    val appended = appendTime.of(rowtime, headers)
+    if (cache == null) sendNow(key, value, rowtime, headers, appended)
+    else cache.put(WaitingRecord(key, value, rowtime, if (headers == null) null else headers.copy(), appended))
+  }
+
+  private def sendNow(waiting: WaitingRecord): Unit =
+    sendNow(waiting.key, waiting.value, waiting.rowtime, waiting.headers, waiting.appended)
+
+  private def sendNow(key: Array[Byte], value: Array[Byte], rowtime: java.lang.Long, headers: ArrayData,
+      appended: Long): Unit = {
     val start = System.nanoTime
     val now = if (fence == null) start else fence.await(start)
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic.name, null, rowtime, key, value)
-    val appended = appendTime.of(rowtime, headers)
     if (headers != null) addHeaders(headers, appendTime.ownHeaders(headers), record.headers)
     if (!skips || !ProductionErrors.loggedAsTooLarge(query, record, limit)) {
       if (transactions != null) producer = transactions.begin()
@@ -286,6 +301,9 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
       counts.write(size(key) + size(value), appended, clock.at(now))
     }
   }
+
+  /** Send the records that wait. Their task calls it. */
+  private def drain(): Unit = if (cache != null) cache.drain()
 
   override def send(): Unit = if (isLingering) {
     isLingering = false
@@ -301,11 +319,13 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
     }
   }
 
-  override def close(error: Throwable): Unit =
+  override def close(error: Throwable): Unit = {
+    if (error == null) drain()
     if (producer != null) {
       producer.flush()
       if (error == null) check()
     }
+  }
 
   private def check(): Unit = {
     val e = firstFailure.get

@@ -1,9 +1,11 @@
 """Aggregates through a real broker and real-time mode: changelog, times and windows."""
 
+import json
+
 import pytest
 
 from support.engine_process import EngineProcess
-from support.kafka import BrokerClient, TopicRecord
+from support.kafka import BrokerClient, TopicRecord, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -34,6 +36,23 @@ def test_each_row_of_a_stream_gives_its_groups_new_row(server: EngineProcess, ka
     assert changes(records, b'"a"') == [{"N": 1, "S": 1, "IDS": [1]}, {"N": 2, "S": 4, "IDS": [1, 3]}, None]
     assert [r.timestamp for r in records if r.key == b'"a"'] == [5000, 5000, 5000]
     assert changes(records, b'"b"') == [{"N": 1, "S": 2, "IDS": [2]}]
+
+
+def test_changes_of_a_key_are_coalesced(server: EngineProcess, kafka: BrokerClient) -> None:
+    """By Kafka Streams' settings: fewer records and the same last ones, at the latest when the query is saved."""
+    name, topic = declare(server, kafka)
+    settings = {"ksql.streams.cache.max.bytes.buffering": "10000000", "ksql.streams.commit.interval.ms": "3600000"}
+    server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n FROM {name} GROUP BY g;", **settings)
+    for number in range(1000):
+        kafka.send(topic, str(number), json.dumps({"g": f"g{number % 10}", "v": number}))
+    kafka.flush()
+
+    def written() -> list[TopicRecord]:
+        return kafka.consume_all(f"{name}_T", kafka.ends(f"{name}_T"))
+
+    final = {f'"g{group}"'.encode(): {"N": 100} for group in range(10)}
+    wait_for(lambda: {r.key: r.json for r in written()} == final, "all records are counted")
+    assert len(written()) < 500
 
 
 def test_a_tables_old_row_is_removed_from_its_group(server: EngineProcess, kafka: BrokerClient) -> None:

@@ -1,8 +1,8 @@
 """Random records and random restarts: real time, a bounded run and plain Python agree on the final table."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,14 +31,18 @@ TABLE = "CREATE TABLE {0} (id STRING PRIMARY KEY, g STRING, v INT) WITH (kafka_t
 SELECT = "CREATE TABLE o AS SELECT g, COUNT(*) AS n, SUM(v) AS s FROM s{} GROUP BY g;"
 
 
+COALESCING = {"ksql.streams.cache.max.bytes.buffering": "10000", "ksql.streams.commit.interval.ms": "200"}
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query, its expected result, how its records are generated, and the topics that are written in turn."""
+    """A query, its expected result, how its records are generated, the topics written in turn, its settings."""
 
     statements: Sequence[str]
     model: Callable[[Sequence[CaseRecord]], naive.Table]
     tombstones: bool = False
     topics: Sequence[str] = ("s",)
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 QUERIES = {
@@ -90,12 +94,21 @@ QUERIES = {
 }
 
 
+LIVE = {
+    **QUERIES,
+    **{
+        f"{name}, coalesced": replace(QUERIES[name], properties=COALESCING)
+        for name in ("a group", "a group of a table", "two tables", "sessions")
+    },
+}
+
+
 def case(name: str, random: Random, blocks: int, size: int) -> ConformanceCase:
     """A query over random records: of one topic for a while, then of the next."""
-    query = QUERIES[name]
+    query = LIVE[name]
     topics = [query.topics[n % len(query.topics)] for n in range(blocks) for _ in range(size)]
     records = tuple(_records(topics, query.tombstones, random))
-    return ConformanceCase(name, name, "", tuple(query.statements), {}, (), records, (), {}, None)
+    return ConformanceCase(name, name, "", tuple(query.statements), dict(query.properties), (), records, (), {}, None)
 
 
 def _records(topics: Iterable[str], tombstones: bool, random: Random) -> Iterator[CaseRecord]:
@@ -156,7 +169,7 @@ def test_a_bounded_run_agrees_with_plain_python(name: str, spark: SparkSession) 
 def test_real_time_agrees_with_both_through_restarts(wire: BrokerTopics, spark: SparkSession, seed: int) -> None:
     """All queries in one process that is killed at a place of its own for each."""
     random = Random(seed)
-    cases = [(name, case(name, random, blocks=4, size=15)) for name in QUERIES]
+    cases = [(name, case(name, random, blocks=4, size=15)) for name in LIVE]
     plans = [planned(what, spark) for _, what in cases]
     with tempfile.TemporaryDirectory() as folder:
         runs = CrashRuns([s for s, _ in plans], wire.bootstrap, Path(folder) / "runs", (random.uniform(0.2, 0.8),))
@@ -165,4 +178,4 @@ def test_real_time_agrees_with_both_through_restarts(wire: BrokerTopics, spark: 
     for (name, what), (play, played) in zip(cases, plans, strict=True):
         emitted = [PlacedRecord(r, (r.offset,)) for r in wire.read(play.name + "O")]
         live, bounded = (table(records, played) for records in (emitted, played.records["O"]))
-        assert live == bounded == QUERIES[name].model(what.inputs), f"{name}, seed {seed}"
+        assert live == bounded == LIVE[name].model(what.inputs), f"{name}, seed {seed}"

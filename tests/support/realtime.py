@@ -19,7 +19,10 @@ ENOUGH = 30.0
 
 
 class RealtimeQuery(ABC):
-    """A query that writes to the topic `out`, of one partition; a batch lasts an hour unless it is ended."""
+    """A query that writes to the topic `out`, of one partition; a batch lasts an hour unless it is ended. `coalescing`:
+    which changes are written."""
+
+    coalescing = sink.EACH_CHANGE
 
     def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path) -> None:
         self.spark, self.kafka, self.folder = spark, kafka, folder
@@ -36,8 +39,16 @@ class RealtimeQuery(ABC):
         self._starts += 1
         self.run = source.Run(self.spark, f"{self.out}/{self._starts}", pace)
         servers = {"bootstrap.servers": self.kafka.bootstrap, **producer}
-        frame = self.frame(self.run.id)
-        self.query = sink.run_realtime(frame, self.out, servers, str(self.folder), self.out, "1 hour", self.run.id)
+        self.query = sink.run_realtime(
+            self.frame(self.run.id),
+            self.out,
+            servers,
+            str(self.folder),
+            self.out,
+            "1 hour",
+            self.run.id,
+            coalescing=self.coalescing,
+        )
 
     def finish(self) -> None:
         """Stop in an orderly way."""
@@ -135,6 +146,14 @@ def numbers(count: int, first: int = 0) -> list[bytes]:
 def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
     """Numbered records, 500 a second."""
     return SteadyLoad(lambda n: kafka.send(topic, str(n), str(n)), kafka.flush, each=5)
+
+
+def changes(kafka: BrokerClient, topic: str, text: str) -> None:
+    """Write the changes of a table: `a=1 b=2 a` are two rows, and a tombstone."""
+    for change in text.split():
+        key, _, value = change.partition("=")
+        kafka.send(topic, key, value or None)
+    kafka.flush()
 
 
 def put(kafka: BrokerClient, topic: str, values: list[bytes]) -> None:

@@ -113,7 +113,8 @@ _STREAMS = (
     _session(
         "commit.interval.ms",
         "1000",
-        "how often a query with exactly_once_v2 commits, at least 100 ms; else see millstream.batch.duration",
+        "how often a query with exactly_once_v2 commits, at least 100 ms; else see millstream.batch.duration. And for "
+        "how long a table's changes may be coalesced",
         _whole,
         SettingScope.STREAMS,
     ),
@@ -134,16 +135,17 @@ _STREAMS = (
     ),
     _session(
         "cache.max.bytes.buffering",
-        "10000000",
-        f"{ACCEPTED}: updates are never coalesced",
+        "0",
+        "in how many bytes a query that writes a table keeps the last row of each key that has changed, until "
+        "commit.interval.ms have passed; 0: each change is written at once",
         _whole,
         SettingScope.STREAMS,
     ),
     _session(
         "statestore.cache.max.bytes",
-        "10000000",
-        f"{ACCEPTED}: updates are never coalesced",
-        _whole,
+        "-1",
+        "the same by Kafka Streams' newer name, which precedes; -1: as cache.max.bytes.buffering says",
+        whole(-1),
         SettingScope.STREAMS,
     ),
     _session("num.stream.threads", "4", f"{ACCEPTED}: see millstream.slots", whole(1, INT_MAX), SettingScope.STREAMS),

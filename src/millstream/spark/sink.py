@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +28,22 @@ COLUMNS = ("key", "value", "rowtime", "headers")
 SENT = f"ms_send({', '.join(COLUMNS)})"
 
 
+@dataclass(frozen=True, slots=True)
+class Coalescing:
+    """How a query that writes a table coalesces the changes of a key (jvm/RecordCache.scala).
+
+    A record waits for `interval` ms at most; with 0, until its batch is saved or ends. Those that wait in one task have
+    `bytes` at most; with 0, none waits.
+    """
+
+    bytes: int
+    interval: int
+
+
+# Each change is a record.
+EACH_CHANGE = Coalescing(0, 0)
+
+
 class NotWritten(Exception):
     """A record that the broker did not accept; the message says why."""
 
@@ -40,6 +57,7 @@ def run_realtime(
     batch_duration: str = "1 minute",
     run: str = "",
     append_time: AppendTime = AppendTime.ROWTIME,
+    coalescing: Coalescing = EACH_CHANGE,
 ) -> StreamingQuery:
     """Start writing the frame's key, value (binary), rowtime (bigint ms) and headers to `topic`, in real time.
 
@@ -47,6 +65,7 @@ def run_realtime(
     0, a record lingers only while its task has more to read. The query's position is saved in `checkpoint` every
     `batch_duration`. A `run` (source.Run) that has transactions writes in them, with their own settings. `append_time`:
     where the start of the latency is (if CARRIED, in the last header, which is not written; see pipeline.written).
+    `coalescing`: what rows of one key may replace each other before they are written.
     Raises pyspark's errors if it cannot start.
     """
     session = frame.sparkSession
@@ -55,9 +74,9 @@ def run_realtime(
     is_prompt = settings["linger.ms"] == PRODUCER["linger.ms"] and "delivery.timeout.ms" not in settings
     conf = jvm.java_map(session, settings | ({"linger.ms": BUSY_LINGER} if is_prompt else {}))
     rows = jvm.java_frame(frame.where(SENT))
-    begin = append_time.value
+    begin, cache = append_time.value, (coalescing.bytes, coalescing.interval)
     started = jvm.module(session, "Sink").start(
-        rows, query_id, run, topic, conf, checkpoint, batch_duration, begin, is_prompt
+        rows, query_id, run, topic, conf, checkpoint, batch_duration, begin, is_prompt, *cache
     )
     return jvm.python_query(started)
 

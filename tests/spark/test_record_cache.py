@@ -1,0 +1,158 @@
+"""Changes of a table's keys that replace each other before they are written (jvm/RecordCache.scala)."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from pyspark.sql import SparkSession
+
+from millstream.model.settings import effective
+from millstream.spark import jvm, sink, source
+from millstream.spark.realtime import record_cache_size
+from millstream.spark.sink import Coalescing
+from support.kafka import BrokerClient, wait_for
+from support.realtime import Copy, Copying, changes
+
+live = pytest.mark.live
+MUCH, LONG = 1_000_000, 3_600_000
+SOON = source.Pace(interval=100, first=100)
+
+
+def written(copy: Copy) -> list[tuple[bytes | None, bytes | None]]:
+    """The changes that the query has written."""
+    return [(r.key, r.value) for r in copy.kafka.consume_all(copy.out, copy.kafka.ends(copy.out))]
+
+
+def read(copy: Copy, count: int) -> None:
+    """Wait until the query has read so many records, in all of its runs, without saving any."""
+    counts = jvm.module(copy.spark, "Counts")
+    wait_for(lambda: json.loads(counts.json(copy.out))["read"] >= count, f"{count} records read")
+
+
+@live
+def test_the_last_change_of_each_key_is_written_when_the_batch_ends(kafka: BrokerClient, copying: Copying) -> None:
+    """In the order of the keys' first changes; a tombstone is a change."""
+    copy = copying(kafka.create_topic())
+    copy.coalescing = Coalescing(MUCH, LONG)
+    copy.start()
+    changes(kafka, copy.topic, "a=1 b=1 c=1 a=2 c a=3")
+    read(copy, 6)
+    assert written(copy) == []
+    copy.finish()
+    assert written(copy) == [(b"a", b"3"), (b"b", b"1"), (b"c", None)]
+
+
+@live
+def test_changes_are_written_after_their_interval(kafka: BrokerClient, copying: Copying) -> None:
+    """By themselves, while the query waits for records; each key's changes in order."""
+    copy = copying(kafka.create_topic())
+    copy.coalescing = Coalescing(MUCH, 300)
+    copy.start()
+    for number in range(3):
+        changes(kafka, copy.topic, f"a={number}.0 a={number}.1 b={number}")
+        wait_for(lambda number=number: (b"b", b"%d" % number) in written(copy), "the changes")  # type: ignore[misc]
+    assert [v for k, v in written(copy) if k == b"b"] == [b"0", b"1", b"2"]
+    of_a = [v for k, v in written(copy) if k == b"a"]
+    assert of_a == sorted(of_a), "the changes of a key are written out of order"
+    assert {b"0.1", b"1.1", b"2.1"} <= set(of_a)
+    copy.finish()
+
+
+@live
+def test_the_first_changes_are_written_where_they_are_too_many(kafka: BrokerClient, copying: Copying) -> None:
+    copy = copying(kafka.create_topic())
+    copy.coalescing = Coalescing(5 * 160, LONG)
+    copy.start()
+    changes(kafka, copy.topic, " ".join(f"{key}=1 {key}=2" for key in "abcdefgh"))
+    wait_for(lambda: len(written(copy)) >= 3, "the first three keys")
+    time.sleep(0.2)
+    assert written(copy) == [(b"a", b"2"), (b"b", b"2"), (b"c", b"2")]
+    copy.finish()
+    assert [k for k, _ in written(copy)] == [key.encode() for key in "abcdefgh"]
+
+
+@live
+def test_nothing_is_saved_before_it_is_written(kafka: BrokerClient, copying: Copying) -> None:
+    """A query that saves while its changes wait, and is killed, has written all that it will not read again."""
+    copy = copying(kafka.create_topic())
+    copy.coalescing = Coalescing(MUCH, LONG)
+    copy.start(pace=SOON)
+    changes(kafka, copy.topic, "a=1 a=2 b=1")
+    wait_for(lambda: copy.saved() == 3, "the save")
+    assert dict(written(copy)) == {b"a": b"2", b"b": b"1"}
+    copy.abort()
+    assert copy.batches() == []
+    changes(kafka, copy.topic, "a=3")
+    copy.start()
+    read(copy, 4)
+    copy.finish()
+    assert written(copy)[-1] == (b"a", b"3")
+
+
+@live
+def test_what_waits_when_a_query_is_killed_is_read_again(kafka: BrokerClient, copying: Copying) -> None:
+    copy = copying(kafka.create_topic())
+    copy.coalescing = Coalescing(MUCH, LONG)
+    copy.start()
+    changes(kafka, copy.topic, "a=1 b=1")
+    read(copy, 2)
+    copy.abort()
+    assert written(copy) == []
+    copy.start()
+    read(copy, 4)
+    copy.finish()
+    assert written(copy) == [(b"a", b"1"), (b"b", b"1")]
+
+
+@contextmanager
+def fence(spark: SparkSession, query: str) -> Iterator[str]:
+    """A fence of a query, which does not let it write yet; its name."""
+    name = f"fence of {query}"
+    sink.guard(spark, query, name)
+    yield name
+    sink.release(spark, query)
+
+
+@live
+@pytest.mark.parametrize("opens", [True, False])
+def test_changes_wait_for_the_fence(spark: SparkSession, kafka: BrokerClient, copying: Copying, opens: bool) -> None:
+    """Whose interval is over, too; and a query that ends meanwhile does not write them, nor wait for ever."""
+    copy = copying(kafka.create_topic())
+    copy.coalescing = Coalescing(MUCH, 50)
+    with fence(spark, copy.out) as name:
+        copy.start()
+        changes(kafka, copy.topic, "a=1 a=2")
+        read(copy, 2)
+        time.sleep(0.3)
+        assert written(copy) == []
+        if opens:
+            sink.extend_fence(spark, name, sink.fence_clock(spark), 60)
+            wait_for(lambda: written(copy) == [(b"a", b"2")], "the change")
+        copy.abort()
+    assert written(copy) == ([(b"a", b"2")] if opens else [])
+
+
+@live
+def test_a_change_that_kafka_refuses_ends_the_query(kafka: BrokerClient, copying: Copying) -> None:
+    """Although its task only waits: nothing is lost silently."""
+    copy = copying(kafka.create_topic())
+    copy.coalescing = Coalescing(MUCH, 50)
+    copy.start(**{"max.request.size": "1000"})
+    changes(kafka, copy.topic, f"a={'x' * 2000}")
+    wait_for(copy.ended, "the failure")
+    assert "RecordTooLargeException" in copy.failure()
+
+
+@pytest.mark.parametrize(
+    ("settings", "size"),
+    [
+        ({}, 0),
+        ({"cache.max.bytes.buffering": "5"}, 5),
+        ({"statestore.cache.max.bytes": "7", "cache.max.bytes.buffering": "5"}, 7),
+        ({"statestore.cache.max.bytes": "0", "cache.max.bytes.buffering": "5"}, 0),
+    ],
+)
+def test_the_size_by_either_name(settings: dict[str, str], size: int) -> None:
+    assert record_cache_size(effective(settings, {})) == size
