@@ -4,10 +4,9 @@ import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from importlib import metadata
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -20,6 +19,7 @@ from millstream.services.broker import BrokerProcess
 from millstream.services.java import java
 from millstream.services.ports import free_port
 from support.certificates import server_files
+from support.http_server import QuietHandler, serving
 from support.logins import users_file
 
 WELL, NOT_WELL, NOT_CHECKED = CheckOutcome.WELL, CheckOutcome.NOT_WELL, CheckOutcome.NOT_CHECKED
@@ -36,18 +36,12 @@ def around(**settings: str) -> Surroundings:
 def answering() -> Iterator[HTTPServer]:
     """A server of HTTP that answers each request 503."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
-            self.send_response(503)
-            self.end_headers()
+            self.answer(503)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+    with serving(HTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield server
-        server.shutdown()
 
 
 def test_the_checks_pass_on_this_machine() -> None:

@@ -2,10 +2,9 @@
 
 import asyncio
 import ssl
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from pathlib import Path
 
 import httpx
@@ -25,6 +24,7 @@ from millstream.client.aio import AsyncConnection
 from millstream.client.exchange import READ_ONLY, SessionSettings, address, options
 from millstream.services.ports import free_port
 from support.certificates import server_files
+from support.http_server import QuietHandler, serving
 
 AT_ONCE = RetryPolicy(attempts=3, first=0.0)
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -197,18 +197,11 @@ def test_protocols() -> None:
     ]
 
 
-class InfoHandler(BaseHTTPRequestHandler):
+class InfoHandler(QuietHandler):
     """Answers every GET as /info is answered."""
 
     def do_GET(self) -> None:
-        body = b'{"KsqlServerInfo": {"version": "1"}}'
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        self.answer(200, b'{"KsqlServerInfo": {"version": "1"}}')
 
 
 @contextmanager
@@ -216,13 +209,10 @@ def tls_server(certificate: Path) -> Iterator[str]:
     """The URL of a server with this key and certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    with HTTPServer(("127.0.0.1", 0), InfoHandler) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    server = HTTPServer(("127.0.0.1", 0), InfoHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    with serving(server):
         yield f"https://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 def test_tls_trusts_the_configured_authorities(tmp_path: Path) -> None:

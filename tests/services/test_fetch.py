@@ -2,10 +2,9 @@
 
 import hashlib
 import re
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from millstream.services.errors import SetupError
 from millstream.services.lock import Artifact
 from millstream.services.ports import free_port
 from millstream.services.progress import Counter
+from support.http_server import QuietHandler, serving
 
 CONTENT = bytes(range(256)) * 2000
 
@@ -30,23 +30,16 @@ class Mirror:
     url: str = ""
 
 
-def handler(mirror: Mirror) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def handler(mirror: Mirror) -> type[QuietHandler]:
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             expected = self.headers.get("Range")
             mirror.ranges_requested.append(expected)
             start = int(re.findall(r"\d+", expected)[0]) if expected and mirror.ranges else 0
             body = mirror.content[start:]
-            self.send_response(404 if "absent" in self.path else 206 if start else 200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if mirror.cut:
-                mirror.cut -= 1
-                body = body[: len(body) // 2]
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
+            sent = len(body) // 2 if mirror.cut else None
+            mirror.cut = max(mirror.cut - 1, 0)
+            self.answer(404 if "absent" in self.path else 206 if start else 200, body, sent)
 
     return Handler
 
@@ -58,12 +51,8 @@ def mirror(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Mirror]:
     served.url = f"http://127.0.0.1:{server.server_port}/maven"
     monkeypatch.setenv("MILLSTREAM_MAVEN_REPOSITORY", served.url)
     monkeypatch.setenv("MILLSTREAM_CACHE", str(tmp_path / "cache"))
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield served
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(server):
+        yield served
 
 
 def artifact(coordinates: str = "org.x:y:1.0", content: bytes = CONTENT) -> Artifact:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from millstream.model.schema import Column
 from millstream.model.types import INTEGER
 from millstream.services.ports import free_port
 from millstream.spark.codec import RecordCodec
+from support.http_server import QuietHandler, serving
 from support.kafka import wait_for
 
 COLUMNS = (Column("A", INTEGER),)
@@ -36,32 +37,24 @@ class _Registry(ThreadingHTTPServer):
         self.answers, self.sent, self.ended = list(answers), sent, threading.Event()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     def _answer(self) -> None:
         assert isinstance(self.server, _Registry)
         body, sent = self.server.answers.pop(0), self.server.sent
         self.server.sent = None
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body[:sent])
+        self.answer(200, body, sent)
         if sent is not None:
             self.server.ended.wait()
 
     do_GET = do_POST = _answer
 
-    def log_message(self, format: str, *args: object) -> None:
-        """No log of requests: tests report errors by themselves."""
-
 
 @pytest.fixture
 def registry(request: pytest.FixtureRequest) -> Iterator[_Registry]:
-    with _Registry(*request.param) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving(_Registry(*request.param)) as server:
         yield server
         server.ended.set()
-        server.shutdown()
 
 
 def codec(spark: SparkSession, registry: _Registry, others: str = "") -> RecordCodec:

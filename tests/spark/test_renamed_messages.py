@@ -1,10 +1,9 @@
 """A registry that lets no other names of messages in: records are written under the id of those that it has."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,6 +16,7 @@ from millstream.formats.translation import TRANSLATORS
 from millstream.model.schema import Column
 from millstream.model.types import INTEGER, STRING, Field, Map, Struct
 from millstream.spark.codec import RecordCodec
+from support.http_server import QuietHandler, serving
 
 COLUMNS = (Column("M", Map(STRING, INTEGER)), Column("S", Struct((Field("X", INTEGER),))))
 ROW = {"M": {"a": 1}, "S": {"X": 2}}
@@ -24,7 +24,7 @@ MAP = 'syntax = "proto3"; message Old { map<string, int32> M = 1; In S = 2; mess
 WIDER = MAP.replace("int32 X", "int64 X")
 
 
-class _Registry(BaseHTTPRequestHandler):
+class _Registry(QuietHandler):
     """Refuses every schema as incompatible with the only one of its subjects, of id 5."""
 
     protocol_version = "HTTP/1.1"
@@ -32,29 +32,18 @@ class _Registry(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
-        self._answer(409, {"error_code": 409, "message": "incompatible"})
+        self.answer(409, json.dumps({"error_code": 409, "message": "incompatible"}).encode())
 
     def do_GET(self) -> None:
-        self._answer(200, {"id": 5, "version": 1, "schemaType": "PROTOBUF", "schema": self.schema})
-
-    def _answer(self, status: int, content: dict[str, object]) -> None:
-        body = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """No log of requests."""
+        content = {"id": 5, "version": 1, "schemaType": "PROTOBUF", "schema": self.schema}
+        self.answer(200, json.dumps(content).encode())
 
 
 @contextmanager
 def registry_of(text: str) -> Iterator[str]:
     handler = type("Handler", (_Registry,), {"schema": text})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
         yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
 
 
 def codec(spark: SparkSession, url: str) -> RecordCodec:

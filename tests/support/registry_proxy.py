@@ -2,13 +2,14 @@
 
 import json
 import ssl
-import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 import httpx
+
+from support.http_server import QuietHandler, serving
 
 USER = "millstream:se cret"
 _ALLOWED = "Basic " + b64encode(USER.encode()).decode()
@@ -37,7 +38,7 @@ class RegistryProxy(ThreadingHTTPServer):
         return f"{self._scheme}://127.0.0.1:{self.server_address[1]}"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
 
     def _pass(self) -> None:
@@ -45,36 +46,25 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.server.shut:
             self.server.turned_away += 1
-            self._answer(503, b'{"error_code":50301,"message":"shut"}')
+            self.answer(503, b'{"error_code":50301,"message":"shut"}')
         elif self.server.page_status:
             self.server.turned_away += 1
-            self._answer(self.server.page_status, b"<html>We are back soon.</html>")
+            self.answer(self.server.page_status, b"<html>We are back soon.</html>")
         elif self.headers.get("Authorization") != _ALLOWED:
-            self._answer(401, b'{"error_code":401,"message":"who are you?"}')
+            self.answer(401, b'{"error_code":401,"message":"who are you?"}')
         elif self.path.startswith("/mode/"):  # Confluent's registry has modes, Apicurio none
             self.server.modes[self.path.removeprefix("/mode/")] = json.loads(body)["mode"]
-            self._answer(200, body)
+            self.answer(200, body)
         else:
             kind = {"Content-Type": self.headers.get("Content-Type") or "application/json"}
             answer = httpx.request(self.command, self.server.registry + self.path, content=body, headers=kind)
-            self._answer(answer.status_code, answer.content)
+            self.answer(answer.status_code, answer.content)
 
     do_GET = do_POST = do_PUT = do_DELETE = _pass
-
-    def _answer(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """No log of requests: tests report errors by themselves."""
 
 
 @contextmanager
 def registry_proxy(registry: str, tls: ssl.SSLContext | None = None) -> Iterator[RegistryProxy]:
     """A proxy that runs while the block runs."""
-    with RegistryProxy(registry, tls) as proxy:
-        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    with serving(RegistryProxy(registry, tls)) as proxy:
         yield proxy
-        proxy.shutdown()

@@ -5,12 +5,13 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qsl
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
+
+from support.http_server import QuietHandler, serving
 
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
@@ -21,25 +22,15 @@ def token_endpoint(subject: str, id: str, secret: str) -> Iterator[tuple[str, li
     received_forms: list[dict[str, str]] = []
     expected = "Basic " + base64.b64encode(f"{id}:{secret}".encode()).decode()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             received_forms.append(dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode())))
             allowed = self.headers.get("Authorization") == expected
             body = {"access_token": _token(subject), "token_type": "Bearer", "expires_in": 3600} if allowed else {}
-            self.send_response(200 if allowed else 401)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
+            self.answer(200 if allowed else 401, json.dumps(body).encode(), Content_Type="application/json")
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}/token", received_forms
-    finally:
-        server.shutdown()
 
 
 def token_keys() -> str:
