@@ -40,6 +40,8 @@ SIDE_ROWS = 10_000
 # until it is given up as wrong (a batch ends once a minute, and may write).
 FIRST, QUIET, PAUSE, LAST = 240.0, 10.0, 3.0, 80.0
 SINK = "{run}-out"
+# In a query whose changes are coalesced, those that wait take as much as in ksqlDB by default.
+CACHE = ("cache.max.bytes.buffering", "10000000")
 # For the producer: the partition is chosen by the key's hash.
 BY_KEY = -1
 
@@ -163,7 +165,9 @@ def on_flink(spec: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterato
 @contextmanager
 def on_millstream(spec: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
     """The query on a millstream server of its own, while the block runs."""
-    with Millstream(folder, service=topics.run).server(topics.bootstrap) as (running, execute):
+    settings = (CACHE, ("commit.interval.ms", str(spec.coalesced))) if spec.coalesced else ()
+    server = Millstream(folder, service=topics.run, settings=settings)
+    with server.server(topics.bootstrap) as (running, execute):
         requested_at = time.time()
         execute(topics.named(spec.millstream))
         yield QueryRun(running, folder / "server.log", requested_at)
@@ -236,4 +240,6 @@ def _figures(query_passes: list[NexmarkPass]) -> list[str]:
 
 
 def _remarks(spec: NexmarkQuery) -> str:
-    return f"missing: {spec.missing}" if spec.missing else f"rewritten: {spec.rewritten}" if spec.rewritten else ""
+    coalesced = f"for {spec.coalesced} ms" if spec.coalesced else ""
+    remarks = {"missing": spec.missing, "rewritten": spec.rewritten, "changes coalesced": coalesced}
+    return "; ".join(f"{kind}: {text}" for kind, text in remarks.items() if text)

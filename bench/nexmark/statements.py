@@ -5,6 +5,7 @@ The first lines of a query in millstream/ are comments:
     -- rewritten: what is expressed in another way than in Nexmark
     -- missing: what the language lacks for it; there are no statements then
     -- each: ITEMS [POSITION]   a row of the result is each element of this column, whose place (from 1) is POSITION
+    -- coalesced: MS            the changes of a key are coalesced for this long
 """
 
 import re
@@ -22,13 +23,17 @@ UPSERT = f"'connector'='upsert-kafka', 'key.format'='json', 'value.format'='json
 
 @dataclass(frozen=True, slots=True)
 class NexmarkQuery:
-    """One query: its number and title, remarks (none: empty), and its statements with {names} of topics in them."""
+    """One query: its number and title, remarks (none: empty), and its statements with {names} of topics in them.
+
+    `coalesced`: for how many ms millstream coalesces the changes of a key; 0: it writes each.
+    """
 
     number: int
     title: str
     rewritten: str
     missing: str
     each: str
+    coalesced: int
     millstream: str
     flink: str
 
@@ -71,6 +76,7 @@ def query(number: int) -> NexmarkQuery:
         remarks.get("rewritten", ""),
         remarks.get("missing", ""),
         remarks.get("each", ""),
+        int(remarks.get("coalesced", 0)),
         "" if "missing" in remarks else _read("millstream", "sources") + ours,
         _flink("sources") + flink,
     )

@@ -1,5 +1,6 @@
 -- title: user sessions
--- rewritten: each change, as EMIT FINAL needs groups of one partition
+-- rewritten: EMIT CHANGES, as EMIT FINAL needs groups of one partition
+-- coalesced: 200
 CREATE TABLE answers WITH (kafka_topic='{run}-out', format='JSON') AS
   SELECT bidder AS k, AS_VALUE(bidder) AS bidder, COUNT(*) AS bid_count, WINDOWSTART AS starttime,
     WINDOWEND + 10000 AS endtime

@@ -1,33 +1,32 @@
 -- title: bidding statistics
--- rewritten: exact COUNT(DISTINCT) by two levels of GROUP BY, one pair of tables for bidders and one for auctions
-CREATE TABLE bids_by_bidder WITH (kafka_topic='{run}-bids-by-bidder', format='JSON') AS
-  SELECT FORMAT_TIMESTAMP(FROM_UNIXTIME(dateTime), 'yyyy-MM-dd') AS bid_day, bidder, COUNT(*) AS total,
-    SUM(CASE WHEN price < 10000 THEN 1 ELSE 0 END) AS rank1,
-    SUM(CASE WHEN price >= 10000 AND price < 1000000 THEN 1 ELSE 0 END) AS rank2,
-    SUM(CASE WHEN price >= 1000000 THEN 1 ELSE 0 END) AS rank3
-  FROM bid GROUP BY FORMAT_TIMESTAMP(FROM_UNIXTIME(dateTime), 'yyyy-MM-dd'), bidder;
-
-CREATE TABLE bids_by_auction WITH (kafka_topic='{run}-bids-by-auction', format='JSON') AS
-  SELECT FORMAT_TIMESTAMP(FROM_UNIXTIME(dateTime), 'yyyy-MM-dd') AS bid_day, auction, COUNT(*) AS total,
-    SUM(CASE WHEN price < 10000 THEN 1 ELSE 0 END) AS rank1,
-    SUM(CASE WHEN price >= 10000 AND price < 1000000 THEN 1 ELSE 0 END) AS rank2,
-    SUM(CASE WHEN price >= 1000000 THEN 1 ELSE 0 END) AS rank3
-  FROM bid GROUP BY FORMAT_TIMESTAMP(FROM_UNIXTIME(dateTime), 'yyyy-MM-dd'), auction;
-
+-- rewritten: exact COUNT(DISTINCT) by two levels of GROUP BY, for bidders and for auctions
+-- coalesced: 200
 CREATE TABLE bidders WITH (kafka_topic='{run}-bidders', format='JSON') AS
   SELECT bid_day, SUM(total) AS total_bids, SUM(rank1) AS rank1_bids, SUM(rank2) AS rank2_bids, SUM(rank3) AS rank3_bids,
     COUNT(*) AS total_bidders,
     SUM(CASE WHEN rank1 > 0 THEN 1 ELSE 0 END) AS rank1_bidders,
     SUM(CASE WHEN rank2 > 0 THEN 1 ELSE 0 END) AS rank2_bidders,
     SUM(CASE WHEN rank3 > 0 THEN 1 ELSE 0 END) AS rank3_bidders
-  FROM bids_by_bidder GROUP BY bid_day;
+  FROM (
+    SELECT FORMAT_TIMESTAMP(FROM_UNIXTIME(dateTime), 'yyyy-MM-dd') AS bid_day, bidder, COUNT(*) AS total,
+      SUM(CASE WHEN price < 10000 THEN 1 ELSE 0 END) AS rank1,
+      SUM(CASE WHEN price >= 10000 AND price < 1000000 THEN 1 ELSE 0 END) AS rank2,
+      SUM(CASE WHEN price >= 1000000 THEN 1 ELSE 0 END) AS rank3
+    FROM bid GROUP BY FORMAT_TIMESTAMP(FROM_UNIXTIME(dateTime), 'yyyy-MM-dd'), bidder
+  ) GROUP BY bid_day;
 
 CREATE TABLE auctions WITH (kafka_topic='{run}-auctions', format='JSON') AS
   SELECT bid_day, COUNT(*) AS total_auctions,
     SUM(CASE WHEN rank1 > 0 THEN 1 ELSE 0 END) AS rank1_auctions,
     SUM(CASE WHEN rank2 > 0 THEN 1 ELSE 0 END) AS rank2_auctions,
     SUM(CASE WHEN rank3 > 0 THEN 1 ELSE 0 END) AS rank3_auctions
-  FROM bids_by_auction GROUP BY bid_day;
+  FROM (
+    SELECT FORMAT_TIMESTAMP(FROM_UNIXTIME(dateTime), 'yyyy-MM-dd') AS bid_day, auction,
+      SUM(CASE WHEN price < 10000 THEN 1 ELSE 0 END) AS rank1,
+      SUM(CASE WHEN price >= 10000 AND price < 1000000 THEN 1 ELSE 0 END) AS rank2,
+      SUM(CASE WHEN price >= 1000000 THEN 1 ELSE 0 END) AS rank3
+    FROM bid GROUP BY FORMAT_TIMESTAMP(FROM_UNIXTIME(dateTime), 'yyyy-MM-dd'), auction
+  ) GROUP BY bid_day;
 
 CREATE TABLE answers WITH (kafka_topic='{run}-out', format='JSON') AS
   SELECT b.bid_day AS k, AS_VALUE(b.bid_day) AS bid_day,

@@ -1,6 +1,7 @@
 -- title: highest bid
--- rewritten: of the ten highest bids of a window those that are the highest, instead of a join with the maximum; each change, as EMIT FINAL needs groups of one partition
+-- rewritten: of the ten highest bids of a window those that are the highest, instead of a join with the maximum; EMIT CHANGES, as EMIT FINAL needs groups of one partition
 -- each: items
+-- coalesced: 200
 CREATE TABLE answers WITH (kafka_topic='{run}-out', format='JSON') AS
   SELECT auction * 0 AS k, TRANSFORM(
     FILTER(TOPK(price, auction, bidder, dateTime, extra, 10), x => x->`sort_col` = MAX(price)),
