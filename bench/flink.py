@@ -32,18 +32,22 @@ SETTINGS: Mapping[str, str] = {
     "table.local-time-zone": "UTC",
     "table.exec.source.idle-timeout": "2 s",
 }
+# How changes are coalesced, for as long as millstream does: an operator takes so many records of that time at once.
+MINI_BATCH: Mapping[str, str] = {"table.exec.mini-batch.enabled": "true", "table.exec.mini-batch.size": "100000"}
 ONCE = "'sink.delivery-guarantee'='exactly-once', 'properties.transaction.timeout.ms'='600000', "
 
 
 @dataclass(frozen=True, slots=True)
 class Flink:
-    """Flink SQL with parallelism 2; `linger` is its producer's, in ms; `rocksdb`: its state is there."""
+    """Flink SQL with parallelism 2; `linger` is its producer's, in ms; `rocksdb`: its state is there;
+    `coalesced`: for how many ms it coalesces the changes of a key, 0: it writes each."""
 
     folder: Path
     linger: int = 100
     name: str = "flink"
     once: bool = False
     rocksdb: bool = False
+    coalesced: int = 0
 
     @contextmanager
     def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
@@ -66,6 +70,8 @@ class Flink:
             "execution.checkpointing.dir": checkpoints,
         }
         settings |= {"execution.checkpointing.interval": f"{COMMIT_INTERVAL} ms"} if self.once else {}
+        if self.coalesced:
+            settings |= {**MINI_BATCH, "table.exec.mini-batch.allow-latency": f"{self.coalesced} ms"}
         classpath = compiled("FlinkPeer", [*libraries(), *jars.fetch("flink")], self.folder / "flink-classes")
         opened = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in OPENED]
         options = [f"{name}={value}" for name, value in settings.items()]

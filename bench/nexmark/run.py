@@ -158,7 +158,7 @@ def measure(spec: NexmarkQuery, topics: NexmarkTopics, events: int, rounds: int,
 @contextmanager
 def on_flink(spec: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
     """The query on Flink, while the block runs."""
-    with Flink(folder).script(topics.named(spec.flink)) as running:
+    with Flink(folder, coalesced=spec.coalesced).script(topics.named(spec.flink)) as running:
         yield QueryRun(running, folder / "flink.log", 0.0)
 
 

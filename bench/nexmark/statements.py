@@ -5,7 +5,7 @@ The first lines of a query in millstream/ are comments:
     -- rewritten: what is expressed in another way than in Nexmark
     -- missing: what the language lacks for it; there are no statements then
     -- each: ITEMS [POSITION]   a row of the result is each element of this column, whose place (from 1) is POSITION
-    -- coalesced: MS            the changes of a key are coalesced for this long
+    -- coalesced: MS            both engines coalesce the changes of a key for this long
 """
 
 import re
@@ -25,7 +25,7 @@ UPSERT = f"'connector'='upsert-kafka', 'key.format'='json', 'value.format'='json
 class NexmarkQuery:
     """One query: its number and title, remarks (none: empty), and its statements with {names} of topics in them.
 
-    `coalesced`: for how many ms millstream coalesces the changes of a key; 0: it writes each.
+    `coalesced`: for how many ms the engines coalesce the changes of a key; 0: they write each.
     """
 
     number: int
