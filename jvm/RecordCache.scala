@@ -13,7 +13,7 @@ import org.apache.spark.util.ThreadUtils
  * records that wait in a task have `bytes` at most. If `bytes` is 0, none waits; if `interval` is 0, they wait until
  * their batch is saved or ends.
  */
-final case class Coalescing(bytes: Long, interval: Long)
+final case class CacheLimits(bytes: Long, interval: Long)
 
 /** A record to be written: `rowtime` in epoch ms, null for the present time; `appended` as RowAppendTime has it. */
 private[millstream] final case class WaitingRecord(key: Array[Byte], value: Array[Byte], rowtime: java.lang.Long,
@@ -38,7 +38,7 @@ private object WaitingRecord {
  * is over, as a part of the task, whose context it has. `write` is called by one of them at a time, `onExpired` when the
  * thread has written records, and `failed` when it could not.
  */
-private[millstream] final class RecordCache(coalescing: Coalescing, task: TaskContext, write: WaitingRecord => Unit,
+private[millstream] final class RecordCache(limits: CacheLimits, task: TaskContext, write: WaitingRecord => Unit,
     onExpired: () => Unit, failed: Exception => Unit) {
   // In the order of their first changes.
   private val records = new LinkedHashMap[UTF8String, WaitingRecord]
@@ -52,8 +52,8 @@ private[millstream] final class RecordCache(coalescing: Coalescing, task: TaskCo
     else {
       val replaced = records.put(UTF8String.fromBytes(record.key), record)
       bytes += record.size - (if (replaced == null) 0 else replaced.size)
-      while (bytes > coalescing.bytes) writeFirst()
-      if (!records.isEmpty && coalescing.interval > 0) schedule()
+      while (bytes > limits.bytes) writeFirst()
+      if (!records.isEmpty && limits.interval > 0) schedule()
     }
   }
 
@@ -73,7 +73,7 @@ private[millstream] final class RecordCache(coalescing: Coalescing, task: TaskCo
   private def schedule(): Unit = if (!isScheduled) {
     isScheduled = true
     val expired: Runnable = () => RecordCache.threads.execute(() => expire())
-    RecordCache.timer.schedule(expired, coalescing.interval, TimeUnit.MILLISECONDS)
+    RecordCache.timer.schedule(expired, limits.interval, TimeUnit.MILLISECONDS)
   }
 
   private def expire(): Unit = {

@@ -150,7 +150,7 @@ object Sink {
   /**
    * Start a real-time query that writes the records that its `ms_send` gets to a topic. In a run with Transactions,
    * they write. `appendTime`: where the latency begins, see RowAppendTime. `isPrompt`: rows linger in the producer only
-   * while their task has more to read. `cacheBytes` and `cacheInterval`: see Coalescing.
+   * while their task has more to read. `cacheBytes` and `cacheInterval`: see CacheLimits.
    */
   def start(rows: DataFrame, query: String, run: String, topic: String, conf: JavaMap[String, String],
       checkpoint: String, batch: String, appendTime: String, isPrompt: Boolean, cacheBytes: Long,
@@ -163,8 +163,8 @@ object Sink {
     val keepsOrder = SparkInternals.canSave(rows)
     QueryRuns.of(run).keepsOrder = keepsOrder
     if (keepsOrder && context.isLocal && options.isEmpty) QueryRuns.save(run, new SaveFolder(checkpoint))
-    val coalescing = Coalescing(cacheBytes, cacheInterval)
-    val writer = new TopicWriter(query, run, sinkTopic(conf, topic), conf, RowAppendTime(appendTime), isPrompt, coalescing)
+    val limits = CacheLimits(cacheBytes, cacheInterval)
+    val writer = new TopicWriter(query, run, sinkTopic(conf, topic), conf, RowAppendTime(appendTime), isPrompt, limits)
     try SparkInternals.start(rows, query, writer, checkpoint, batch, options)
     finally context.setLocalProperty(ProcessingLog.Property, null)
   }
@@ -198,7 +198,7 @@ object RowAppendTime {
  * for records that the query skips.
  */
 class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[String, String], appendTime: RowAppendTime,
-    isPrompt: Boolean, coalescing: Coalescing) extends ForeachWriter[InternalRow] with UnsentRows {
+    isPrompt: Boolean, limits: CacheLimits) extends ForeachWriter[InternalRow] with UnsentRows {
   // Set on the driver, where the query's settings are known.
   private val skips = ProductionErrors.areSkipped(query)
   private val executorWrites = Transactions.forExecutors(run)
@@ -251,8 +251,8 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
         }
       }
     callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
-    if (coalescing.bytes > 0) {
-      cache = new RecordCache(coalescing, TaskContext.get(), sendNow, () => if (prompt != null) prompt.request(), failed)
+    if (limits.bytes > 0) {
+      cache = new RecordCache(limits, TaskContext.get(), sendNow, () => if (prompt != null) prompt.request(), failed)
     }
     val saves = current.saves
     if (saves != null) {
@@ -275,7 +275,7 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
 
   override def process(row: InternalRow): Unit = throw new IllegalStateException("ms_send lets no row pass")
 
-  /** Send a record, or let it wait (Coalescing); `rowtime` in epoch ms, null for the present time. */
+  /** Send a record, or let it wait (CacheLimits); `rowtime` in epoch ms, null for the present time. */
   def write(key: Array[Byte], value: Array[Byte], rowtime: java.lang.Long, headers: ArrayData): Unit = {
     check()
     val appended = appendTime.of(rowtime, headers)
