@@ -53,6 +53,9 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     case _ => true
   }
 
+  /** True if the query has ended: what its tasks have not written yet, the next run reads again. */
+  private[millstream] def isStopped: Boolean = order == Stopped
+
   /** Called when a task has a record for the batch. */
   def onRecord(): Unit = if (!isReading) synchronized(onRecord(batch))
 

@@ -38,8 +38,8 @@ private object WaitingRecord {
  * is over, as a part of the task, whose context it has. `write` is called by one of them at a time, `onExpired` when the
  * thread has written records, and `failed` when it could not.
  */
-private[millstream] final class RecordCache(limits: CacheLimits, task: TaskContext, write: WaitingRecord => Unit,
-    onExpired: () => Unit, failed: Exception => Unit) {
+private[millstream] final class RecordCache(limits: CacheLimits, task: TaskContext, run: QueryRun,
+    write: WaitingRecord => Unit, onExpired: () => Unit, failed: Exception => Unit) {
   // In the order of their first changes.
   private val records = new LinkedHashMap[UTF8String, WaitingRecord]
   private var bytes = 0L
@@ -57,10 +57,19 @@ private[millstream] final class RecordCache(limits: CacheLimits, task: TaskConte
     }
   }
 
-  /** Write all; called by the task. */
-  def drain(): Unit = synchronized(while (!records.isEmpty) writeFirst())
+  /**
+   * Write all; called by the task. It may end after its query, and after the first rows of the next run: then it must
+   * not write any more.
+   */
+  def drain(): Unit = synchronized {
+    while (!records.isEmpty && !run.isStopped) writeFirst()
+    forget()
+  }
 
-  private def forget(): Unit = synchronized(records.clear())
+  private def forget(): Unit = synchronized {
+    records.clear()
+    bytes = 0
+  }
 
   private def writeFirst(): Unit = {
     val entries = records.values.iterator

@@ -252,7 +252,8 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
       }
     callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
     if (limits.bytes > 0) {
-      cache = new RecordCache(limits, TaskContext.get(), sendNow, () => if (prompt != null) prompt.request(), failed)
+      val onExpired = () => if (prompt != null) prompt.request()
+      cache = new RecordCache(limits, TaskContext.get(), current, sendNow, onExpired, failed)
     }
     val saves = current.saves
     if (saves != null) {
