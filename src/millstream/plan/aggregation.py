@@ -73,6 +73,7 @@ class _AggregateColumns:
     keys: dict[typed.TypedExpression, typed.ColumnReference]
     width: int
     bounds: bool
+    functions: Library
 
     def over(
         self, row_expression: typed.TypedExpression, written: tree.Expression, clause: str = "SELECT"
@@ -88,16 +89,25 @@ class _AggregateColumns:
                 return replace(part, index=part.index - self.width)
             if part.where in _BOUNDS and self.bounds:
                 return part
-            raise not_grouped(written, clause)
+            raise not_grouped(written, part, clause, self.functions)
 
         return row_expression.transform(swap)
 
 
-def not_grouped(written: tree.Expression, clause: str) -> StatementError:
-    """The error for an expression of SELECT or HAVING that uses a column that is neither grouped nor aggregated."""
+def not_grouped(
+    written: tree.Expression, column: typed.ColumnReference, clause: str, functions: Library
+) -> StatementError:
+    """The error for an expression of SELECT or HAVING, `written`, that uses a `column` that is neither grouped nor
+    aggregated."""
     if clause == "HAVING":
-        fact = f"Non-aggregate HAVING expression not part of GROUP BY: {to_sql(written)}"
+        fact = f"Non-aggregate HAVING expression not part of GROUP BY: {identifier(column.name)}"
         return StatementError(fact, written.span, "a condition on single rows belongs into WHERE, before GROUP BY")
+    if any(is_aggregate(part, functions) for part in written.walk()):
+        fact = (
+            "Column used in aggregate SELECT expression(s) outside of aggregate functions not part of GROUP BY: "
+            f"{identifier(column.name)}"
+        )
+        return StatementError(fact, written.span, "add it to the GROUP BY, or put it into an aggregate function")
     fact = f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(written)}"
     return StatementError(fact, written.span, "add it to the GROUP BY, or remove it")
 
@@ -107,6 +117,7 @@ def aggregate_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) ->
     assert query.group_by is not None
     check_value_formats([leaf.origin for leaf in leaves(node)], "GROUP BY", query.span)
     calls = _calls(query, scope)
+    _check_nested(calls, scope.functions)
     keys = _keys(query.group_by, node, scope)
     aggregations = tuple(aggregate_call(c, scope, node.kind) for c in calls)
     width = len(node.schema.value)
@@ -123,7 +134,7 @@ def aggregate_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) ->
         for i, (c, a) in enumerate(zip(calls, aggregations, strict=True))
     }
     inside = replace(scope, computed={**scope.computed, **computed})
-    columns = _AggregateColumns(places, width, query.window is not None)
+    columns = _AggregateColumns(places, width, query.window is not None, scope.functions)
     selecting = inside
     if query.window is not None and not query.joins:
         sources = dict.fromkeys(c.source for c in scope.columns)
@@ -144,6 +155,14 @@ def aggregate_calls(places: Iterable[tree.SyntaxNode], functions: Library) -> tu
     """The aggregate calls in parts of a query, each once."""
     calls = (e for place in places for e in place.walk() if isinstance(e, tree.Call) and is_aggregate(e, functions))
     return tuple(dict.fromkeys(calls))
+
+
+def _check_nested(calls: Iterable[tree.Call], functions: Library) -> None:
+    """Raises StatementError for an aggregate call inside another one."""
+    for call in calls:
+        for inner in aggregate_calls(call.args, functions):
+            fact = f"Aggregate functions can not be nested: {call.name}({inner.name}())"
+            raise StatementError(fact, inner.span, "group a first time in an inner query: FROM (SELECT … GROUP BY …)")
 
 
 def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
@@ -236,7 +255,7 @@ def _accumulator(call: tree.Call, typed_call: typed.TypedCall, scope: NameScope,
     accumulating, count = typed_call.resolved.signature.accumulating, typed_call.resolved.signature.constants
     assert accumulating is not None
     first = len(typed_call.arguments) - count
-    values = [_constant(call, a, i >= first) for i, a in enumerate(typed_call.arguments)]
+    values = [_constant(call, i, a, i >= first) for i, a in enumerate(typed_call.arguments)]
     types: list[SqlType] = [_with_type(a).type or STRING for a in typed_call.arguments]
     try:
         accumulator = accumulating(types, values, scope.settings)
@@ -245,11 +264,13 @@ def _accumulator(call: tree.Call, typed_call: typed.TypedCall, scope: NameScope,
     return (kind is RelationKind.TABLE and accumulator.over_table) or accumulator
 
 
-def _constant(call: tree.Call, argument: typed.TypedExpression, required: bool) -> object:
+def _constant(call: tree.Call, i: int, argument: typed.TypedExpression, required: bool) -> object:
+    """The value of the call's argument number `i`, None if it is no constant. Raises StatementError if it must be."""
     if isinstance(argument, typed.Constant):
         return argument.value
     if required:
-        raise StatementError(f"the last argument of {call.name} has to be a constant", call.span)
+        fact = f"Parameter {i + 1} passed to function {call.name} must be a literal constant, but was expression: "
+        raise StatementError(f"{fact}'{to_sql(call.args[i])}'", call.args[i].span)
     return None
 
 

@@ -86,7 +86,7 @@ def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Projecti
         column = columns.get(ref, ScopeColumn(ref.name, relation.alias, ref))
         part = column.part if called[column.name] > 1 else None
         yield ProjectionItem(
-            tree.ColumnRef(column.name, relation.alias or None, part), replace(ref, name=column.name), None, at
+            tree.ColumnRef(column.name, relation.alias or None, part, span=at), replace(ref, name=column.name), None, at
         )
 
 
@@ -95,7 +95,7 @@ def _joined_star(source: str | None, relation: Relation, join: JoinedSources, at
     names = [(alias, name) for alias, name in join.star_columns if source in (None, alias)]
     if not names:
         raise StatementError(f"'{source}' is not a valid stream/table name or alias.", at)
-    columns = [(f"{alias}_{name}", tree.ColumnRef(name, alias)) for alias, name in names]
+    columns = [(f"{alias}_{name}", tree.ColumnRef(name, alias, span=at)) for alias, name in names]
     items = [ProjectionItem(column, relation.scope.lookup(column), called, at) for called, column in columns]
     if source is None and join.synthetic is not None:
         key = tree.ColumnRef(join.synthetic)

@@ -351,8 +351,31 @@ CREATE TABLE t AS SELECT item, COUNT(*) FROM orders WHERE amount > 0;
 -- →   hint: group by an expression; a constant makes one group of all rows
 
 CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item HAVING COUNT(*) > 1 AND amount > 1;
--- → line 1:79: Non-aggregate HAVING expression not part of GROUP BY: COUNT(*) > 1 AND AMOUNT > 1
+-- → line 1:79: Non-aggregate HAVING expression not part of GROUP BY: AMOUNT
 -- →   hint: a condition on single rows belongs into WHERE, before GROUP BY
+
+CREATE TABLE t AS SELECT item, amount + COUNT(*) AS n FROM orders GROUP BY item;
+-- → line 1:32: Column used in aggregate SELECT expression(s) outside of aggregate functions not part of GROUP BY: AMOUNT
+-- →   hint: add it to the GROUP BY, or put it into an aggregate function
+
+CREATE TABLE t AS SELECT item, COUNT(SUM(amount)) AS n FROM orders GROUP BY item;
+-- → line 1:38: Aggregate functions can not be nested: COUNT(SUM())
+-- →   hint: group a first time in an inner query: FROM (SELECT … GROUP BY …)
+
+CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item HAVING MAX(1 + SUM(amount)) > 1;
+-- → line 1:87: Aggregate functions can not be nested: MAX(SUM())
+-- →   hint: group a first time in an inner query: FROM (SELECT … GROUP BY …)
+
+CREATE TABLE t AS SELECT *, COUNT(*) AS n FROM orders GROUP BY item;
+-- → line 1:26: Non-aggregate SELECT expression(s) not part of GROUP BY: ORDERS.ID
+-- →   hint: add it to the GROUP BY, or remove it
+
+CREATE TABLE t AS SELECT o.*, COUNT(*) AS n FROM orders o JOIN people p ON o.item = p.name GROUP BY o.item;
+-- → line 1:26: Non-aggregate SELECT expression(s) not part of GROUP BY: O.ID
+-- →   hint: add it to the GROUP BY, or remove it
+
+CREATE TABLE t AS SELECT item, TOPK(amount, 1 + 1) AS n FROM orders GROUP BY item;
+-- → line 1:45: Parameter 2 passed to function TOPK must be a literal constant, but was expression: '1 + 1'
 
 CREATE TABLE t AS SELECT item, amount, COUNT(*) AS n FROM orders GROUP BY item;
 -- → line 1:32: Non-aggregate SELECT expression(s) not part of GROUP BY: AMOUNT

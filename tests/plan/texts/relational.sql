@@ -208,7 +208,7 @@ SELECT n FROM one GROUP BY n;
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
 SELECT n, COUNT(*) FROM one GROUP BY n HAVING id > 1;
--- → line 1:47: Non-aggregate HAVING expression not part of GROUP BY: ID > 1
+-- → line 1:47: Non-aggregate HAVING expression not part of GROUP BY: ID
 -- →   hint: a condition on single rows belongs into WHERE, before GROUP BY
 -- → without scans: line 1:1: Missing WHERE clause.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
