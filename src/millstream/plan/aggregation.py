@@ -20,7 +20,7 @@ becomes
 in which UCASE(ITEM) is key column 0, SUM(AMOUNT) value column 0 and COUNT(*) value column 1.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from millstream.analysis import typed_expressions as typed
@@ -58,16 +58,16 @@ def is_aggregate(expression: tree.SyntaxNode, functions: Library) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AggregateQuery:
-    """A query's groups: `node` computes them; SELECT is typed in `scope`, and `over` rewrites it to columns of
+    """A query's groups: `node` computes them; SELECT is typed in `scope`, and `columns` rewrites it to those of
     `node`."""
 
     node: PlanNode
     scope: NameScope
-    over: Callable[[typed.TypedExpression, tree.Expression], typed.TypedExpression]
+    columns: "GroupColumns"
 
 
 @dataclass(frozen=True, slots=True)
-class _AggregateColumns:
+class GroupColumns:
     """The columns of a group: `keys` by grouped expression; value columns from index `width` on are aggregates."""
 
     keys: dict[typed.TypedExpression, typed.ColumnReference]
@@ -75,41 +75,57 @@ class _AggregateColumns:
     bounds: bool
     functions: Library
 
-    def over(
-        self, row_expression: typed.TypedExpression, written: tree.Expression, clause: str = "SELECT"
-    ) -> typed.TypedExpression:
-        """An expression of a clause over the source's rows, rewritten to the group's columns. Raises StatementError."""
+    def check(
+        self, row_expressions: Iterable[tuple[tree.Expression, typed.TypedExpression]], clause: str = "SELECT"
+    ) -> None:
+        """Raises StatementError if expressions of a clause use columns that are neither grouped nor aggregated."""
+        used = ((written, self._not_grouped(row_expression)) for written, row_expression in row_expressions)
+        wrong = [(written, columns) for written, columns in used if columns]
+        if wrong:
+            raise not_grouped(wrong, clause, self.functions)
 
-        def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
-            """The column of the group for a part, None to descend into it. Raises StatementError for other columns."""
-            key = self.keys.get(bare(part))
-            if key is not None or not isinstance(part, typed.ColumnReference):
-                return key
-            if part.where is typed.ColumnPlace.VALUE and part.index >= self.width:
-                return replace(part, index=part.index - self.width)
-            if part.where in _BOUNDS and self.bounds:
-                return part
-            raise not_grouped(written, part, clause, self.functions)
+    def _not_grouped(self, row_expression: typed.TypedExpression) -> list[typed.ColumnReference]:
+        columns = []
 
-        return row_expression.transform(swap)
+        def collect(part: typed.TypedExpression) -> typed.TypedExpression | None:
+            in_group = self._in_group(part)
+            if in_group is None and isinstance(part, typed.ColumnReference):
+                columns.append(part)
+            return in_group
+
+        row_expression.transform(collect)
+        return columns
+
+    def over(self, row_expression: typed.TypedExpression) -> typed.TypedExpression:
+        """An expression over the source's rows, that has been checked, rewritten to the group's columns."""
+        return row_expression.transform(self._in_group)
+
+    def _in_group(self, part: typed.TypedExpression) -> typed.TypedExpression | None:
+        """The column of the group that is a part of an expression; None if none is."""
+        key = self.keys.get(bare(part))
+        if key is not None or not isinstance(part, typed.ColumnReference):
+            return key
+        if part.where is typed.ColumnPlace.VALUE and part.index >= self.width:
+            return replace(part, index=part.index - self.width)
+        return part if part.where in _BOUNDS and self.bounds else None
 
 
 def not_grouped(
-    written: tree.Expression, column: typed.ColumnReference, clause: str, functions: Library
+    wrong: Sequence[tuple[tree.Expression, Sequence[typed.ColumnReference]]], clause: str, functions: Library
 ) -> StatementError:
-    """The error for an expression of SELECT or HAVING, `written`, that uses a `column` that is neither grouped nor
+    """The error for expressions of SELECT or HAVING, each with the columns in it that are neither grouped nor
     aggregated."""
+    columns = ", ".join(dict.fromkeys(identifier(column.name) for _, columns in wrong for column in columns))
     if clause == "HAVING":
-        fact = f"Non-aggregate HAVING expression not part of GROUP BY: {identifier(column.name)}"
-        return StatementError(fact, written.span, "a condition on single rows belongs into WHERE, before GROUP BY")
-    if any(is_aggregate(part, functions) for part in written.walk()):
-        fact = (
-            "Column used in aggregate SELECT expression(s) outside of aggregate functions not part of GROUP BY: "
-            f"{identifier(column.name)}"
-        )
-        return StatementError(fact, written.span, "add it to the GROUP BY, or put it into an aggregate function")
-    fact = f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(written)}"
-    return StatementError(fact, written.span, "add it to the GROUP BY, or remove it")
+        fact = f"Non-aggregate HAVING expression not part of GROUP BY: {columns}"
+        return StatementError(fact, wrong[0][0].span, "a condition on single rows belongs into WHERE, before GROUP BY")
+    plain = [e for e, _ in wrong if not aggregate_calls([e], functions)]
+    if plain:
+        fact = f"Non-aggregate SELECT expression(s) not part of GROUP BY: {', '.join(map(to_sql, plain))}"
+        return StatementError(fact, plain[0].span, "add it to the GROUP BY, or remove it")
+    fact = "Column used in aggregate SELECT expression(s) outside of aggregate functions not part of GROUP BY: "
+    hint = "add it to the GROUP BY, or put it into an aggregate function"
+    return StatementError(fact + columns, wrong[0][0].span, hint)
 
 
 def aggregate_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
@@ -134,21 +150,22 @@ def aggregate_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) ->
         for i, (c, a) in enumerate(zip(calls, aggregations, strict=True))
     }
     inside = replace(scope, computed={**scope.computed, **computed})
-    columns = _AggregateColumns(places, width, query.window is not None, scope.functions)
+    columns = GroupColumns(places, width, query.window is not None, scope.functions)
     selecting = inside
     if query.window is not None and not query.joins:
         sources = dict.fromkeys(c.source for c in scope.columns)
         bounds = tuple(ScopeColumn(r.name, source, r) for source in sources for r in WINDOW_COLUMNS)
         selecting = replace(inside, columns=(*inside.columns, *bounds))
-    return AggregateQuery(_having(query, group, inside, columns), selecting, columns.over)
+    return AggregateQuery(_having(query, group, inside, columns), selecting, columns)
 
 
-def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, columns: _AggregateColumns) -> PlanNode:
+def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, columns: GroupColumns) -> PlanNode:
     """HAVING has no node of its own: it is a filter over groups."""
     if query.having is None:
         return group
-    having = columns.over(condition(query.having, scope, "HAVING"), query.having, "HAVING")
-    return Filter(group, having, to_sql(query.having))
+    having = condition(query.having, scope, "HAVING")
+    columns.check([(query.having, having)], "HAVING")
+    return Filter(group, columns.over(having), to_sql(query.having))
 
 
 def aggregate_calls(places: Iterable[tree.SyntaxNode], functions: Library) -> tuple[tree.Call, ...]:

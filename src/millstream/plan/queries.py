@@ -237,8 +237,9 @@ def _projected(query: tree.SelectQuery, relation: Relation) -> tuple[Relation, t
     if query.group_by is None:
         return relation, tuple(projected_items(query, relation))
     aggregated = aggregate_rows(query, relation.node, relation.scope)
-    items = projected_items(query, replace(relation, scope=aggregated.scope))
-    over = tuple(replace(i, typed=aggregated.over(i.typed, i.expression)) for i in items)
+    items = tuple(projected_items(query, replace(relation, scope=aggregated.scope)))
+    aggregated.columns.check((i.expression, i.typed) for i in items)
+    over = tuple(replace(i, typed=aggregated.columns.over(i.typed)) for i in items)
     return replace(relation, node=aggregated.node), over
 
 

@@ -353,7 +353,7 @@ def _grouped(
                 return key
             if part.index >= width:
                 return replace(part, index=part.index - width + len(keys))
-            raise not_grouped(written, part, clause, scope.functions)
+            raise not_grouped([(written, [part])], clause, scope.functions)
 
         return typed.transform(swap)
 

@@ -367,15 +367,23 @@ CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item HAVING MA
 -- →   hint: group a first time in an inner query: FROM (SELECT … GROUP BY …)
 
 CREATE TABLE t AS SELECT *, COUNT(*) AS n FROM orders GROUP BY item;
--- → line 1:26: Non-aggregate SELECT expression(s) not part of GROUP BY: ORDERS.ID
+-- → line 1:26: Non-aggregate SELECT expression(s) not part of GROUP BY: ORDERS.ID, ORDERS.AMOUNT, ORDERS.PRICE, ORDERS.TAGS, ORDERS.PLACE, ORDERS.PLACED
 -- →   hint: add it to the GROUP BY, or remove it
 
 CREATE TABLE t AS SELECT o.*, COUNT(*) AS n FROM orders o JOIN people p ON o.item = p.name GROUP BY o.item;
--- → line 1:26: Non-aggregate SELECT expression(s) not part of GROUP BY: O.ID
+-- → line 1:26: Non-aggregate SELECT expression(s) not part of GROUP BY: O.ID, O.AMOUNT, O.PRICE, O.TAGS, O.PLACE, O.PLACED
 -- →   hint: add it to the GROUP BY, or remove it
 
 CREATE TABLE t AS SELECT item, TOPK(amount, 1 + 1) AS n FROM orders GROUP BY item;
 -- → line 1:45: Parameter 2 passed to function TOPK must be a literal constant, but was expression: '1 + 1'
+
+CREATE TABLE t AS SELECT id, item, amount + 1, price + COUNT(*) AS n FROM orders GROUP BY item;
+-- → line 1:26: Non-aggregate SELECT expression(s) not part of GROUP BY: ID, AMOUNT + 1
+-- →   hint: add it to the GROUP BY, or remove it
+
+CREATE TABLE t AS SELECT item, amount + COUNT(*), price + id + COUNT(*) FROM orders GROUP BY item HAVING COUNT(*) > 1;
+-- → line 1:32: Column used in aggregate SELECT expression(s) outside of aggregate functions not part of GROUP BY: AMOUNT, PRICE, ID
+-- →   hint: add it to the GROUP BY, or put it into an aggregate function
 
 CREATE TABLE t AS SELECT item, amount, COUNT(*) AS n FROM orders GROUP BY item;
 -- → line 1:32: Non-aggregate SELECT expression(s) not part of GROUP BY: AMOUNT
