@@ -560,9 +560,10 @@ AGGREGATES = (
         "TOPK(X, 2) over X = 3, 9, 1, 9",
         "[9, 9]",
         *_each(f"{_NUMBERS} STRING", "(value N, k INTEGER) -> ARRAY<N>", _top, 1),
+        _signature("(value DECIMAL, k INTEGER) -> ARRAY<DECIMAL>", _top, _decimals, 1),
         *(
             _signature(f"(value {name}, first ANY, more ANY..., k INTEGER) -> ARRAY<ANY>", _top, _top_rows, constants=1)
-            for name in (*_NUMBERS.split(), "STRING")
+            for name in (*_NUMBERS.split(), "STRING", "DECIMAL")
         ),
     ),
     _aggregate(
