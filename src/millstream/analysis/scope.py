@@ -22,6 +22,17 @@ PLACES = ("ROWPARTITION", "ROWOFFSET")
 PLACES_ENABLED = "ksql.rowpartition.rowoffset.enabled"
 WITH_ELEMENTS = {"ARRAY": "ARRAY<STRING>", "MAP": "MAP<STRING, INT>", "STRUCT": "STRUCT<name STRING, age INT>"}
 NESTED = ("DECIMAL", *WITH_ELEMENTS)
+# The types of other dialects, with those that hold their values.
+FOREIGN_TYPES = {
+    **dict.fromkeys(("TEXT", "CHAR", "NVARCHAR", "JSON", "UUID"), "STRING"),
+    **dict.fromkeys(("TINYINT", "SMALLINT"), "INTEGER"),
+    **dict.fromkeys(("FLOAT", "REAL"), "DOUBLE"),
+    **dict.fromkeys(("NUMERIC", "NUMBER"), "DECIMAL(10, 2)"),
+    **dict.fromkeys(("BINARY", "VARBINARY", "BYTEA", "BLOB"), "BYTES"),
+    "LONG": "BIGINT",
+    "BOOL": "BOOLEAN",
+    "DATETIME": "TIMESTAMP",
+}
 WINDOW = ("WINDOWSTART", "WINDOWEND")
 _BOUNDS = "a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate without a join"
 
@@ -95,7 +106,8 @@ class NameScope:
         if name not in self.types and name in WITH_ELEMENTS:
             raise StatementError(f"{name} does not say what it holds", at, f"write {WITH_ELEMENTS[name]}")
         if name not in self.types:
-            hint = did_you_mean(name, (*self.types, *ALIASES, *NESTED)) or "SHOW TYPES lists the existing ones"
+            similar = did_you_mean(name, (*self.types, *ALIASES, *NESTED)) or "SHOW TYPES lists the existing ones"
+            hint = f"write {FOREIGN_TYPES[name]}" if name in FOREIGN_TYPES else similar
             raise StatementError(f"there is no type {identifier(name)}", at, hint)
         return self.expanded(self.types[name], at)
 
@@ -112,6 +124,8 @@ class NameScope:
         hint = self._side_hint(reference, sources) or _hint(reference.name, names, "columns")
         if reference.source is None and reference.name in self.aliases:
             hint = f"an alias of SELECT cannot be referred to: write what {identifier(reference.name)} stands for"
+        elif identifier(reference.name) != reference.name and not did_you_mean(reference.name, names):
+            hint = f"text is put in single quotes; {hint}"
         return StatementError(fact, reference.span, _BOUNDS if reference.name in WINDOW else hint)
 
     def _side_hint(self, reference: tree.ColumnRef, sources: list[str]) -> str:

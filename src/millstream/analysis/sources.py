@@ -95,7 +95,8 @@ def _with_schema(side: schemas.SchemaSide, serde: Serde, columns: Sequence[Colum
 def _topic(p: Properties, kind: RelationKind, facts: Facts) -> str:
     name = p.text("KAFKA_TOPIC")
     if name is None:
-        raise StatementError('Missing required property "KAFKA_TOPIC" which has no default value.', p.at)
+        fact = 'Missing required property "KAFKA_TOPIC" which has no default value.'
+        raise StatementError(fact, p.at, "the columns are followed by WITH (KAFKA_TOPIC='…', VALUE_FORMAT='JSON')")
     check_topic_name(name, p.place("KAFKA_TOPIC"))
     if name not in facts.topics and p.number("PARTITIONS") is None:
         raise StatementError(

@@ -7,6 +7,7 @@ from typing import NoReturn, TypeVar
 from millstream.model.errors import Span
 from millstream.model.names import RESERVED, quoted
 from millstream.syntax.errors import (
+    BEGINNINGS,
     FOREIGN_CLAUSES,
     FOREIGN_STATEMENTS,
     MISPLACED,
@@ -21,9 +22,13 @@ from millstream.syntax.tokens import Token, TokenKind
 
 T = TypeVar("T")
 
+END_OF_STATEMENT = "the end of the statement"
 # Reserved words that begin or end a clause: in the wrong place they are not taken for an unquoted column name.
 _CLAUSES = "SELECT FROM WHERE GROUP HAVING WINDOW LIMIT ON WITH VALUES AS BY WHEN THEN ELSE END AND OR"
 _CLAUSE = frozenset(_CLAUSES.split())
+# After these words the name of a source comes, which is no misspelled keyword.
+_BEFORE_SOURCES = frozenset({"FROM", "JOIN", "INTO", "STREAM", "TABLE"})
+_TEXTS = frozenset({TokenKind.WORD, TokenKind.NAME, TokenKind.INTEGER, TokenKind.DECIMAL, TokenKind.FLOAT})
 # The deepest nesting of parentheses, calls and constructors, and of types.
 NESTING = 64
 
@@ -165,13 +170,44 @@ class Cursor:
         if token.key in MISPLACED and self._index:
             return MISPLACED[token.key]
         foreign = FOREIGN_CLAUSES if self._index else FOREIGN_STATEMENTS
+        names_source = self._index > 1 and self._tokens[self._index - 2].key in _BEFORE_SOURCES
         for word in (token, before):
             if word.key in foreign:
                 return foreign[word.key]
             keyword = misspelled_keyword(word.value, expected) if word.kind is TokenKind.WORD else ""
-            if keyword and not (word is before and before.value in RESERVED):
+            if keyword and not (word is before and (before.value in RESERVED or names_source)):
                 return f"did you mean {keyword}?" if word is token else f"did you mean {keyword} instead of {before}?"
-        return _unquoted(token, expected)
+        written = _punctuation(before, token, expected) if self._index else ""
+        return written or self._hyphen(before) or _unquoted(token, expected)
+
+    def _hyphen(self, before: Token) -> str:
+        """The hint for a name with a hyphen, which is read as a minus."""
+        token, after = self.token, self.ahead(1)
+        together = before.end == token.start and token.end == after.start
+        if token.key != "-" or not (before.is_name and after.kind is TokenKind.WORD and together):
+            return ""
+        whole = quoted(f"{before.text}-{after.text}")
+        return f"a name with other characters than letters, digits and _ is quoted: {whole}"
+
+
+def _punctuation(before: Token, token: Token, expected: Sequence[str]) -> str:
+    """The hint for a comma, a semicolon, quotes or a part of an operator that is missing or superfluous."""
+    ends = END_OF_STATEMENT in expected
+    if before.key == "," and token.key in ("FROM", ")", ";"):
+        return "no comma comes after the last one of a list"
+    if token.key == "," and "JOIN" in expected:
+        return "sources are joined: FROM a JOIN b ON a.id = b.id"
+    if token.key == "=>" or (before.key, token.key) == ("=", "<"):
+        return f"did you mean {'>=' if token.key == '=>' else '<='}?"
+    if before.key == "PARTITION" and ends:
+        return "did you mean PARTITION BY?"
+    if token.key == "SELECT" and "AS" in expected:
+        return "AS comes before SELECT"
+    if token.key in BEGINNINGS and ends:
+        return "a statement ends with ';', also before the next one"
+    if token.kind in _TEXTS and any("a string" in e for e in expected):
+        return "text is put in single quotes"
+    return ""
 
 
 def _unquoted(token: Token, expected: Sequence[str]) -> str:

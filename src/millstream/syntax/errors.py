@@ -15,6 +15,7 @@ FOREIGN_STATEMENTS = {
     "MERGE": _BY_KEY,
     "USE": "there are no databases or schemas: a name is that of one stream or table",
     "BEGIN": "there are no transactions",
+    "DESC": "did you mean DESCRIBE?",
 }
 FOREIGN_CLAUSES = {
     "ORDER": "ORDER BY comes after HAVING, before LIMIT",
@@ -24,6 +25,10 @@ FOREIGN_CLAUSES = {
     "INTERSECT": "there are no set operations",
     "OVER": "there are no analytic functions: aggregate with GROUP BY and WINDOW",
     "CROSS": "there is no CROSS JOIN: sources are joined ON equal columns",
+    "OUTER": "an outer join is a LEFT JOIN, RIGHT JOIN or FULL JOIN",
+    "USING": "the columns of a join are written out: ON a.id = b.id",
+    "TOP": "the number of rows is written at the end: LIMIT 5",
+    "ILIKE": "LIKE regards the case: UCASE(a) LIKE 'X%'",
 }
 # Clauses of the language in a wrong place.
 MISPLACED = {
@@ -36,6 +41,20 @@ MISPLACED = {
         "FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT, OFFSET"
     ),
     "EMIT": "EMIT CHANGES follows HAVING, before LIMIT",
+}
+# Words that begin a statement and cannot be names.
+BEGINNINGS = frozenset({"CREATE", "DESCRIBE", "DROP", "INSERT", "LIST", "PRINT", "SELECT", "TERMINATE", "UNSET"})
+_STRAIGHT = "text is put in straight single quotes: 'text'"
+# What is meant by characters that have no meaning: those of other languages, and of word processors.
+FOREIGN_CHARACTERS = {
+    "&": "the operator is AND",
+    "|": "the operator is OR; || joins text",
+    "!": "the operators are NOT, and <> or != without blanks",
+    ":": "a type is changed by CAST(a AS INTEGER); fields of STRUCT and MAP are written name := value",
+    "{": "a STRUCT is written STRUCT(name := value), a MAP MAP('key' := value)",
+    "#": "a comment begins with --",
+    "?": "a value is written out, or is a variable, ${name}",
+    **dict.fromkeys("‘’“”´", _STRAIGHT),
 }
 
 

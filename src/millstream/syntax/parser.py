@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from millstream.model.types import SqlType
 from millstream.syntax import tree
-from millstream.syntax.cursor import Cursor
+from millstream.syntax.cursor import END_OF_STATEMENT, Cursor
 from millstream.syntax.errors import SqlSyntaxError, too_deep
 from millstream.syntax.expression_tree import NOWHERE, SyntaxNode
 from millstream.syntax.expressions import expression
@@ -91,12 +91,9 @@ def _parsed(text: str, piece: list[Token]) -> Parsed:
     if cursor.token.kind is TokenKind.END:
         raise SqlSyntaxError("the statement does not end", cursor.span, "a statement ends with ';'")
     if not cursor.at(";"):
-        cursor.fail(_END)
+        cursor.fail(END_OF_STATEMENT)
     _check_depth(parsed_statement, cursor.index)
     return Parsed(parsed_statement, _source(text, piece))
-
-
-_END = "the end of the statement"
 
 
 def _source(text: str, piece: list[Token]) -> str:
@@ -118,7 +115,7 @@ def _parse_all(text: str, read: Callable[[Cursor], T], file: str = "") -> T:
     cursor = Cursor(list(tokens(text, file)))
     result = _guarded(read, cursor)
     if cursor.token.kind is not TokenKind.END:
-        cursor.fail(_END)
+        cursor.fail(END_OF_STATEMENT)
     return result
 
 

@@ -112,7 +112,7 @@ def _select(c: Cursor) -> tree.SelectQuery:
     source, joins = _source(c), tuple(iter(lambda: _join(c), None))
     window = _window(c) if c.accept("WINDOW") else None
     where = expression(c) if c.accept("WHERE") else None
-    groups = keys(c) if c.accept("GROUP", "BY") else None
+    groups = keys(c) if _grouped(c) else None
     partitions = keys(c) if c.accept("PARTITION", "BY") else None
     key = partitions or groups
     return tree.SelectQuery(
@@ -129,6 +129,15 @@ def _select(c: Cursor) -> tree.SelectQuery:
         distinct=distinct,
         span=at,
     )
+
+
+def _grouped(c: Cursor) -> bool:
+    """Takes `GROUP BY`, if it comes next. Raises SqlSyntaxError at a GROUP without BY."""
+    if c.accept("GROUP", "BY"):
+        return True
+    if c.at("GROUP"):
+        c.expect("GROUP", "BY")
+    return False
 
 
 def limit(c: Cursor) -> int | None:
@@ -274,10 +283,22 @@ def _window(c: Cursor) -> tree.WindowClause:
         c.expect("SIZE")
     size, advance = duration(c), None
     if kind is tree.WindowKind.HOPPING:
-        c.expect(",")
-        c.expect("ADVANCE", "BY")
+        if not c.at(","):
+            c.fail("', ADVANCE BY' and a duration")
+        c.expect(",", "ADVANCE", "BY")
         advance = duration(c)
     retention = duration(c) if c.accept(",", "RETENTION") else None
-    grace = duration(c) if c.accept(",", "GRACE", "PERIOD") else None
+    grace = duration(c) if _has_grace(c) else None
+    if c.at(",", "RETENTION"):
+        raise SqlSyntaxError("unexpected RETENTION", c.ahead(1).span, "RETENTION comes before GRACE PERIOD")
     c.expect(")")
     return tree.WindowClause(kind, size, advance, retention, grace, span=at)
+
+
+def _has_grace(c: Cursor) -> bool:
+    """Takes `, GRACE PERIOD`, if it comes next. Raises SqlSyntaxError at a GRACE without PERIOD."""
+    if c.accept(",", "GRACE", "PERIOD"):
+        return True
+    if c.at(",", "GRACE"):
+        c.expect(",", "GRACE", "PERIOD")
+    return False

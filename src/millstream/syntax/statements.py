@@ -72,6 +72,9 @@ def _properties(c: Cursor) -> tuple[tree.Property, ...]:
 
 
 def _property(c: Cursor) -> tree.Property:
+    if c.at("TOPIC", "="):
+        fact = f"unexpected {c.token}; expected the name of a property"
+        raise SqlSyntaxError(fact, c.span, "did you mean KAFKA_TOPIC?")
     at, name = c.span, _as_written(c, "the name of a property")
     c.expect("=")
     return tree.Property(name, literal(c), span=at)
@@ -155,7 +158,10 @@ def _insert(c: Cursor) -> tree.Statement:
     names = c.in_parentheses(_target) if c.at("(") else ()
     if c.accept("VALUES"):
         parts = tuple(part for part, _ in names) if any(part for part, _ in names) else ()
-        return tree.InsertValues(target, tuple(name for _, name in names), _values(c), parts, span=at)
+        values = _values(c)
+        if c.at(",", "("):
+            raise SqlSyntaxError("INSERT INTO … VALUES writes one row", c.span, "write a statement for each row")
+        return tree.InsertValues(target, tuple(name for _, name in names), values, parts, span=at)
     if names:
         c.fail()
     properties = _properties(c)
@@ -254,6 +260,9 @@ def _run(c: Cursor) -> tree.Statement:
 
 def _control(c: Cursor) -> tree.Statement:
     token = c.take()
+    if c.at("QUERY"):
+        hint = f"the id follows {token.key} itself: {token.key} CSAS_A_0"
+        raise SqlSyntaxError(f"unexpected {c.token}", c.span, hint)
     which = None if c.accept("ALL") else c.name("the id of a query")
     return tree.ControlQuery(tree.QueryVerb(token.key), which, span=token.span)
 
@@ -304,6 +313,8 @@ def _describe(c: Cursor) -> tree.Statement:
         raise SqlSyntaxError(
             f"unexpected {c.token}", c.span, f"it follows the name: DESCRIBE {c.ahead(1).text} EXTENDED"
         )
+    if (c.at("STREAM") or c.at("TABLE")) and c.ahead(1).is_name:
+        raise SqlSyntaxError(f"unexpected {c.token}", c.span, f"the name alone: DESCRIBE {c.ahead(1).text}")
     word, named = c.token, c.name("the name of a stream or table")
     extended = c.accept("EXTENDED")
     keyword = misspelled_keyword(word.value, ("FUNCTION", "CONNECTOR")) if word.kind is TokenKind.WORD else ""

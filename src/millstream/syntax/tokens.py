@@ -7,7 +7,7 @@ from enum import Enum
 
 from millstream.model.errors import Span
 from millstream.model.names import RESERVED
-from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.errors import FOREIGN_CHARACTERS, SqlSyntaxError
 
 
 class TokenKind(Enum):
@@ -135,4 +135,8 @@ def _unreadable(text: str, position: int, span: Span) -> SqlSyntaxError:
             return SqlSyntaxError(fact, span, hint)
     if text.startswith("${", position):
         return SqlSyntaxError("this is no variable", span, "a variable is written ${name}")
-    return SqlSyntaxError(f"the character {text[position]!r} means nothing here", span)
+    character = text[position]
+    hint = FOREIGN_CHARACTERS.get(character, "")
+    if character.isalpha():
+        hint = "a name with letters other than A to Z is put in backticks"
+    return SqlSyntaxError(f"the character {character!r} means nothing here", span, hint)

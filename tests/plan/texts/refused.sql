@@ -1,5 +1,6 @@
 CREATE STREAM s (k STRING KEY) WITH (value_format='JSON');
 -- → line 1:1: Missing required property "KAFKA_TOPIC" which has no default value.
+-- →   hint: the columns are followed by WITH (KAFKA_TOPIC='…', VALUE_FORMAT='JSON')
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='odrers', value_format='JSON');
 -- → line 1:45: Kafka topic does not exist: odrers
@@ -939,3 +940,23 @@ CREATE STREAM s AS SELECT o.* FROM orders o JOIN wide w WITHIN 1 HOUR ON o.id = 
 CREATE TABLE s AS SELECT COUNT(*) AS n FROM orders o JOIN wide w WITHIN 1 HOUR ON o.id = w.id GROUP BY w.one;
 -- → line 1:19: The query used to build S must include the grouping expression W.ONE in its projection.
 -- →   hint: SELECT W.ONE, …
+
+SELECT * FROM orders WHERE item = "apple" EMIT CHANGES;
+-- → line 1:35: there is no column `apple`
+-- →   hint: text is put in single quotes; columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+
+SELECT * FROM orders WHERE item = "ITEMS" EMIT CHANGES;
+-- → line 1:35: there is no column ITEMS
+-- →   hint: did you mean ITEM?
+
+CREATE STREAM x (a INT);
+-- → line 1:1: Missing required property "KAFKA_TOPIC" which has no default value.
+-- →   hint: the columns are followed by WITH (KAFKA_TOPIC='…', VALUE_FORMAT='JSON')
+
+CREATE STREAM x (a FLOAT) WITH (kafka_topic='x', partitions=1, value_format='JSON');
+-- → line 1:18: there is no type FLOAT
+-- →   hint: write DOUBLE
+
+SELECT CAST(amount AS TEXT) FROM orders EMIT CHANGES;
+-- → line 1:8: there is no type TEXT
+-- →   hint: write STRING

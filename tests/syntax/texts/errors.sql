@@ -61,6 +61,7 @@ SELECT a /* b FROM x;
 
 SELECT a # b FROM x;
 -- → line 1:10: the character '#' means nothing here
+-- →   hint: a comment begins with --
 
 SELECT * FROM x
 -- → line 1:16: the statement does not end
@@ -110,6 +111,7 @@ CREATE STREAM x (a NULL) WITH (kafka_topic='x');
 
 CREATE STREAM x (a INT) WITH (kafka_topic=x);
 -- → line 1:43: unexpected x; expected NULL, TRUE, FALSE, a number or a string
+-- →   hint: text is put in single quotes
 
 CREATE STREAM x (a INT) AS SELECT * FROM y;
 -- → line 1:25: unexpected AS; expected WITH or the end of the statement
@@ -215,9 +217,11 @@ TERMINATE;
 
 SET a = 'b';
 -- → line 1:5: unexpected a; expected the setting's name as a string
+-- →   hint: text is put in single quotes
 
 DEFINE a = b;
 -- → line 1:12: unexpected b; expected the value as a string
+-- →   hint: text is put in single quotes
 
 UPDATE x SET a = 1;
 -- → line 1:1: unexpected UPDATE; expected a statement
@@ -373,3 +377,117 @@ SELECT a FROM x ORDER BY a NULLS;
 
 SELECT COUNT(DISTINCT) FROM x;
 -- → line 1:22: unexpected ')'; expected an expression
+
+SELECT a FROM orders GROUP a;
+-- → line 1:28: unexpected a; expected BY
+
+SELECT a FROM orders PARTITION a;
+-- → line 1:32: unexpected a; expected the end of the statement
+-- →   hint: did you mean PARTITION BY?
+
+SELECT a, b, FROM x;
+-- → line 1:14: unexpected FROM; expected '*' or an expression
+-- →   hint: no comma comes after the last one of a list
+
+CREATE STREAM x (a INT,) WITH (kafka_topic='x');
+-- → line 1:24: unexpected ')'; expected a column name
+-- →   hint: no comma comes after the last one of a list
+
+SELECT * FROM x, y WHERE x.a = y.a;
+-- → line 1:16: unexpected ','; expected the end of the statement
+-- →   hint: sources are joined: FROM a JOIN b ON a.id = b.id
+
+SELECT * FROM x OUTER JOIN y ON x.a = y.a;
+-- → line 1:17: unexpected OUTER; expected the end of the statement
+-- →   hint: an outer join is a LEFT JOIN, RIGHT JOIN or FULL JOIN
+
+SELECT * FROM x JOIN y USING (a);
+-- → line 1:30: unexpected '('; expected WITHIN or ON
+-- →   hint: the columns of a join are written out: ON a.id = b.id
+
+SELECT * FROM x WHERE a => 5;
+-- → line 1:25: unexpected '=>'; expected GROUP BY, PARTITION BY, HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
+-- →   hint: did you mean >=?
+
+SELECT * FROM x WHERE a =< 5;
+-- → line 1:26: unexpected '<'; expected an expression
+-- →   hint: did you mean <=?
+
+SELECT * FROM x WHERE a & b;
+-- → line 1:25: the character '&' means nothing here
+-- →   hint: the operator is AND
+
+SELECT * FROM x WHERE a ! = b;
+-- → line 1:25: the character '!' means nothing here
+-- →   hint: the operators are NOT, and <> or != without blanks
+
+SELECT * FROM x WHERE a = ‘b’;
+-- → line 1:27: the character '‘' means nothing here
+-- →   hint: text is put in straight single quotes: 'text'
+
+SELECT a::INT FROM x;
+-- → line 1:9: the character ':' means nothing here
+-- →   hint: a type is changed by CAST(a AS INTEGER); fields of STRUCT and MAP are written name := value
+
+SELECT größe FROM x;
+-- → line 1:10: the character 'ö' means nothing here
+-- →   hint: a name with letters other than A to Z is put in backticks
+
+SELECT * FROM x WHERE a ILIKE 'b';
+-- → line 1:25: unexpected ILIKE; expected GROUP BY, PARTITION BY, HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
+-- →   hint: LIKE regards the case: UCASE(a) LIKE 'X%'
+
+SELECT TOP 5 * FROM x;
+-- → line 1:12: unexpected 5; expected AS, ',' or FROM
+-- →   hint: the number of rows is written at the end: LIMIT 5
+
+SELECT * FROM my-stream;
+-- → line 1:17: unexpected '-'; expected the end of the statement
+-- →   hint: a name with other characters than letters, digits and _ is quoted: `my-stream`
+
+SELECT a FROM x EMIT CHANGES
+CREATE STREAM y AS SELECT a FROM x;
+-- → line 2:1: unexpected CREATE; expected LIMIT, OFFSET or the end of the statement
+-- →   hint: a statement ends with ';', also before the next one
+
+CREATE STREAM x SELECT * FROM y;
+-- → line 1:17: unexpected SELECT; expected WITH, AS or the end of the statement
+-- →   hint: AS comes before SELECT
+
+CREATE STREAM x (a INT) WITH (topic='x');
+-- → line 1:31: unexpected topic; expected the name of a property
+-- →   hint: did you mean KAFKA_TOPIC?
+
+SET 'auto.offset.reset' = earliest;
+-- → line 1:27: unexpected earliest; expected the value as a string
+-- →   hint: text is put in single quotes
+
+DEFINE a = 5;
+-- → line 1:12: unexpected 5; expected the value as a string
+-- →   hint: text is put in single quotes
+
+INSERT INTO x (a) VALUES (1), (2);
+-- → line 1:29: INSERT INTO … VALUES writes one row
+-- →   hint: write a statement for each row
+
+TERMINATE QUERY CSAS_A_0;
+-- → line 1:11: unexpected QUERY
+-- →   hint: the id follows TERMINATE itself: TERMINATE CSAS_A_0
+
+DESCRIBE STREAM x;
+-- → line 1:10: unexpected STREAM
+-- →   hint: the name alone: DESCRIBE x
+
+DESC x;
+-- → line 1:1: unexpected DESC; expected a statement
+-- →   hint: did you mean DESCRIBE?
+
+SELECT COUNT(*) FROM x WINDOW HOPPING (SIZE 1 HOUR) GROUP BY a;
+-- → line 1:51: unexpected ')'; expected ', ADVANCE BY' and a duration
+
+SELECT COUNT(*) FROM x WINDOW TUMBLING (SIZE 1 HOUR, GRACE 1 HOUR) GROUP BY a;
+-- → line 1:60: unexpected 1; expected PERIOD
+
+SELECT COUNT(*) FROM x WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 1 HOUR, RETENTION 1 DAY) GROUP BY a;
+-- → line 1:75: unexpected RETENTION
+-- →   hint: RETENTION comes before GRACE PERIOD

@@ -23,6 +23,7 @@ select a!=b, a<>b, not a is null, a is not distinct from b from t;
 
 select a && b from t;
 -- → refused: line 1:10: the character '&' means nothing here
+-- →   hint: the operator is AND
 
 select 1.50, 1., .5, 1e3, 1.5e-7, 2147483647, 2147483648 from t;
 -- → SELECT 1.50, 1., 0.5, 1E3, 1.5E-7, 2147483647, 2147483648 FROM T
