@@ -94,7 +94,6 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "text": ("a text", _text),
     "partitions": _whole(whole(1, MOST_PARTITIONS)),
     "replicas": _whole(_or_default(_REPLICAS)),
-    "actual replicas": _whole(_REPLICAS),
     "retention": _whole(whole(-1)),
     "schema id": _whole(whole(0, INT_MAX)),
     "tasks": _whole(whole(1, INT_MAX)),
@@ -136,7 +135,6 @@ DECLARED = {
 }
 CREATE_AS = {**_SHARED, "TASKS": "tasks", "STATE_TTL": "duration", "REBUILD": "flag"}
 INSERTED = {"QUERY_ID": "text", "TASKS": "tasks"}
-ASSERTED = {"PARTITIONS": "partitions", "REPLICAS": "actual replicas"}
 
 
 def read(items: Iterable[tree.Property], known: dict[str, str], at: Span) -> Properties:

@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from millstream.analysis import properties
 from millstream.engine.api import Entity, RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities.build import entity
@@ -28,8 +27,7 @@ def topic(context: StatementContext, engine: EngineContext) -> Entity:
     """The entity of an ASSERT TOPIC that holds. Raises RequestFailed 41700 if it does not hold within its time."""
     statement = context.statement
     assert isinstance(statement, tree.AssertTopic)
-    desired = properties.read(statement.properties, properties.ASSERTED, statement.span).values
-    _wait(context, statement.timeout, TIMEOUT, lambda: _wrong(statement, desired, engine.kafka))
+    _wait(context, statement.timeout, TIMEOUT, lambda: _wrong(statement, engine.kafka))
     return entity("assert_topic", context.text, topicName=statement.topic, exists=statement.exists)
 
 
@@ -67,10 +65,10 @@ def _wrong_schema(statement: tree.AssertSchema, schemas: RegistryAccess) -> str:
     conditions += [f"id {statement.id}"] if statement.id is not None else []
     if schemas.has(statement.subject, statement.id) == statement.exists:
         return ""
-    return f"Schema with {' and '.join(conditions)} {'does not exist' if statement.exists else 'exists'}"
+    return f"Schema with {' '.join(conditions)} {'does not exist' if statement.exists else 'exists'}"
 
 
-def _wrong(statement: tree.AssertTopic, expected: dict[str, str | int | bool], kafka: KafkaClient) -> str:
+def _wrong(statement: tree.AssertTopic, kafka: KafkaClient) -> str:
     """Why the assertion does not hold now; "" if it does."""
     name = statement.topic
     replicas = kafka.topics().get(name)
@@ -79,14 +77,16 @@ def _wrong(statement: tree.AssertTopic, expected: dict[str, str | int | bool], k
         return f"Topic {name} exists" if replicas is not None else ""
     if replicas is None:
         return f"Topic {name} does not exist"
-    different = _differences(replicas, expected)
-    return f"Mismatched configuration for topic {name}: {different}" if different else ""
-
-
-def _differences(replicas: tuple[int, ...], expected: dict[str, str | int | bool]) -> str:
     actual = {"PARTITIONS": len(replicas), "REPLICAS": min(replicas, default=0)}
-    return "; ".join(
-        f"For config {name.lower()}, expected {expected[name]} got {actual[name]}"
-        for name in expected
-        if expected[name] != actual[name]
-    )
+    return "\n".join(filter(None, (_difference(name, item, actual) for item in statement.properties)))
+
+
+def _difference(topic_name: str, asserted: tree.Property, actual: dict[str, int]) -> str:
+    """Why a property of WITH is not that of the topic, in ksqlDB's words; "" if it is."""
+    name, expected = asserted.name.upper(), asserted.value.value
+    if name not in actual:
+        return f"Cannot assert unknown topic property: {name}"
+    if str(expected) == str(actual[name]):
+        return ""
+    mismatch = f"For config {name.lower()}, expected {expected} got {actual[name]}"
+    return f"Mismatched configuration for topic {topic_name}: {mismatch}"
