@@ -13,7 +13,7 @@ from millstream.catalog.catalog import RelationKind, Serde, Source, Timestamp, W
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.formats.registry import is_wrapped
 from millstream.model.errors import Span, StatementError
-from millstream.model.names import did_you_mean, identifier
+from millstream.model.names import did_you_mean, identifier, quoted
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.settings import is_on
 from millstream.model.types import (
@@ -351,14 +351,15 @@ def altered(source: Source, statement: tree.AlterSource, types: Mapping[str, Sql
         )
     if source.created_by is not None:
         raise StatementError(
-            f"ALTER is not supported on {source.name}: it was created by CREATE {source.kind.value} AS",
+            "ALTER command is not supported for CREATE ... AS statements.",
             statement.span,
-            "use CREATE OR REPLACE",
+            f"{source.name} was created by CREATE {source.kind.value} AS: use CREATE OR REPLACE",
         )
     columns = list(source.schema.columns)
     for added in statement.columns:
         if added.name in RESERVED_COLUMNS or any(c.name == added.name for c in columns):
-            raise StatementError(f"Cannot add column {identifier(added.name)}: that name is taken", added.span)
+            fact = f"Cannot add column {quoted(added.name)} to schema. A column with the same name already exists."
+            raise StatementError(fact, added.span)
         columns.append(Column(added.name, expand(added.type, types, added.span)))
     schema = Schema(tuple(columns))
     _check_grows(source, statement)

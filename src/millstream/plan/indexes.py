@@ -60,7 +60,7 @@ def index_text(index: TableIndex) -> str:
 
 def _table(statement: tree.CreateIndex, catalog: Catalog) -> Source:
     """The table of a new index. Raises StatementError if it cannot have one."""
-    source = existing(statement.table, None, statement.span, catalog)
+    source = existing(statement.table, statement.span, catalog)
     name = identifier(source.name)
     if source.kind is RelationKind.STREAM:
         hint = "an index finds the current rows of a table"

@@ -262,7 +262,7 @@ def _check_limit(at: Span, context: PlanningContext) -> None:
 
 def insert_into(statement: tree.InsertInto, context: PlanningContext) -> Outcome:
     """The outcome of INSERT INTO … SELECT. Raises StatementError."""
-    sink = existing(statement.target, None, statement.span, context.catalog)
+    sink = existing(statement.target, statement.span, context.catalog)
     check_no_rebuild(sink.name, statement.span, context.catalog)
     if sink.kind is RelationKind.TABLE:
         raise StatementError(

@@ -72,19 +72,36 @@ def check_replacing(old: Source, at: Span, settings: Mapping[str, str]) -> None:
         )
 
 
-def existing(name: str, kind: tree.SourceKind | None, at: Span, catalog: Catalog) -> Source:
-    """The source of a name, of that kind if one is given. Raises StatementError."""
+def existing(name: str, at: Span, catalog: Catalog, kind_text: str = "Source") -> Source:
+    """The source of a name; `kind_text` is what the error calls it. Raises StatementError."""
     source = catalog.sources.get(name)
     if source is None:
-        kind_text = kind.value.capitalize() if kind else "Source"
         raise StatementError(f"{kind_text} {identifier(name)} does not exist.", at, did_you_mean(name, catalog.sources))
-    if kind is not None and source.kind.name != kind.name:
-        raise StatementError(
-            f"Incompatible data source type is {source.kind.value}, but statement was for a {kind.value}",
-            at,
-            f"{identifier(name)} is a {source.kind.value.lower()}",
-        )
     return source
+
+
+def altered_source(statement: tree.AlterSource | tree.CutOver, catalog: Catalog) -> Source:
+    """The source that ALTER names. Raises StatementError, in the words of ksqlDB's DdlCommandExec."""
+    source = existing(statement.name, statement.span, catalog)
+    words = f"{source.kind.value}, but statement was ALTER {statement.kind.value}"
+    _check_kind(source, statement.kind, words, statement)
+    return source
+
+
+def dropped_source(statement: tree.Drop, catalog: Catalog) -> Source:
+    """The source that DROP names. Raises StatementError, in the words of ksqlDB's DropSourceFactory."""
+    kind = statement.kind.value
+    source = existing(statement.name, statement.span, catalog, kind.capitalize())
+    words = f"{source.kind.value.lower()}, but statement was DROP {kind.lower()}"
+    _check_kind(source, statement.kind, words, statement)
+    return source
+
+
+def _check_kind(source: Source, kind: tree.SourceKind, words: str, statement: tree.Statement) -> None:
+    """Raises StatementError, with `words` at its end, if the source is of the other kind."""
+    if source.kind.name != kind.name:
+        hint = f"{identifier(source.name)} is a {source.kind.value.lower()}"
+        raise StatementError(f"Incompatible data source type is {words}", statement.span, hint)
 
 
 def plain(name: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from millstream.catalog.catalog import Catalog, QueryState, Source
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
-from millstream.plan.planning import PlanningContext, existing
+from millstream.plan.planning import PlanningContext, altered_source
 from millstream.plan.steps import Outcome, RenameSink, Step, StopQuery
 from millstream.syntax import tree
 
@@ -61,7 +61,7 @@ def rebuild_message(old: Source, rebuild: Source) -> str:
 def cut_over(statement: tree.CutOver, context: PlanningContext) -> Outcome:
     """The outcome of ALTER … CUT OVER: the rebuild takes the name, its query goes on. Raises StatementError."""
     catalog = context.catalog
-    old = existing(statement.name, statement.kind, statement.span, catalog)
+    old = altered_source(statement, catalog)
     rebuild, name = catalog.rebuild_of(old.name), identifier(old.name)
     path = f"{statement.kind.value.lower()}/`{old.name}`/cutover"
     if rebuild is None:

@@ -21,8 +21,9 @@ from millstream.plan.indexes import create_index, drop_index, with_valid_indexes
 from millstream.plan.persistent import create_as, insert_into
 from millstream.plan.planning import (
     PlanningContext,
+    altered_source,
     check_replacing,
-    existing,
+    dropped_source,
     exists,
     plain,
     registrations,
@@ -152,10 +153,11 @@ def _declared_topic(source: Source, p: Properties, context: PlanningContext) -> 
 
 @_outcome.register
 def _(statement: tree.AlterSource, context: PlanningContext) -> Outcome:
-    source = existing(statement.name, statement.kind, statement.span, context.catalog)
+    source = altered_source(statement, context.catalog)
     new = sources.altered(source, statement, context.catalog.types, context.text)
     path = f"{statement.kind.value.lower()}/`{source.name}`/alter"
-    return Outcome(context.catalog.with_source(new), (), f"Altered {identifier(source.name)}", path)
+    message = f"{statement.kind.value.capitalize()} {source.name} altered."
+    return Outcome(context.catalog.with_source(new), (), message, path)
 
 
 @_outcome.register
@@ -184,7 +186,7 @@ def _(statement: tree.Drop, context: PlanningContext) -> Outcome:
     path = f"{statement.kind.value.lower()}/`{statement.name}`/drop"
     if statement.name not in context.catalog.sources and statement.if_exists:
         return Outcome(context.catalog, (), f"Source {identifier(statement.name)} does not exist.", path)
-    source = existing(statement.name, statement.kind, statement.span, context.catalog)
+    source = dropped_source(statement, context.catalog)
     if source.rebuilds is None:
         check_no_rebuild(source.name, statement.span, context.catalog)
     if source.read_only and statement.delete_topic:
@@ -249,12 +251,11 @@ def _(statement: tree.CreateType, context: PlanningContext) -> Outcome:
     name = statement.name
     path = f"type/`{name}`/create"
     if name in context.catalog.types:
-        fact = f"Cannot register custom type '{name}' since it is already registered"
+        registered = context.catalog.types[name]
+        fact = f"Cannot register custom type '{name}' since it is already registered with type: {registered}"
         if not statement.if_not_exists:
             raise StatementError(fact, statement.span, "DROP TYPE it first")
-        return Outcome(
-            context.catalog, (), f"{name} is already registered with type {context.catalog.types[name]}", path
-        )
+        return Outcome(context.catalog, (), f"{name} is already registered with type {registered}", path)
     type = sources.expand(statement.type, context.catalog.types, statement.span)
     return Outcome(
         context.catalog.with_type(name, type),

@@ -327,7 +327,7 @@ CREATE TABLE counts AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; DEL
 -- →   hint: SELECT ITEM FROM COUNTS WHERE … finds keys
 
 DROP STREAM people;
--- → line 1:1: Incompatible data source type is TABLE, but statement was for a STREAM
+-- → line 1:1: Incompatible data source type is table, but statement was DROP stream
 -- →   hint: PEOPLE is a table
 
 DROP STREAM given DELETE TOPIC;
@@ -810,10 +810,10 @@ CREATE STREAM late AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM late
 -- →   hint: DROP STREAM LATE_1 gives the rebuild up, ALTER STREAM LATE CUT OVER ends it now
 
 ALTER TABLE nothing CUT OVER;
--- → line 1:1: Table NOTHING does not exist.
+-- → line 1:1: Source NOTHING does not exist.
 
 ALTER STREAM people CUT OVER;
--- → line 1:1: Incompatible data source type is TABLE, but statement was for a STREAM
+-- → line 1:1: Incompatible data source type is TABLE, but statement was ALTER STREAM
 -- →   hint: PEOPLE is a table
 
 CREATE INDEX i ON orders (item);
@@ -960,3 +960,29 @@ CREATE STREAM x (a FLOAT) WITH (kafka_topic='x', partitions=1, value_format='JSO
 SELECT CAST(amount AS TEXT) FROM orders EMIT CHANGES;
 -- → line 1:8: there is no type TEXT
 -- →   hint: write STRING
+
+ALTER STREAM nothing ADD x INT;
+-- → line 1:1: Source NOTHING does not exist.
+
+ALTER TABLE orders ADD x INT;
+-- → line 1:1: Incompatible data source type is STREAM, but statement was ALTER TABLE
+-- →   hint: ORDERS is a stream
+
+ALTER STREAM orders ADD item STRING;
+-- → line 1:25: Cannot add column `ITEM` to schema. A column with the same name already exists.
+
+CREATE STREAM copy AS SELECT * FROM orders; ALTER STREAM copy ADD x INT;
+-- → Created query with ID CSAS_COPY_0
+-- → create topic COPY with 2 partition(s)
+-- → start query CSAS_COPY_0
+-- → COPY (ID BIGINT KEY, ITEM STRING, AMOUNT INTEGER, PRICE DECIMAL(6, 2), TAGS ARRAY<STRING>, PLACE STRUCT<`CITY` STRING, `ZIP` INTEGER>, PLACED TIMESTAMP)
+-- → Write STREAM COPY to topic COPY (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:45: ALTER command is not supported for CREATE ... AS statements.
+-- →   hint: COPY was created by CREATE STREAM AS: use CREATE OR REPLACE
+
+CREATE TYPE address AS STRUCT<city STRING>; CREATE TYPE address AS INT;
+-- → Registered custom type with name 'ADDRESS' and SQL type STRUCT<`CITY` STRING>
+-- → line 1:45: Cannot register custom type 'ADDRESS' since it is already registered with type: STRUCT<`CITY` STRING>
+-- →   hint: DROP TYPE it first
