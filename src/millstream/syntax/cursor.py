@@ -9,6 +9,7 @@ from millstream.model.names import RESERVED, quoted
 from millstream.syntax.errors import (
     BEGINNINGS,
     FOREIGN_CLAUSES,
+    FOREIGN_OBJECTS,
     FOREIGN_STATEMENTS,
     MISPLACED,
     SUBQUERY,
@@ -169,6 +170,8 @@ class Cursor:
             return SUBQUERY
         if token.key in MISPLACED and self._index:
             return MISPLACED[token.key]
+        if token.key in FOREIGN_OBJECTS and "STREAM" in expected:
+            return FOREIGN_OBJECTS[token.key]
         foreign = FOREIGN_CLAUSES if self._index else FOREIGN_STATEMENTS
         names_source = self._index > 1 and self._tokens[self._index - 2].key in _BEFORE_SOURCES
         for word in (token, before):

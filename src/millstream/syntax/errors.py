@@ -42,9 +42,21 @@ MISPLACED = {
     ),
     "EMIT": "EMIT CHANGES follows HAVING, before LIMIT",
 }
+# What other systems create and drop, where a stream or table is expected.
+_VIEW = "a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …"
+_NO_SCHEMA = "there are no databases or schemas: a name is that of one stream or table"
+FOREIGN_OBJECTS = {
+    "TOPIC": "a topic is created WITH (KAFKA_TOPIC='…', PARTITIONS=…), and deleted by DROP STREAM|TABLE … DELETE TOPIC",
+    "QUERY": "a query is started by CREATE STREAM|TABLE … AS SELECT …, and ended by TERMINATE",
+    "VIEW": _VIEW,
+    "MATERIALIZED": _VIEW,
+    "DATABASE": _NO_SCHEMA,
+    "SCHEMA": _NO_SCHEMA,
+}
 # Words that begin a statement and cannot be names.
 BEGINNINGS = frozenset({"CREATE", "DESCRIBE", "DROP", "INSERT", "LIST", "PRINT", "SELECT", "TERMINATE", "UNSET"})
 _STRAIGHT = "text is put in straight single quotes: 'text'"
+_INVISIBLE = "it is not a plain blank, and was copied with the text: write a blank instead"
 # What is meant by characters that have no meaning: those of other languages, and of word processors.
 FOREIGN_CHARACTERS = {
     "&": "the operator is AND",
@@ -54,7 +66,12 @@ FOREIGN_CHARACTERS = {
     "{": "a STRUCT is written STRUCT(name := value), a MAP MAP('key' := value)",
     "#": "a comment begins with --",
     "?": "a value is written out, or is a variable, ${name}",
+    "≤": "write <=",
+    "≥": "write >=",
+    "≠": "write <>",
+    **dict.fromkeys("–—−", "a minus is -, a comment begins with --"),
     **dict.fromkeys("‘’“”´", _STRAIGHT),
+    **dict.fromkeys("\u00a0\u2007\u202f\u200b\ufeff", _INVISIBLE),
 }
 
 

@@ -491,3 +491,31 @@ SELECT COUNT(*) FROM x WINDOW TUMBLING (SIZE 1 HOUR, GRACE 1 HOUR) GROUP BY a;
 SELECT COUNT(*) FROM x WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 1 HOUR, RETENTION 1 DAY) GROUP BY a;
 -- → line 1:75: unexpected RETENTION
 -- →   hint: RETENTION comes before GRACE PERIOD
+
+CREATE TOPIC x;
+-- → line 1:8: unexpected TOPIC; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- →   hint: a topic is created WITH (KAFKA_TOPIC='…', PARTITIONS=…), and deleted by DROP STREAM|TABLE … DELETE TOPIC
+
+DROP TOPIC x;
+-- → line 1:6: unexpected TOPIC; expected TYPE, INDEX, FUNCTION, CONNECTOR, STREAM or TABLE
+-- →   hint: a topic is created WITH (KAFKA_TOPIC='…', PARTITIONS=…), and deleted by DROP STREAM|TABLE … DELETE TOPIC
+
+CREATE MATERIALIZED VIEW x AS SELECT * FROM y;
+-- → line 1:8: unexpected MATERIALIZED; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
+
+CREATE DATABASE x;
+-- → line 1:8: unexpected DATABASE; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- →   hint: there are no databases or schemas: a name is that of one stream or table
+
+SELECT a FROM x;
+-- → line 1:9: the character '\xa0' means nothing here
+-- →   hint: it is not a plain blank, and was copied with the text: write a blank instead
+
+SELECT a FROM x WHERE a ≥ 5;
+-- → line 1:25: the character '≥' means nothing here
+-- →   hint: write >=
+
+SELECT a – 1 FROM x;
+-- → line 1:10: the character '–' means nothing here
+-- →   hint: a minus is -, a comment begins with --
