@@ -40,7 +40,7 @@ def test_the_version_is_that_of_the_ksqldb_which_is_followed(server: EngineProce
     [
         ("DROP STREAM IF EXISTS nope;", "stream/`NOPE`/drop", "Source NOPE does not exist."),
         ("DROP TABLE IF EXISTS nope;", "table/`NOPE`/drop", "Source NOPE does not exist."),
-        ("DROP TYPE IF EXISTS nope;", "type/`NOPE`/drop", "Type NOPE does not exist"),
+        ("DROP TYPE IF EXISTS nope;", "type/`NOPE`/drop", "Type 'NOPE' does not exist"),
     ],
 )
 def test_dropping_what_does_not_exist_is_a_success(
@@ -61,7 +61,7 @@ def test_a_type_that_exists_is_a_success_and_a_stream_a_warning(server: EnginePr
     again = server.execute(STREAM.format(name).replace("STREAM", "STREAM IF NOT EXISTS"))[0]
     assert (again["@type"], again["message"]) == (
         "warning_entity",
-        f"Cannot add stream '{name}': A stream with the same name already exists.",
+        f"Cannot add stream `{name}`: A stream with the same name already exists.",
     )
 
 

@@ -7,7 +7,7 @@ from millstream.analysis.properties import Properties
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.catalog.facts import Facts
 from millstream.model.errors import Span, StatementError
-from millstream.model.names import did_you_mean, identifier
+from millstream.model.names import did_you_mean, identifier, quoted
 from millstream.model.settings import is_on
 from millstream.plan.steps import Outcome, RegisterSchema
 from millstream.syntax import tree
@@ -55,10 +55,12 @@ def topic_config(
 def exists(statement: tree.CreateSource | tree.CreateAs, old: Source, context: PlanningContext) -> Outcome:
     """The outcome of CREATE for a name that is taken, without OR REPLACE. Raises StatementError."""
     kind = statement.kind.value.lower()
-    fact = f"Cannot add {kind} '{old.name}': A {old.kind.value.lower()} with the same name already exists"
+    reason = f"A {old.kind.value.lower()} with the same name already exists"
     if not statement.if_not_exists:
+        fact = f"Cannot add {kind} '{old.name}': {reason}"
         raise StatementError(fact, statement.span, "use CREATE OR REPLACE, or DROP it first")
-    return Outcome(context.catalog, (), fact + ".", f"{kind}/`{old.name}`/create", warning=True)
+    message = f"Cannot add {kind} {quoted(old.name)}: {reason}."
+    return Outcome(context.catalog, (), message, f"{kind}/`{old.name}`/create", warning=True)
 
 
 def check_replacing(old: Source, at: Span, settings: Mapping[str, str]) -> None:

@@ -269,10 +269,10 @@ def _(statement: tree.CreateType, context: PlanningContext) -> Outcome:
 def _(statement: tree.DropType, context: PlanningContext) -> Outcome:
     path = f"type/`{statement.name}`/drop"
     if statement.name not in context.catalog.types:
-        fact = f"Type {statement.name} does not exist"
         if not statement.if_exists:
-            raise StatementError(fact, statement.span, did_you_mean(statement.name, context.catalog.types))
-        return Outcome(context.catalog, (), fact, path)
+            hint = did_you_mean(statement.name, context.catalog.types)
+            raise StatementError(f"Type {statement.name} does not exist.", statement.span, hint)
+        return Outcome(context.catalog, (), f"Type '{statement.name}' does not exist", path)
     return Outcome(context.catalog.without_type(statement.name), (), f"Dropped type '{statement.name}'", path)
 
 

@@ -4,7 +4,7 @@ CREATE STREAM s (k STRING KEY, v DOUBLE) WITH (kafka_topic='s', partitions=3, va
 -- → S (K STRING KEY, V DOUBLE)
 
 CREATE STREAM IF NOT EXISTS orders (id BIGINT KEY, x INT) WITH (kafka_topic='orders', value_format='JSON');
--- → Cannot add stream 'ORDERS': A stream with the same name already exists.
+-- → Cannot add stream `ORDERS`: A stream with the same name already exists.
 
 CREATE STREAM big AS SELECT id, amount * 2 AS twice, place->city, place->zip + 1 FROM orders WHERE amount > 10 EMIT CHANGES;
 -- → Created query with ID CSAS_BIG_0

@@ -334,7 +334,7 @@ DROP STREAM given DELETE TOPIC;
 -- → line 1:1: Cannot delete topic for read-only source: GIVEN
 
 DROP TYPE nothing;
--- → line 1:1: Type NOTHING does not exist
+-- → line 1:1: Type NOTHING does not exist.
 
 CREATE STREAM s (k STRING KEY, v addres) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:32: there is no type ADDRES
