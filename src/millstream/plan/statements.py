@@ -83,6 +83,11 @@ def _outcome(statement: tree.Statement, context: PlanningContext) -> Outcome:
     raise unknown(statement)
 
 
+_PLAYED = (
+    "a test has CREATE, ALTER, DROP, INSERT INTO, SET, UNSET, DEFINE, UNDEFINE, and in SQL files RUN SCRIPT and ASSERT"
+)
+
+
 def unknown(statement: tree.Statement) -> StatementError:
     """The error for a statement that the server does not execute."""
     match statement:
@@ -91,7 +96,8 @@ def unknown(statement: tree.Statement) -> StatementError:
         case tree.AssertValues() | tree.AssertNullValues() | tree.AssertSource():
             kind = f"ASSERT {statement.kind.value}" if isinstance(statement, tree.AssertSource) else title(statement)
             return StatementError(f"{kind} is only for test files", statement.span, "`millstream test FILE` plays them")
-    return NotSupported(f"{title(statement)} is not supported yet", statement.span)
+    name = "SELECT" if isinstance(statement, tree.QueryStatement) else title(statement)
+    return NotSupported(f"{name} is for a server: a test does not execute it", statement.span, _PLAYED)
 
 
 def title(statement: tree.Statement) -> str:

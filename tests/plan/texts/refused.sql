@@ -986,3 +986,11 @@ CREATE TYPE address AS STRUCT<city STRING>; CREATE TYPE address AS INT;
 -- → Registered custom type with name 'ADDRESS' and SQL type STRUCT<`CITY` STRING>
 -- → line 1:45: Cannot register custom type 'ADDRESS' since it is already registered with type: STRUCT<`CITY` STRING>
 -- →   hint: DROP TYPE it first
+
+SHOW STREAMS;
+-- → line 1:1: SHOW is for a server: a test does not execute it
+-- →   hint: a test has CREATE, ALTER, DROP, INSERT INTO, SET, UNSET, DEFINE, UNDEFINE, and in SQL files RUN SCRIPT and ASSERT
+
+ASSERT TOPIC orders;
+-- → line 1:1: ASSERT TOPIC is for a server: a test does not execute it
+-- →   hint: a test has CREATE, ALTER, DROP, INSERT INTO, SET, UNSET, DEFINE, UNDEFINE, and in SQL files RUN SCRIPT and ASSERT
