@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
 
 from millstream.analysis import schemas
 from millstream.analysis.coercion import coerce
@@ -13,7 +12,7 @@ from millstream.analysis.views import part_of, physical_schema
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
-from millstream.model.names import did_you_mean, identifier
+from millstream.model.names import did_you_mean, identifier, quoted
 from millstream.model.schema import Column, RecordPart
 from millstream.model.settings import is_on
 from millstream.model.types import BIGINT, STRING, SqlType
@@ -101,10 +100,9 @@ def _columns(statement: tree.InsertValues, sink: Source, times: Sequence[Column]
     if not statement.columns:
         return [*sink.schema.key, *sink.schema.value]
     parts = statement.parts or (None,) * len(statement.columns)
-    places = [*(v.span for v in statement.values), *repeat(statement.span, len(parts))]
+    places = statement.places or (statement.span,) * len(parts)
     return [
-        _column(name, part, sink, times, at)
-        for name, part, at in zip(statement.columns, parts, places[: len(parts)], strict=True)
+        _column(name, part, sink, times, at) for name, part, at in zip(statement.columns, parts, places, strict=True)
     ]
 
 
@@ -116,7 +114,7 @@ def _column(name: str, part: str | None, sink: Source, times: Sequence[Column], 
     writable = (*times, *physical_schema(sink).columns) if part is None else ()
     column = next((c for c in (*matches, *writable) if c.name == name), None)
     if column is None:
-        raise _unknown(f"{part}.{identifier(name)}" if part else identifier(name), at, sink)
+        raise _unknown(name, part, at, sink)
     return column
 
 
@@ -189,11 +187,13 @@ def _time(name: str, value: tree.Expression, scope: NameScope) -> TypedExpressio
     return coerce(expression, BIGINT, value.span)
 
 
-def _unknown(name: str, at: Span, sink: Source) -> StatementError:
+def _unknown(name: str, part: str | None, at: Span, sink: Source) -> StatementError:
     if name in ("ROWPARTITION", "ROWOFFSET"):
         return StatementError(f"Inserting into column `{name}` is not allowed.", at)
     names = [c.name for c in sink.schema]
-    return StatementError(f"{identifier(sink.name)} has no column {name}", at, did_you_mean(name, names))
+    shown = f"{part}.{quoted(name)}" if part else quoted(name)
+    fact = f"Failed to insert values into '{sink.name}'. Column name {shown} does not exist."
+    return StatementError(fact, at, did_you_mean(name, names))
 
 
 def _check_key(sink: Source, expressions: Mapping[Column, TypedExpression], at: Span) -> None:
@@ -211,9 +211,8 @@ def check_time(rowtime: int | None, at: Span) -> None:
 def without_key(sink: Source, missing: Sequence[Column], at: Span) -> StatementError:
     """The error for a row of a table without these key columns."""
     names = ", ".join(identifier(c.name) for c in missing)
-    return StatementError(
-        f"Failed to insert values into {identifier(sink.name)}: a value for the primary key {names} is required", at
-    )
+    reason = f"Value for primary key column(s) {names} is required for tables"
+    return StatementError(f"Failed to insert values into '{sink.name}'. {reason}", at)
 
 
 def _named(column: Column, expressions: Mapping[Column, TypedExpression]) -> NamedExpression:

@@ -157,11 +157,12 @@ def _insert(c: Cursor) -> tree.Statement:
     target = c.name("the name of a stream or table")
     names = c.in_parentheses(_target) if c.at("(") else ()
     if c.accept("VALUES"):
-        parts = tuple(part for part, _ in names) if any(part for part, _ in names) else ()
+        parts = tuple(part for part, _, _ in names) if any(part for part, _, _ in names) else ()
         values = _values(c)
         if c.at(",", "("):
             raise SqlSyntaxError("INSERT INTO … VALUES writes one row", c.span, "write a statement for each row")
-        return tree.InsertValues(target, tuple(name for _, name in names), values, parts, span=at)
+        columns, places = tuple(name for _, name, _ in names), tuple(place for _, _, place in names)
+        return tree.InsertValues(target, columns, values, parts, places, span=at)
     if names:
         c.fail()
     properties = _properties(c)
@@ -177,12 +178,12 @@ def _delete(c: Cursor) -> tree.Statement:
     return tree.DeleteFrom(target, expression(c), span=at)
 
 
-def _target(c: Cursor) -> tuple[str | None, str]:
-    """`column`, `ROWKEY.column` or `ROWKEY->column`."""
-    name = c.name("a column name")
+def _target(c: Cursor) -> tuple[str | None, str, Span]:
+    """`column`, `ROWKEY.column` or `ROWKEY->column`, with its position."""
+    at, name = c.span, c.name("a column name")
     if name in tree.PARTS and (c.accept(".") or c.accept("->")):
-        return name, c.name("a column name")
-    return None, name
+        return name, c.name("a column name"), at
+    return None, name, at
 
 
 def _optional_names(c: Cursor) -> tuple[str, ...]:

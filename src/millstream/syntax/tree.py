@@ -4,9 +4,10 @@ Equality ignores positions, so that a test can compare `parse(print(tree))` with
 Names are in the language's form: unquoted ones upper-cased, quoted ones as written.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
+from millstream.model.errors import Span
 from millstream.model.types import SqlType
 from millstream.syntax.expression_tree import NOWHERE as NOWHERE
 from millstream.syntax.expression_tree import Arithmetic as Arithmetic
@@ -139,13 +140,15 @@ class InsertInto(Statement):
 class InsertValues(Statement):
     """INSERT INTO target [(columns)] VALUES (values). `columns` () = all.
 
-    If columns are qualified by their side, `parts` has ROWKEY, ROWVALUE or None for each.
+    If columns are qualified by their side, `parts` has ROWKEY, ROWVALUE or None for each. `places` has the positions of
+    their names, or is empty.
     """
 
     target: str
     columns: tuple[str, ...]
     values: tuple[Expression, ...]
     parts: tuple[str | None, ...] = ()
+    places: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,10 +236,10 @@ CREATE STREAM o AS SELECT id FROM orders WHERE amount = ARRAY[2];
 -- → line 1:48: AMOUNT (INTEGER) cannot be compared with ARRAY[2] (ARRAY<INTEGER>) by =
 
 INSERT INTO orders (id, rowoffset) VALUES (1, 2);
--- → line 1:47: Inserting into column `ROWOFFSET` is not allowed.
+-- → line 1:25: Inserting into column `ROWOFFSET` is not allowed.
 
 INSERT INTO people (age) VALUES (2);
--- → line 1:1: Failed to insert values into PEOPLE: a value for the primary key NAME is required
+-- → line 1:1: Failed to insert values into 'PEOPLE'. Value for primary key column(s) NAME is required for tables
 
 INSERT INTO "orders" VALUES (1);
 -- → line 1:1: Cannot insert values into an unknown stream/table: `orders`
@@ -994,3 +994,10 @@ SHOW STREAMS;
 ASSERT TOPIC orders;
 -- → line 1:1: ASSERT TOPIC is for a server: a test does not execute it
 -- →   hint: a test has CREATE, ALTER, DROP, INSERT INTO, SET, UNSET, DEFINE, UNDEFINE, and in SQL files RUN SCRIPT and ASSERT
+
+INSERT INTO people (name, aeg) VALUES ('a', 1);
+-- → line 1:27: Failed to insert values into 'PEOPLE'. Column name `AEG` does not exist.
+-- →   hint: did you mean AGE?
+
+INSERT INTO orders (id, item, ROWVALUE.nothing) VALUES (1, 'a', 2);
+-- → line 1:31: Failed to insert values into 'ORDERS'. Column name ROWVALUE.`NOTHING` does not exist.
