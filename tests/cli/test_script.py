@@ -233,7 +233,7 @@ def test_a_config_file_sets_properties_of_the_session(run: Run, engine: FakeEngi
     ("content", "message"),
     [
         ("auto.offset.reset=sometimes", "'sometimes' is not a valid value of property 'auto.offset.reset'"),
-        ("auto.offset.rest=latest", "property: 'auto.offset.rest'\n  hint: did you mean `auto.offset.reset`?"),
+        ("auto.offset.rest=latest", "property: 'auto.offset.rest'\n  hint: did you mean 'auto.offset.reset'?"),
         ("ksql.service.id=x", "Cannot override property 'ksql.service.id'"),
     ],
 )

@@ -1,7 +1,7 @@
 """Identifiers: their SQL text, which is parsed back to the same name (docs/reference/statements.md)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 PLAIN = re.compile(r"[A-Z_][A-Z0-9_@]*\Z")
@@ -32,9 +32,9 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint with the most similar of `known`; "" if none is similar."""
+def did_you_mean(name: str, known: Iterable[str], shown: Callable[[str], str] = identifier) -> str:
+    """A hint with the most similar of `known`, as `shown` writes it; "" if none is similar."""
     known = list(known)
     by_case = [k for k in known if k.upper() == name.upper()]
     similar = by_case or get_close_matches(name, known, 1, 0.6)
-    return f"did you mean {identifier(similar[0])}?" if similar else ""
+    return f"did you mean {shown(similar[0])}?" if similar else ""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from millstream.model.errors import fact_and_hint, hint_line
 from millstream.model.ksqldb_names import REFUSED, has_no_effect
-from millstream.model.names import did_you_mean
+from millstream.model.names import did_you_mean, literal
 from millstream.model.secrets import HIDDEN, without_user
 from millstream.model.setting import Setting, SettingScope, text_of
 from millstream.model.setting_kinds import TEXT
@@ -51,7 +51,7 @@ def check(name: str, value: object = None) -> Setting:
     """
     setting = SETTINGS.get(canonical(name)) or _accepted(name)
     if setting is None:
-        hint = did_you_mean(name, SETTINGS)
+        hint = did_you_mean(name, SETTINGS, literal)
         raise SettingRefused(
             f"Not recognizable as ksql, streams, consumer, or producer property: '{name}'" + hint_line(hint)
         )
