@@ -1,5 +1,7 @@
 package org.apache.spark.sql.millstream
 
+import java.util.Locale
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.avro.{AvroRuntimeException, Schema}
@@ -51,5 +53,24 @@ object Avro {
   def position(name: String, names: Seq[String]): Int = {
     val exact = names.indexOf(name)
     if (exact >= 0) exact else names.indexWhere(_.equalsIgnoreCase(name))
+  }
+
+  /**
+   * The index of each field's column, -1 where it has none. A field is the column's of exactly its name, else the one's
+   * of its name in upper case, else in any case. Of several fields for one column the exact one counts, else the last:
+   * of the fields `ab` and `Ab` the column AB has `Ab`.
+   */
+  def columnsOf(fields: Seq[String], columns: Seq[String]): Seq[Int] = {
+    val candidates = fields.map(columnOf(_, columns))
+    val taken = columns.indices.map { column =>
+      val exact = fields.indexOf(columns(column))
+      if (exact >= 0) exact else candidates.lastIndexOf(column)
+    }
+    candidates.zipWithIndex.map { case (column, field) => if (column >= 0 && taken(column) == field) column else -1 }
+  }
+
+  private def columnOf(field: String, columns: Seq[String]): Int = {
+    val exact = columns.indexOf(field)
+    if (exact >= 0) exact else position(field.toUpperCase(Locale.ROOT), columns)
   }
 }

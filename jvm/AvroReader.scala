@@ -236,13 +236,7 @@ private class AvroUnionReader(schema: Schema, sqlType: SqlType.Struct) extends A
 /** Reads a record into a row by field name; fields without a column are skipped, columns without a field are null. */
 private class AvroRecordReader(schema: Schema, sqlType: SqlType.Struct) extends AvroFieldReader {
   private val fields = schema.getFields.asScala.map(_.schema).toArray
-  private val targets = Array.fill(fields.length)(-1)
-  private val names = schema.getFields.asScala.map(_.name).toSeq
-  // Iterates over the columns, not the fields: of two fields that differ only in case, the exact match is taken.
-  sqlType.names.zipWithIndex.foreach { case (name, i) =>
-    val at = Avro.position(name, names)
-    if (at >= 0 && targets(at) < 0) targets(at) = i
-  }
+  private val targets = Avro.columnsOf(schema.getFields.asScala.map(_.name).toSeq, sqlType.names).toArray
   private val readers = fields.indices.map { f =>
     if (targets(f) < 0) null else AvroFieldReader.of(fields(f), sqlType.fieldTypes(targets(f)))
   }.toArray

@@ -258,7 +258,7 @@ class AvroUnionWriter(schema: Schema, protected val sqlType: SqlType.Struct) ext
 /** Writes a row as a record: each field of the schema from the column of that name, or its default value. */
 class AvroRecordWriter(schema: Schema, protected val sqlType: SqlType.Struct) extends AvroStructWriter {
   private val names = schema.getFields.asScala.map(_.name).toArray
-  private val sources = names.map(Avro.position(_, sqlType.names))
+  private val sources = Avro.columnsOf(names.toSeq, sqlType.names).toArray
   sqlType.names.indices.filterNot(sources.contains(_)).foreach { column =>
     throw new BadRecord(s"the schema's ${schema.getName} has no field ${sqlType.names(column)}")
   }

@@ -80,8 +80,9 @@ object ProtobufReader {
  */
 class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
   private val byNumber = new JavaMap[Int, ProtobufFieldReader]
+  private val places = ProtobufSchema.columnsOf(message, struct.names)
   private val byColumn = struct.names.indices.map { column =>
-    val field = ProtobufSchema.field(message, struct.names(column))
+    val field = Some(places.indexOf(column)).filter(_ >= 0).map(message.getFields.get(_))
     val reader = field.map(ProtobufFieldReader.of(_, struct.fieldTypes(column), column)).orNull
     field.foreach(f => byNumber.put(f.getNumber, reader))
     ProtobufSchema.oneof(message, struct.names(column), struct.fieldTypes(column)).foreach(oneof(_, column))

@@ -80,6 +80,10 @@ object ProtobufSchema {
     Some(Avro.position(name, fields.asScala.map(_.getName).toSeq)).filter(_ >= 0).map(fields.get)
   }
 
+  /** The index of the column of each field, -1 where it has none. */
+  def columnsOf(message: Descriptor, columns: Seq[String]): Seq[Int] =
+    Avro.columnsOf(message.getFields.asScala.map(_.getName).toSeq, columns)
+
   /** The oneof that a STRUCT column of a name holds: `choice_0` for the message's first oneof, `choice`. */
   def oneof(message: Descriptor, name: String, sqlType: SqlType): Option[OneofDescriptor] = sqlType match {
     case _: SqlType.Struct if field(message, name).isEmpty =>

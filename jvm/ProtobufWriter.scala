@@ -76,8 +76,8 @@ private class ProtobufBuffer {
 
 /** Writes a row as a message: each field from the column of its name; a null column leaves the field out. */
 class ProtobufMessageWriter(message: Descriptor, struct: SqlType.Struct) {
-  private val fields = message.getFields.asScala.flatMap { field =>
-    val column = struct.names.indexWhere(name => ProtobufSchema.field(message, name).contains(field))
+  private val places = ProtobufSchema.columnsOf(message, struct.names)
+  private val fields = message.getFields.asScala.zip(places).flatMap { case (field, column) =>
     if (column >= 0) Some(field.getNumber -> new ProtobufFieldWriter(field, struct.fieldTypes(column), column))
     else if (field.isRequired)
       throw new BadRecord(s"the schema requires the field ${field.getName}, for which there is no column")
