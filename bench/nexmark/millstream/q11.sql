@@ -1,7 +1,5 @@
 -- title: user sessions
--- rewritten: EMIT CHANGES, as EMIT FINAL needs groups of one partition
--- coalesced: 200
 CREATE TABLE answers WITH (kafka_topic='{run}-out', format='JSON') AS
   SELECT bidder AS k, AS_VALUE(bidder) AS bidder, COUNT(*) AS bid_count, WINDOWSTART AS starttime,
     WINDOWEND + 10000 AS endtime
-  FROM bid WINDOW SESSION (10 SECONDS) GROUP BY bidder;
+  FROM bid WINDOW SESSION (10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY bidder EMIT FINAL;
