@@ -2,6 +2,7 @@
 
 import base64
 import json
+import logging
 import time
 import warnings
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from millstream.cli.main import main
 from millstream.client.exchange import SessionSettings
 from millstream.security.login import login_of
 from millstream.security.roles import read_roles
+from millstream.security.tokens import TokenReader, TokenRules
 from millstream.security.users import UserFile, read_users, write_users
 from millstream.server.options import options_of
 from millstream.server.run import Server
@@ -182,6 +184,7 @@ def test_a_password_that_nobody_can_be_asked_for(
         ({"authentication.method": "BASIC", "millstream.users.file": "nowhere"}, "cannot read the users"),
         ({"authentication.method": "BEARER"}, "oauthbearer.jwks.endpoint.url"),
         ({"authentication.method": "BEARER", "oauthbearer.jwks.endpoint.url": "nowhere"}, "cannot read the keys"),
+        ({"authentication.method": "BEARER", "oauthbearer.jwks.endpoint.url": "http://[::1"}, "cannot read the keys"),
     ],
 )
 def test_settings_of_a_login_that_are_not_valid(settings: dict[str, str], fact: str) -> None:
@@ -256,6 +259,32 @@ def test_a_token(tmp_path: Path, sent: str, fact: str) -> None:
     assert answer.status_code == (200 if accepted else 401)
     assert accepted or fact in answer.json()["message"]
     assert accepted or answer.headers["www-authenticate"] == 'Bearer realm="millstream"'
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "5", "<html>", '{"keys": [1]}', '{"keys": 5}', '{"keys": []}'])
+def test_keys_that_are_no_jwks(tmp_path: Path, text: str) -> None:
+    (tmp_path / "keys.json").write_text(text)
+    with pytest.raises(SetupError, match=r"cannot read the keys at .*keys.json: "):
+        TokenReader(TokenRules(str(tmp_path / "keys.json")))
+
+
+def test_a_password_in_the_address_of_keys_is_not_shown() -> None:
+    with pytest.raises(SetupError, match=r"cannot read the keys at http://\[hidden\]@127.0.0.1:1/keys: "):
+        TokenReader(TokenRules("http://us:hush@127.0.0.1:1/keys"))
+
+
+def test_keys_that_cannot_be_read_again_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each token of a known key is accepted, and the log says why the keys are not read."""
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps({"keys": [json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))]}))
+    reader = TokenReader(TokenRules(str(file)))
+    file.write_text("[]")
+    monkeypatch.setattr("millstream.security.tokens.CACHE_SECONDS", 0.0)
+    with caplog.at_level(logging.ERROR):
+        assert reader.user(token(aud=None)) == ("ann", ("read",))
+    assert caplog.messages == [f"cannot read the keys at {file}: it is no JWKS; those from before are used"]
 
 
 def test_no_login_is_required_by_default() -> None:

@@ -1,6 +1,7 @@
 """Bearer tokens: JWTs signed by a key of a JWKS, which is a file or a URL."""
 
 import json
+import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -11,11 +12,14 @@ from typing import Any
 import httpx
 import jwt
 
+from millstream.formats.json_answers import OTHER_FORM
+from millstream.model.secrets import without_user
 from millstream.services.errors import SetupError
 
+LOG = logging.getLogger(__name__)
 # No algorithms with a shared secret: the server, which checks a token, could forge it.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-UNREADABLE = (OSError, ValueError, httpx.HTTPError, jwt.PyJWTError)
+UNREADABLE = (OSError, httpx.HTTPError, httpx.InvalidURL, jwt.PyJWTError, *OTHER_FORM)
 CACHE_SECONDS, UNKNOWN_KEY_SECONDS, PATIENCE = 300.0, 30.0, 5.0
 
 
@@ -35,7 +39,8 @@ class TokenRefused(Exception):
 
 
 class TokenReader:
-    """Checks tokens. Keys at a URL are read again after five minutes, and for an unknown key after 30 seconds."""
+    """Checks tokens. Keys are read again after five minutes, and for an unknown key after 30 seconds; while they cannot
+    be read, the present ones are kept."""
 
     def __init__(self, rules: TokenRules) -> None:
         """Raises SetupError if the keys cannot be read."""
@@ -43,7 +48,7 @@ class TokenReader:
         try:
             self._keys, self._read = _keys(rules.keys), time.monotonic()
         except UNREADABLE as error:
-            raise SetupError(f"cannot read the keys at {rules.keys}: {error}") from error
+            raise SetupError(_failure(rules.keys, error)) from error
 
     def user(self, token: str) -> tuple[str, tuple[str, ...]]:
         """The user and the names of the roles in a token; may request keys. Raises TokenRefused."""
@@ -72,12 +77,19 @@ class TokenReader:
         return keys[id] if id in keys else next(iter(keys.values()))
 
     def _refresh(self) -> None:
-        """Read the keys again; if that fails, the present keys are kept."""
+        """Read the keys again; if that fails, the log says why: an answer to a client does not name their place."""
         self._read = time.monotonic()
         try:
             self._keys = _keys(self._rules.keys)
         except UNREADABLE as error:
-            raise TokenRefused(f"the keys cannot be read: {error}") from error
+            LOG.error("%s; those from before are used", _failure(self._rules.keys, error))
+
+
+def _failure(place: str, error: Exception) -> str:
+    """Why the keys cannot be read, without a password in their address."""
+    is_other = isinstance(error, OTHER_FORM) and not isinstance(error, UnicodeError)
+    why = "it is no JWKS" if is_other else str(error) or type(error).__name__
+    return without_user(f"cannot read the keys at {place}: {why}")
 
 
 def _keys(place: str) -> Mapping[str, jwt.PyJWK]:
