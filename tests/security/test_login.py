@@ -23,11 +23,12 @@ from millstream.cli.client import RestClient, ServerRefused
 from millstream.cli.main import main
 from millstream.client.exchange import SessionSettings
 from millstream.security.login import login_of
-from millstream.security.roles import read_roles
+from millstream.security.roles import Principal, read_roles
 from millstream.security.tokens import TokenReader, TokenRules
 from millstream.security.users import UserFile, read_users, write_users
 from millstream.server.options import options_of
 from millstream.server.run import Server
+from millstream.server.socket import longest_seconds
 from millstream.services.errors import SetupError
 from support.engine import FakeEngine
 from support.http_clients import WebSocket
@@ -283,8 +284,34 @@ def test_keys_that_cannot_be_read_again_are_kept(
     file.write_text("[]")
     monkeypatch.setattr("millstream.security.tokens.CACHE_SECONDS", 0.0)
     with caplog.at_level(logging.ERROR):
-        assert reader.user(token(aud=None)) == ("ann", ("read",))
+        assert reader.user(token(aud=None)).name == "ann"
     assert caplog.messages == [f"cannot read the keys at {file}: it is no JWKS; those from before are used"]
+
+
+def test_a_websocket_is_closed_when_its_token_expires(engine: FakeEngine, tmp_path: Path) -> None:
+    keys = [json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))]
+    (tmp_path / "keys.json").write_text(json.dumps({"keys": keys}))
+    settings = {"authentication.method": "BEARER", "oauthbearer.jwks.endpoint.url": str(tmp_path / "keys.json")}
+    expires = int(time.time()) + 3
+    header = {"Authorization": f"Bearer {token(aud=None, exp=expires)}"}
+    target = f"/ws/query?request={quote(json.dumps({'ksql': 'SELECT * FROM endless EMIT CHANGES;'}))}"
+    with Server(engine, port=0, options=options_of(settings)) as server:
+        with WebSocket(server.port, target, header) as socket:
+            while socket.message():
+                pass
+        assert socket.closed is not None
+        assert time.time() >= expires
+
+
+@pytest.mark.parametrize(
+    ("most", "expires", "seconds"), [(60, None, 60), (60, 1e12, 60), (60, 0, -1), (0, None, None), (0, 0, None)]
+)
+def test_for_how_long_a_websocket_is_open(most: float, expires: float | None, seconds: float | None) -> None:
+    """No longer than its token is valid, unless ksql.websocket.connection.max.timeout.ms is 0, as in ksqlDB."""
+    left = longest_seconds(most, Principal("ann", (), expires=expires))
+    assert left == seconds if seconds != -1 else left is not None and left < 0
+    options = options_of({"ksql.websocket.connection.max.timeout.ms": str(most * 1000)})
+    assert options.limits.socket_seconds == most
 
 
 def test_no_login_is_required_by_default() -> None:

@@ -549,8 +549,8 @@ _REST = (
     _server(
         "ksql.websocket.connection.max.timeout.ms",
         "3600000",
-        "when a WebSocket is closed",
-        _positive,
+        "when a WebSocket is closed, if its user's token does not expire sooner; 0: neither closes it",
+        _whole,
     ),
     _server(
         "millstream.allowed.hosts",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from millstream.model.settings import words
 from millstream.security.roles import Principal, Role, read_roles
-from millstream.security.tokens import TokenReader, TokenRefused, TokenRules
+from millstream.security.tokens import TokenReader, TokenRefused, TokenRules, TokenUser
 from millstream.security.users import User, UserFile
 from millstream.services.errors import SetupError
 
@@ -62,7 +62,8 @@ class Login:
         if scheme.lower() == "basic" and self.users is not None:
             return self.stored(self._by_password(self.users, value))
         if scheme.lower() == "bearer" and self.tokens is not None:
-            return self._authenticated(*self._by_token(self.tokens, value))
+            user = self._by_token(self.tokens, value)
+            return replace(self._authenticated(user.name, user.roles), expires=user.expires)
         raise LoginRefused("this server requires a login")
 
     def current(self, principal: Principal) -> Principal:
@@ -93,7 +94,7 @@ class Login:
             raise LoginRefused("user name or password is wrong")
         return user
 
-    def _by_token(self, tokens: TokenReader, value: str) -> tuple[str, tuple[str, ...]]:
+    def _by_token(self, tokens: TokenReader, value: str) -> TokenUser:
         try:
             return tokens.user(value.strip())
         except TokenRefused as refused:

@@ -52,13 +52,15 @@ ROLES: Mapping[str, Role] = {
 class Principal:
     """The sender of a request: a user with roles; `topic_prefix` as in rights.needs.
 
-    `is_stored`: his roles are those of the file of users, which may change while he is connected.
+    `is_stored`: his roles are those of the file of users, which may change while he is connected. `expires`: the end of
+    his token, in seconds since the epoch; None if he has none.
     """
 
     name: str
     roles: tuple[Role, ...]
     topic_prefix: str = ""
     is_stored: bool = False
+    expires: float | None = None
 
     def has(self, right: Right) -> bool:
         """True if one of the roles has the right, on any object."""

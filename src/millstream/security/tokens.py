@@ -34,6 +34,15 @@ class TokenRules:
     roles_claim: str = "groups"
 
 
+@dataclass(frozen=True, slots=True)
+class TokenUser:
+    """The user in a token, the names of his roles, and when the token expires: seconds since the epoch."""
+
+    name: str
+    roles: tuple[str, ...]
+    expires: float
+
+
 class TokenRefused(Exception):
     """Why a token is not accepted."""
 
@@ -50,8 +59,8 @@ class TokenReader:
         except UNREADABLE as error:
             raise SetupError(_failure(rules.keys, error)) from error
 
-    def user(self, token: str) -> tuple[str, tuple[str, ...]]:
-        """The user and the names of the roles in a token; may request keys. Raises TokenRefused."""
+    def user(self, token: str) -> TokenUser:
+        """The user in a token; may request keys. Raises TokenRefused."""
         rules = self._rules
         try:
             claims = jwt.decode(
@@ -64,7 +73,7 @@ class TokenReader:
             )
         except (jwt.PyJWTError, ValueError, TypeError) as error:
             raise TokenRefused(str(error)) from error
-        return str(claims[rules.name_claim]), _roles(claims.get(rules.roles_claim))
+        return TokenUser(str(claims[rules.name_claim]), _roles(claims.get(rules.roles_claim)), float(claims["exp"]))
 
     def _key(self, id: str) -> jwt.PyJWK:
         with self._lock:

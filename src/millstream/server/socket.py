@@ -1,5 +1,6 @@
 """/ws/query: a query's rows as WebSocket messages."""
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,6 +11,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from millstream.engine.api import RequestFailed, Rows
 from millstream.engine.entities.types import described
+from millstream.security.roles import Principal
 from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.bodies import parse_object, to_request
@@ -48,11 +50,19 @@ async def _stream(socket: WebSocket, started: Rows | Printing, work: ServerConte
     items, id = (started.lines, "") if isinstance(started, Printing) else (started, started.query_id)
     feed: Feed[Any] = work.feeds.open(items, started.close, id, principal_of(socket))
     try:
-        with anyio.move_on_after(work.limits.socket_seconds):
+        with anyio.move_on_after(longest_seconds(work.limits.socket_seconds, principal_of(socket))):
             await first_of(lambda: _left(socket), lambda: _send(socket, started, feed))
     finally:
         with anyio.CancelScope(shield=True):
             await work.run_ending(lambda: work.feeds.finish(feed))
+
+
+def longest_seconds(most: float, user: Principal) -> float | None:
+    """For how long a socket stays open: no longer than its user's token is valid; None for no limit, if `most` is
+    0."""
+    if not most:
+        return None
+    return most if user.expires is None else min(most, user.expires - time.time())
 
 
 async def _send(socket: WebSocket, started: Rows | Printing, feed: Feed[Any]) -> None:
