@@ -7,6 +7,7 @@ from dataclasses import replace
 from http.server import HTTPServer
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -14,10 +15,12 @@ from millstream.cli import checks
 from millstream.cli.checks import CheckOutcome, CheckResult, Surroundings
 from millstream.cli.main import main
 from millstream.engine import first_connection
+from millstream.engine.session_options import local_folder
 from millstream.model.settings import effective
 from millstream.services.broker import BrokerProcess
 from millstream.services.java import java
 from millstream.services.ports import free_port
+from millstream.spark.checkpoint import location
 from support.certificates import server_files
 from support.http_server import QuietHandler, serving
 from support.logins import users_file
@@ -34,11 +37,13 @@ def around(**settings: str) -> Surroundings:
 
 @pytest.fixture
 def answering() -> Iterator[HTTPServer]:
-    """A server of HTTP that answers each request 503."""
+    """A server of HTTP that answers each request 503, or 200 with the rest of a path that begins with /says/."""
 
     class Handler(QuietHandler):
         def do_GET(self) -> None:
-            self.answer(503)
+            words = self.path.split("/")
+            says = words[1] == "says"
+            self.answer(200 if says else 503, unquote(words[2]).encode() if says else b"")
 
     with serving(HTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield server
@@ -89,6 +94,26 @@ def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
     refused = checks.checkpoints(around(millstream__data__dir=str(tmp_path / "file" / "data")))
     assert (refused.outcome, "set millstream.data.dir" in refused.remedy) == (NOT_WELL, True)
     assert checks.checkpoints(around(millstream__data__dir="s3a://bucket/data")).outcome is NOT_CHECKED
+
+
+@pytest.mark.parametrize(
+    ("folder", "place"),
+    [("file:{}/a", "{}/a"), ("file://{}/a%20b", "{}/a b"), ("{}/%41", "{}/%41"), ("{}/~x", "{}/~x")],
+)
+def test_the_place_is_the_servers(tmp_path: Path, folder: str, place: str) -> None:
+    """A path is taken as it is written, and a URL of file: is a path."""
+    settings = around(millstream__data__dir=folder.format(tmp_path)).settings
+    assert checks.checkpoints(Surroundings(settings)).fact == f"{place.format(tmp_path)} can be written to"
+    assert str(local_folder(settings)) == place.format(tmp_path)
+    assert unquote(location(folder.format(tmp_path))).removeprefix("file:").removeprefix("//") == place.format(tmp_path)
+
+
+@pytest.mark.parametrize("folder", ["~nobody-of-that-name/data", "x" * 300, "http://[::1"])
+def test_a_place_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    """Each check has a result."""
+    monkeypatch.chdir(tmp_path)
+    for check in (checks.checkpoints, checks.disk):
+        assert check(around(millstream__data__dir=folder)).fact
 
 
 def test_too_little_disk(tmp_path: Path) -> None:
@@ -205,6 +230,20 @@ def test_no_registry_and_one_that_refuses(answering: HTTPServer) -> None:
     assert unreachable.fact.startswith(f"no schema registry answers at http://127.0.0.1:{port}: ")
     assert "is not a URL" in checks.registry(around(**{name: "http://registry:port"})).fact
     assert "answers at http://a..b:1: " in checks.registry(around(**{name: "http://a..b:1"})).fact
+
+
+@pytest.mark.parametrize(("answer", "is_registry"), [("[]", True), ('["a"]', True), ("{}", False), ("<html>", False)])
+def test_what_is_no_registry(answering: HTTPServer, answer: str, is_registry: bool) -> None:
+    """The password in its address is not shown."""
+    url = f"http://us:hush@127.0.0.1:{answering.server_port}/says/{quote(answer)}"
+    shown = f"http://[hidden]@127.0.0.1:{answering.server_port}/says/{quote(answer)}"
+    result = checks.registry(around(ksql__schema__registry__url=url))
+    fact = f"schema registry at {shown}" if is_registry else f"what answers at {shown} is no schema registry"
+    assert (result.outcome, result.fact) == (WELL if is_registry else NOT_WELL, fact)
+    refused = checks.registry(
+        around(ksql__schema__registry__url="http://us:hush@127.0.0.1:1,http://us:hush@127.0.0.1:2")
+    )
+    assert refused.fact.startswith("no schema registry answers at http://[hidden]@127.0.0.1:1: ")
 
 
 def test_no_connect_and_one_that_is_away_or_refuses(answering: HTTPServer, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from enum import Enum
 from importlib import metadata
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 import httpx
@@ -24,8 +23,11 @@ from millstream.cli.properties import LISTENERS, PG_LISTEN, address_of
 from millstream.engine.connect import URL as CONNECT_URL
 from millstream.engine.connect import ConnectClient, ConnectFailed, connect_access
 from millstream.engine.kafka import KafkaClient
+from millstream.engine.session_options import data_folder
 from millstream.engine.topic_access import RIGHTS
-from millstream.formats.client import Access, access
+from millstream.formats.client import access
+from millstream.formats.json_answers import OTHER_FORM
+from millstream.model.secrets import without_user
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import SettingRefused
 from millstream.security.login import Login, login_of
@@ -80,10 +82,7 @@ class Surroundings:
     @property
     def folder(self) -> Path | None:
         """The local folder of the checkpoints; None if the data directory is a remote URL (HDFS, S3)."""
-        place = urlsplit(self.settings[DATA])
-        if place.scheme in ("", "file"):
-            return Path(unquote(place.path)).expanduser()
-        return None
+        return data_folder(self.settings)
 
 
 def python(_: Surroundings) -> CheckResult:
@@ -152,7 +151,7 @@ def registry(around: Surroundings) -> CheckResult:
         return _not_well(error.fact, error.hint)
     if failure := next(filter(None, failures), None):
         return _not_well(failure, remedy)
-    return _well(f"schema registry at {_shown(place)}")
+    return _well(f"schema registry at {without_user(place.url)}")
 
 
 def _registry_failure(client: httpx.Client, url: str) -> str:
@@ -160,8 +159,14 @@ def _registry_failure(client: httpx.Client, url: str) -> str:
     try:
         answer = client.get(f"{url}/subjects", timeout=SECONDS)
     except (httpx.HTTPError, OSError, UnicodeError) as error:
-        return f"no schema registry answers at {url}: {error or type(error).__name__}"
-    return "" if answer.is_success else f"the schema registry at {url} answers {answer.status_code}"
+        return f"no schema registry answers at {without_user(url)}: {error or type(error).__name__}"
+    if not answer.is_success:
+        return f"the schema registry at {without_user(url)} answers {answer.status_code}"
+    try:
+        is_registry = isinstance(answer.json(), list)
+    except OTHER_FORM:
+        is_registry = False
+    return "" if is_registry else f"what answers at {without_user(url)} is no schema registry"
 
 
 def connect(around: Surroundings) -> CheckResult:
@@ -199,7 +204,10 @@ def checkpoints(around: Surroundings) -> CheckResult:
 def disk(around: Surroundings) -> CheckResult:
     """Whether there is enough free disk space for checkpoints and for Spark's temporary files."""
     folders = [f for f in (around.folder, Path(os.environ.get("TMPDIR", "/tmp"))) if f is not None]
-    free = {folder: shutil.disk_usage(_existing(folder)).free / GIB for folder in folders}
+    try:
+        free = {folder: shutil.disk_usage(_existing(folder)).free / GIB for folder in folders}
+    except OSError as error:
+        return _not_well(f"the free space of {error.filename} cannot be read: {error.strerror}", f"set {DATA}")
     least = min(free, key=lambda folder: free[folder])
     if free[least] < around.free_gib:
         return _not_well(
@@ -370,10 +378,6 @@ def _is_server(host: str, number: int) -> bool:
 def _existing(folder: Path) -> Path:
     """The folder, or its nearest ancestor that exists."""
     return folder if folder.exists() else _existing(folder.absolute().parent)
-
-
-def _shown(place: Access) -> str:
-    return place.url.rpartition("@")[2] if "@" in place.url else place.url
 
 
 def _well(fact: str) -> CheckResult:

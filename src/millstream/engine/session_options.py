@@ -5,6 +5,7 @@ A module of its own, since `millstream server` needs them before it imports the 
 
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from millstream.model.settings import SPARK_PREFIX
 from millstream.spark.session_settings import SessionOptions, functions, python
@@ -19,10 +20,18 @@ CONF = {
 LOCAL = {"spark.sql.streaming.checkpoint.fileChecksum.enabled": "false"}
 
 
+def data_folder(settings: Mapping[str, str]) -> Path | None:
+    """The data directory as a path on this machine, as spark/checkpoint.py reads it; None if it is a URL of another
+    file system, such as s3a://."""
+    folder = settings["millstream.data.dir"]
+    if folder.startswith("file:"):
+        return Path(unquote(urlsplit(folder).path))
+    return None if "://" in folder else Path(folder).resolve()
+
+
 def local_folder(settings: Mapping[str, str]) -> Path:
     """The folder on this machine for files that need not outlive the server."""
-    folder = settings["millstream.data.dir"]
-    return Path("/tmp") if "://" in folder else Path(folder).resolve()
+    return data_folder(settings) or Path("/tmp")
 
 
 def session_options(settings: Mapping[str, str], registry: Mapping[str, str]) -> SessionOptions:
