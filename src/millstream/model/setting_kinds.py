@@ -15,6 +15,9 @@ INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}\Z")
 _PART = re.compile(r"([0-9]{1,15})\s+([A-Za-z]+)")
 _LISTENER = re.compile(r"https?://(?:\[[0-9A-Fa-f:]+\]|[^\s/:,\[\]]*):([0-9]{1,5})/?\Z")
+_ADVERTISED = re.compile(
+    r"(https?://)?(?:[^\s/@]*@)?((?:\[[0-9A-Fa-f:]+\]|[^\s/:,@\[\]]+):0*([1-9][0-9]{0,4}))(?:/\S*)?\Z", re.IGNORECASE
+)
 _URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*\Z", re.IGNORECASE)
 _BROKER = re.compile(r"(?:[A-Za-z][A-Za-z0-9_+-]*://)?(?:\[[0-9A-Fa-f:]+\]|[^\s/:,\[\]]+):([0-9]{1,5})\Z")
 
@@ -93,6 +96,12 @@ def _addresses(address: re.Pattern[str]) -> Callable[[str], str | None]:
     return read
 
 
+def _advertised(text: str) -> str | None:
+    """The scheme, host and port, which are what other servers use of the address, as in ksqlDB."""
+    match = _ADVERTISED.match(text.strip())
+    return (match[1] or "") + match[2] if match and int(match[3]) <= 65535 else None
+
+
 def _text(text: str) -> str | None:
     return None if "\0" in text or not _encodable(text) else text
 
@@ -110,6 +119,7 @@ FLAG = one_of("true", "false")
 PATTERNS = ValueKind("regular expressions, separated by commas", _patterns)
 LISTENERS = ValueKind("http:// or https:// addresses with a port, separated by commas", _addresses(_LISTENER))
 ADDRESS = ValueKind("host:port", _addresses(re.compile(r"(?:\[[0-9A-Fa-f:]+\]|[^\s/:,\[\]]+):([0-9]{1,5})\Z")))
+ADVERTISED = ValueKind("an http:// or https:// address with a port", _advertised)
 URL = ValueKind("an http:// or https:// address", lambda text: text.strip() if _URL.match(text.strip()) else None)
 BROKERS = ValueKind("host:port, separated by commas", _addresses(_BROKER))
 TOPIC = ValueKind(

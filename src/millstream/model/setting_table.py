@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from millstream.model.setting import Setting, SettingScope
 from millstream.model.setting_kinds import (
     ADDRESS,
+    ADVERTISED,
     BROKERS,
     FLAG,
     INT_MAX,
@@ -357,7 +358,12 @@ _KSQL = (
         _flag,
     ),
     _server("ksql.lag.reporting.send.interval.ms", "5000", "how often", whole(100, INT_MAX)),
-    _server("ksql.advertised.listener", "", "how other servers reach this one; the first of `listeners`"),
+    _server(
+        "ksql.advertised.listener",
+        "",
+        "how other servers reach this one; the first of `listeners`",
+        ADVERTISED.or_empty(),
+    ),
     _server("listeners", "http://127.0.0.1:8088", "where the REST server listens: http:// or https://", LISTENERS),
 )
 _OWN = (
