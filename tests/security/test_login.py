@@ -31,7 +31,7 @@ from millstream.server.run import Server
 from millstream.server.socket import longest_seconds
 from millstream.services.errors import SetupError
 from support.engine import FakeEngine
-from support.http_clients import WebSocket
+from support.http_clients import Http1Client, WebSocket
 from support.logins import PASSWORD, users_file
 from support.patience import PATIENCE
 
@@ -338,6 +338,34 @@ def test_a_running_query_ends_when_its_user_is_removed_or_changed(
         assert not answers["bob"].done()
         write_users(users, changed)
         assert "user bob has been removed" in answers["bob"].result(PATIENCE)
+
+
+@pytest.mark.parametrize(
+    ("roles", "why"), [(None, "user ann has been removed"), (("read",), "the roles of user ann have changed")]
+)
+def test_an_insert_stream_ends_when_its_user_is_removed_or_changed(
+    engine: FakeEngine, tmp_path: Path, roles: tuple[str, ...] | None, why: str
+) -> None:
+    """No row is written any more."""
+    users = users_file(tmp_path, {"ann": ["write"]})
+    settings = {"authentication.method": "BASIC", "millstream.users.file": str(users)}
+    login = f"Authorization: {basic(f'ann:{PASSWORD}')}\r\n"
+    with (
+        Server(engine, port=0, options=options_of(settings)) as server,
+        Http1Client(server.port, "/inserts-stream", login) as client,
+    ):
+        client.send('{"target":"ORDERS"}\n')
+        assert client.status() == 200
+        write_users(users, {} if roles is None else {"ann": replace(read_users(users)["ann"], roles=roles)})
+        for _ in range(100):
+            client.send('{"ID":1}\n')
+            ack = json.loads(client.part())
+            if ack["status"] == "error":
+                break
+            time.sleep(0.1)
+        assert (ack["message"], ack["seq"]) == (why, len(engine.inserted))
+        assert client.part() == ""
+        assert engine.inserters[0].closed
 
 
 def _endless(server: Server, path: str, user: str) -> str:

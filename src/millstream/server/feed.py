@@ -3,9 +3,9 @@
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator, Iterable
-from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Generic, Protocol, TypeVar
 
 from millstream.engine.api import BatchedRows, RequestFailed
 from millstream.security.login import LoginRefused
@@ -160,12 +160,19 @@ class ArrivalFeed:
 AnyFeed = Feed[Any] | ArrivalFeed
 
 
+class Endable(Protocol):
+    """What a client keeps open, and the server can end."""
+
+    def fail(self, error: RequestFailed) -> None:
+        """End it with an error; may be called from any thread."""
+
+
 class Feeds:
     """The running feeds of a server, so that its shutdown can end them."""
 
     def __init__(self) -> None:
         self._running: set[AnyFeed] = set()
-        self._owners: dict[AnyFeed, tuple[str, Principal]] = {}
+        self._owners: dict[Endable, tuple[str, Principal]] = {}
         # One for each event loop: HTTP and Postgres's protocol are served by one of their own.
         self._wakeups: dict[asyncio.AbstractEventLoop, Wakeups] = {}
 
@@ -191,6 +198,15 @@ class Feeds:
         self._running.add(feed)
         return feed
 
+    @contextmanager
+    def owned(self, stream: Endable, owner: Principal) -> Iterator[None]:
+        """While the block runs, `end_changed` ends `stream` too, which is no feed."""
+        self._owners[stream] = "", owner
+        try:
+            yield
+        finally:
+            self._owners.pop(stream, None)
+
     def finish(self, feed: AnyFeed) -> None:
         """Stop a feed and remove it; blocks."""
         self._running.discard(feed)
@@ -202,7 +218,7 @@ class Feeds:
         return next((owner.name for id, owner in list(self._owners.values()) if id == query_id), None)
 
     def end_changed(self, current: Callable[[Principal], Principal]) -> None:
-        """End the feeds of users who were removed, or whose roles are others now: `current` is Login.current."""
+        """End what users have open who were removed, or whose roles are others now: `current` is Login.current."""
         for feed, (_, owner) in tuple(self._owners.items()):
             try:
                 is_unchanged = current(owner) == owner

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from millstream.engine.api import Inserter, MissingRight, RequestFailed
+from millstream.security.roles import Principal
 from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.bodies import object_in, parse_object, required, too_large
@@ -38,7 +39,7 @@ async def inserts(request: HttpRequest) -> Response:
     missing_right = principal_of(request).missing
     first = await lines.first()
     note(request.scope, statement=first.decode(errors="replace"))
-    return Acks(await _open(first, missing_right, work), lines, media, work)
+    return Acks(await _open(first, missing_right, work), lines, media, work, principal_of(request))
 
 
 async def _open(line: bytes, missing_right: MissingRight, work: ServerContext) -> Inserter:
@@ -96,13 +97,22 @@ class InputLines:
 
 
 class Acks(Response):
-    """Writes rows as they arrive, and answers each with {"status":"ok","seq":n} or {"status":"error",…}."""
+    """Writes rows as they arrive, and answers each with {"status":"ok","seq":n} or {"status":"error",…}.
 
-    def __init__(self, inserter: Inserter, lines: InputLines, media: str, work: ServerContext) -> None:
+    It ends if its user is removed, or gets other roles.
+    """
+
+    def __init__(self, inserter: Inserter, lines: InputLines, media: str, work: ServerContext, user: Principal) -> None:
         super().__init__(media_type=media, headers=HEADERS)
         del self.headers["content-length"]
         self._inserter, self._lines, self._work = inserter, lines, work
         self._as_array, self._sequence = media == JSON, 0
+        self._user = user
+        self._ended: RequestFailed | None = None
+
+    def fail(self, error: RequestFailed) -> None:
+        """Refuse the lines that arrive from now on, and end with the next; may be called from any thread."""
+        self._ended = error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer until the request ends or the client disconnects."""
@@ -110,7 +120,8 @@ class Acks(Response):
         # A client may wait for the response's headers before it sends rows; they are sent with the first piece.
         await send(part("[" if self._as_array else ""))
         try:
-            await self._pass_on(send)
+            with self._work.feeds.owned(self, self._user):
+                await self._pass_on(send)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._work.run_ending(self._inserter.close)
@@ -126,6 +137,8 @@ class Acks(Response):
             async with into:
                 try:
                     async for lines in self._lines:
+                        if self._ended is not None:
+                            raise self._ended
                         await into.send(lines)
                 except ClientDisconnect:
                     pass
