@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm
-from millstream.spark.checkpoint import CheckpointBehind, files, finish, half_written, location, repair, restore
+from millstream.spark.checkpoint import CheckpointBehind, files, finish, half_written, location, repair, restore, save
 
 UNFINISHED = ".0.e4753b34-56fb-402b-a174-ea37401ab19e.tmp"
 
@@ -117,6 +117,18 @@ def test_a_checkpoint_begins_with_a_savepoint_where_there_is_none_yet(spark: Spa
     assert left(tmp_path / "nothing") == []
     with pytest.raises(OSError, match="nowhere"):
         restore(spark, location(str(tmp_path / "nowhere")), location(str(tmp_path / "fresh")))
+
+
+def test_a_savepoint_that_cannot_be_copied_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Of a full disk what was copied would take the last room; the error is about the first file."""
+    url = checkpoint(tmp_path / "query", "offsets/0", "commits/0", "state/0/0/1.delta")
+    for name in ("2.delta", "3.delta"):
+        (tmp_path / "query" / "state" / name).symlink_to(tmp_path / "lost")
+    with pytest.raises(
+        OSError, match=r"query/state/[23].delta cannot be copied: [^\n()]*No such file or directory[^()]*$"
+    ):
+        save(spark, url, location(str(tmp_path / "savepoints" / "monday")))
+    assert list((tmp_path / "savepoints").iterdir()) == []
 
 
 def test_copies_and_new_names_through_hadoop(spark: SparkSession, tmp_path: Path) -> None:

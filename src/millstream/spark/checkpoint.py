@@ -13,6 +13,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlparse
 from urllib.request import url2pathname
@@ -131,12 +132,20 @@ def save(session: SparkSession, url: str, savepoint: str) -> None:
 
 
 def _copied(session: SparkSession, url: str, target: str) -> str:
-    """Copy a folder to a temporary name beside its target; a leftover of an earlier attempt is removed."""
+    """Copy a folder to a temporary name beside its target; a leftover of an earlier attempt is removed.
+
+    If that fails, what was copied is removed: a disk that is full must not stay so. Raises OSError, Py4JError.
+    """
     # A savepoint cannot have such a name.
     folder, _, name = target.rpartition("/")
     part = f"{folder}/.{name}.part"
     delete(session, part)
-    copy(session, url, part)
+    try:
+        copy(session, url, part)
+    except (OSError, Py4JError):
+        with suppress(OSError, Py4JError):
+            delete(session, part)
+        raise
     return part
 
 
@@ -197,12 +206,17 @@ def rename(session: SparkSession, old: str, new: str) -> None:
 
 
 def copy(session: SparkSession, old: str, new: str) -> None:
-    """Copy a folder with its contents. Raises OSError if it does not exist."""
+    """Copy a folder with its contents. Raises OSError if it does not exist, or a file cannot be copied."""
     path, target = _local(old), _local(new)
     if path is None or target is None:
         jvm.copy(session, old, new)
     else:
-        shutil.copytree(path, target)
+        try:
+            shutil.copytree(path, target)
+        except shutil.Error as failure:
+            # It has an entry for each file that could not be copied, of which there may be thousands.
+            source, _, why = failure.args[0][0]
+            raise OSError(f"{source} cannot be copied: {why}") from failure
 
 
 def write(session: SparkSession, url: str, text: str) -> None:
