@@ -28,6 +28,13 @@ def test_an_error_has_the_statement_without_its_password() -> None:
         "kafka.sasl.password",
         "sasl.oauthbearer.client.secret",
         "ksql.schema.registry.basic.auth.user.info",
+        "spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net",
+        "spark.hadoop.fs.s3a.encryption.key",
+        "fs.gs.auth.service.account.private.key",
+        "snowflake.private.key.passphrase",
+        "connection.pass",
+        "accountKey",
+        "db_pwd",
     ],
 )
 def test_secret_settings(name: str) -> None:
@@ -36,7 +43,16 @@ def test_secret_settings(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["linger.ms", "ksql.schema.registry.basic.auth.credentials.source", "ssl.keystore.location"]
+    "name",
+    [
+        "linger.ms",
+        "ksql.schema.registry.basic.auth.credentials.source",
+        "ssl.keystore.location",
+        "pass.through.headers",
+        "primary.key",
+        "message.key.columns",
+        "bypass",
+    ],
 )
 def test_other_settings(name: str) -> None:
     assert shown(name, "seen") == "seen"
@@ -56,12 +72,28 @@ def test_no_property_of_with_clauses_is_masked(name: str) -> None:
 
 def test_addresses_and_messages() -> None:
     assert shown("ksql.schema.registry.url", "http://u:hush@host:8081,x") == f"http://{HIDDEN}@host:8081,x"
+    url = "jdbc:db://host/a?user=u&password={}&ssl=true"
+    assert shown("connection.url", url.format("hush")) == url.format(HIDDEN)
     settings = {"ssl.key.password": "hush", "linger.ms": "5", "sasl.password": ""}
     assert without_values("cannot read it with hush at 5", settings) == f"cannot read it with {HIDDEN} at 5"
 
 
 @pytest.mark.parametrize(
-    "part", ["x", "password", "://", "with(", "with (a=", "set '", "'", "(", "password=", "a://b@"]
+    "part",
+    [
+        "x",
+        "password",
+        "://",
+        "with(",
+        "with (a=",
+        "set '",
+        "'",
+        "(",
+        "password=",
+        "a://b@",
+        "?password=",
+        "with('?pwd=",
+    ],
 )
 def test_long_texts_take_no_longer_than_their_length(part: str) -> None:
     """A search with backtracking would take too long here."""

@@ -2,6 +2,7 @@
 
     sasl.jaas.config                       [hidden]
     http://user:hush@registry:8081         http://[hidden]@registry:8081
+    jdbc:db://host/a?user=u&password=hush  jdbc:db://host/a?user=u&password=[hidden]
     … WITH ('ssl.key.password'='hush')     … WITH ('ssl.key.password'='[hidden]')
 
 In a statement only SET, ALTER SYSTEM and the WITH clause are searched, not names of columns and conditions.
@@ -12,7 +13,10 @@ from collections.abc import Mapping
 
 HIDDEN = "[hidden]"
 # Bounded, so that the time of a search is linear in the text.
-_WORDS = r"password|passwd|secret|jaas|user\.info|token|credential|api[._-]?key|keystore\.key|key\.pem"
+_WORDS = (
+    r"password|passwd|passphrase|(?<![a-z])(?:pass|pwd)(?![\w.\-])|secret|jaas|user\.info|token|credential|keystore\.key"
+    r"|key\.pem|(?:api|private|account|access|encryption|shared)[._-]?key"
+)
 _NAME = rf"(?<![\w.\-])[\w.\-]{{0,100}}(?:{_WORDS})[\w.\-]{{0,100}}"
 _SECRET = re.compile(_NAME, re.IGNORECASE)
 # Up to the end of the text if the quote is not closed.
@@ -24,6 +28,8 @@ _PROPERTIES = re.compile(
     re.IGNORECASE,
 )
 _USER = re.compile(r"(?<!\w)(\w{1,20}://)[^/@\s]{0,500}@")
+# A parameter of an address.
+_PARAMETER = re.compile(rf"([?&;][\w.\-]{{0,50}}(?:{_WORDS})[\w.\-]{{0,50}}=)[^&;\s'\"]{{1,500}}", re.IGNORECASE)
 # For names such as credentials.source, whose value is not secret.
 _NO_SECRET = re.compile(r".*(?:source|location|type|enabled|algorithm|class|file|reload)\Z", re.IGNORECASE)
 
@@ -40,7 +46,7 @@ def shown(name: str, value: str) -> str:
 
 def without_user(text: str) -> str:
     """A text with names and passwords in addresses hidden."""
-    return _USER.sub(rf"\1{HIDDEN}@", text)
+    return _PARAMETER.sub(rf"\1{HIDDEN}", _USER.sub(rf"\1{HIDDEN}@", text))
 
 
 def without_values(text: str, settings: Mapping[str, str]) -> str:
@@ -57,4 +63,6 @@ def masked(statement: str) -> str:
 
 
 def _masked_clause(part: re.Match[str]) -> str:
-    return part[0] if part["clause"] is None else _PAIR.sub(rf"\1'{HIDDEN}'", part[0])
+    if part["clause"] is None:
+        return part[0]
+    return re.sub(_TEXT, lambda text: without_user(text[0]), _PAIR.sub(rf"\1'{HIDDEN}'", part[0]))
