@@ -35,6 +35,8 @@ from support.http_clients import Http1Client, WebSocket
 from support.logins import PASSWORD, users_file
 from support.patience import PATIENCE
 
+# The base64 of 32 bytes.
+KEY_TEXT = "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE="
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 PATHS = ("/ksql", "/info", "/healthcheck", "/query", "/inserts-stream", "/status", "/nowhere")
 OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -193,7 +195,19 @@ def test_settings_of_a_login_that_are_not_valid(settings: dict[str, str], fact: 
         options_of(settings)
 
 
-@pytest.mark.parametrize("line", ["ann", "ann:read:md5:1:1:1:a:b", "ann:read:scrypt:x:1:1:YQ==:YQ=="])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ann",
+        "ann:read:md5:1:1:1:a:b",
+        "ann:read:scrypt:x:1:1:YQ==:YQ==",
+        *(
+            f"ann:read:scrypt:{numbers}:YQ==:{KEY_TEXT}"
+            for numbers in ("16385:8:1", "16384:0:1", "-2:8:1", "16777216:8:1")
+        ),
+        "ann:read:scrypt:16384:8:1:YQ==:YQ==",
+    ],
+)
 def test_a_line_that_is_not_a_valid_user(tmp_path: Path, line: str) -> None:
     (tmp_path / "users").write_text(f"\n{line}\n")
     with pytest.raises(SetupError, match=r"line 2 of .* is not a user"):

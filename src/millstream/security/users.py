@@ -27,6 +27,8 @@ from millstream.services.named_files import FileVersion, file_version, why_unrea
 LOG = logging.getLogger(__name__)
 SCRAM = "scram-sha-256"
 N, R, P, LENGTH = 2**14, 8, 1, 32
+# OpenSSL takes no more.
+MOST_MEMORY = 2**31 - 1
 NAME = re.compile(r"[^:\s][^:\n]*")
 # The number of cached logins, for which scrypt is not computed again.
 REMEMBERED = 1000
@@ -42,6 +44,14 @@ class PasswordHash:
     salt: bytes
     key: bytes
 
+    @property
+    def is_possible(self) -> bool:
+        """True if scrypt takes the parameters: n is a power of two, and the memory has an upper bound."""
+        n, r, p = self.n, self.r, self.p
+        return (
+            n > 1 and not n & (n - 1) and min(r, p) > 0 and _memory(n, r, p) <= MOST_MEMORY and len(self.key) == LENGTH
+        )
+
     def matches(self, password: str) -> bool:
         """True if it is the hash of the password; takes tens of milliseconds."""
         return hmac.compare_digest(self.key, _scrypt(password, self.salt, self.n, self.r, self.p))
@@ -55,7 +65,12 @@ def hashed(password: str) -> PasswordHash:
 
 def _scrypt(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
     text = password.encode(errors="surrogatepass")
-    return hashlib.scrypt(text, salt=salt, n=n, r=r, p=p, maxmem=256 * n * r * p, dklen=LENGTH)
+    return hashlib.scrypt(text, salt=salt, n=n, r=r, p=p, maxmem=_memory(n, r, p), dklen=LENGTH)
+
+
+def _memory(n: int, r: int, p: int) -> int:
+    """More bytes than scrypt needs, which OpenSSL wants to know."""
+    return 256 * n * r * p
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +114,8 @@ def _user(line: str, number: int, path: Path) -> User:
         if kind != "scrypt":
             raise ValueError(f"unknown hash {kind}")
         password = PasswordHash(int(n), int(r), int(p), base64.b64decode(salt), base64.b64decode(key))
+        if not password.is_possible:
+            raise ValueError("scrypt cannot compute a hash with these numbers")
         return User(name, tuple(roles.split(",")), password, _verifier(scram) if scram else None)
     except ValueError as error:
         raise SetupError(f"line {number} of {path} is not a user: {error}", HINT) from error
