@@ -22,6 +22,7 @@ from millstream.services.errors import SetupError
         (r"a\:b\=c=\u00e9\t\\", {"a:b=c": "é\t\\"}),
         ("url=http://x:8081/a=b", {"url": "http://x:8081/a=b"}),
         ("a=b\r\nc=d\r\n", {"a": "b", "c": "d"}),
+        ("\ufeffa=b", {"a": "b"}),
     ],
 )
 def test_properties(text: str, properties: dict[str, str], tmp_path: Path) -> None:

@@ -43,3 +43,8 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path, text: str, why: str) -> N
     (tmp_path / "b.py").write_text(text)
     with pytest.raises(BadExtension, match=why):
         functions(settings(tmp_path))
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadExtension, match=r"ksql.extension.dir, .*: File name too long"):
+        functions(settings(tmp_path / ("x" * 300)))

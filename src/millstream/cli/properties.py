@@ -25,7 +25,7 @@ _OF_JAVA = ("java.", "javax.", "com.sun.", "log4j", "sun.", "jdk.")
 def read_properties(path: Path) -> dict[str, str]:
     """The properties of a Java .properties file. Raises SetupError if it cannot be read."""
     try:
-        return dict(javaproperties.loads(path.read_text()))
+        return dict(javaproperties.loads(path.read_text(encoding="utf-8-sig")))
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"cannot read {path}: {why_unreadable(error)}") from error
     except javaproperties.InvalidUEscapeError as error:

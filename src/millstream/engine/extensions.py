@@ -1,6 +1,6 @@
 """The server's own functions: the Python files of a folder, loaded when the server starts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from millstream.catalog.functions import UserFunction
@@ -22,16 +22,21 @@ def functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
 
     Raises BadExtension.
     """
-    folder = Path(settings[FOLDER])
-    if not is_on(settings, ENABLED) or not folder.is_dir():
-        return {}
     declared: dict[str, UserFunction] = {}
-    for path in sorted(folder.glob("*.py")):
+    for path in _files(Path(settings[FOLDER])) if is_on(settings, ENABLED) else ():
         for function in _of(path):
             if function.name in declared:
                 raise BadExtension(f"{path}: {function.name} is declared in {declared[function.name].file} too")
             declared[function.name] = function
     return declared
+
+
+def _files(folder: Path) -> Sequence[Path]:
+    """The Python files of the folder; none if it does not exist. Raises BadExtension if it cannot be read."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".py") if folder.is_dir() else []
+    except OSError as error:
+        raise BadExtension(f"{FOLDER}, {folder}: {why_unreadable(error)}") from error
 
 
 def _of(path: Path) -> Iterator[UserFunction]:

@@ -124,9 +124,9 @@ URL = ValueKind("an http:// or https:// address", lambda text: text.strip() if _
 BROKERS = ValueKind("host:port, separated by commas", _addresses(_BROKER))
 TOPIC = ValueKind(
     "a topic's name: letters, digits, '.', '_' and '-'",
-    lambda text: text if re.fullmatch(r"[A-Za-z0-9._-]{1,249}", text) and text.strip(".") else None,
+    lambda text: text.strip() if re.fullmatch(r"\s*[A-Za-z0-9._-]{1,249}\s*", text) and text.strip(". ") else None,
 )
 SERVICE_ID = ValueKind(
     "letters, digits, '.', '_' and '-', which topic names may contain",
-    lambda text: text if re.fullmatch(r"[A-Za-z0-9._-]{0,100}", text) else None,
+    lambda text: text.strip() if re.fullmatch(r"\s*[A-Za-z0-9._-]{0,100}\s*", text) else None,
 )
