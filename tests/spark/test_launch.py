@@ -80,6 +80,12 @@ def test_what_keeps_the_jvm_from_starting_is_reported_once(tmp_path: Path) -> No
     assert "Java" in ended.stderr
 
 
+def test_a_setting_that_spark_refuses_is_named_in_one_line(tmp_path: Path) -> None:
+    ended = run_program(PROGRAM.replace("brief=True", "brief=True, master='nowhere'"), tmp_path)
+    assert "SetupError: Spark does not start: Could not parse Master URL: 'nowhere'\n  hint: " in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_a_jvm_that_nobody_connects_to_ends_with_the_process(tmp_path: Path) -> None:
     """As when `millstream server` refuses a setting."""
     launched_only = PROGRAM.partition("try:")[0] + "print(launcher.launched({}).process.pid)"

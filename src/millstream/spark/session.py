@@ -7,11 +7,14 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from millstream.model.secrets import without_values
 from millstream.services import shipped
 from millstream.services.cluster import spark_home
+from millstream.services.errors import SetupError
 from millstream.spark import jvm, launcher
 from millstream.spark.session_settings import SessionOptions, is_cluster, settings
 
@@ -23,7 +26,8 @@ _CONNECTING = threading.Lock()
 def create(options: SessionOptions) -> SparkSession:
     """The session of this process, with the module loaded and its functions registered.
 
-    Raises SetupError if jars or Java are missing. Only the first session's options have an effect.
+    Raises SetupError if jars or Java are missing, or Spark refuses a setting. Only the first session's options have an
+    effect.
     """
     # pyspark prints each of its exceptions with the whole Java stack before it raises it.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
@@ -34,7 +38,11 @@ def create(options: SessionOptions) -> SparkSession:
     _connect(conf, long_running=not options.brief)
     for key, value in conf.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    try:
+        session = builder.getOrCreate()
+    except Py4JJavaError as failure:
+        fact = f"Spark does not start: {without_values(jvm.reasons(failure.java_exception), conf)}"
+        raise SetupError(fact, "see millstream.spark.master and the settings spark.…") from failure
     jvm.register(session)
     return session
 
