@@ -4,11 +4,10 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.StatementSet;
 import org.apache.flink.table.api.TableEnvironment;
-import org.apache.flink.table.api.TableResult;
 
 /**
- * Runs a file of Flink SQL on Flink's mini cluster in this process, until it is ended or the job fails. Prints when the
- * job was submitted, in ms.
+ * Runs a file of Flink SQL on Flink's mini cluster in this process, until it is ended or the job fails. Prints when it
+ * began with the first statement, in epoch ms.
  *
  * <p>Arguments: FILE [setting=value ...]. Statements end with a semicolon at the end of a line; all INSERT statements are
  * one job.
@@ -25,6 +24,7 @@ public final class FlinkPeer {
     TableEnvironment tables =
         TableEnvironment.create(
             EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(settings).build());
+    System.out.println("REQUESTED " + System.currentTimeMillis());
     StatementSet inserts = tables.createStatementSet();
     for (String statement : Files.readString(Path.of(arguments[0])).split(";\\s*(\\n|$)")) {
       if (statement.stripLeading().startsWith("INSERT")) {
@@ -33,8 +33,6 @@ public final class FlinkPeer {
         tables.executeSql(statement);
       }
     }
-    TableResult job = inserts.execute();
-    System.out.println("SUBMITTED " + System.currentTimeMillis());
-    job.await();
+    inserts.execute().await();
   }
 }

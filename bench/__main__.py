@@ -58,7 +58,8 @@ def engines(options: argparse.Namespace, folder: Path) -> list[Engine]:
     if options.cluster:
         every: list[Engine] = [Millstream(folder, once=once, cluster=True), Millstream(folder, LOCAL, once)]
     else:
-        every = [Peer(folder, once=once), Flink(folder, once=once), Millstream(folder, once=once)]
+        shared = {"once": once, "coalesced": options.coalesced}
+        every = [Peer(folder, **shared), Flink(folder, **shared), Millstream(folder, **shared)]
         every += [Flink(folder, name=ROCKSDB, once=once, rocksdb=True)] if options.rocksdb else []
         every += [Millstream(folder, AT_LEAST_ONCE)] if once else []
     names = ("flink", ROCKSDB) if options.engine == "flink" else (options.engine,)
@@ -81,6 +82,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--engine", choices=("all", "millstream", "kafka streams", "flink"), default="all")
     parser.add_argument("--rocksdb", action="store_true", help="Flink with its state in RocksDB too")
     parser.add_argument("--guarantee", choices=("at_least_once", ONCE), default="at_least_once")
+    parser.add_argument(
+        "--coalesced", type=int, default=0, help="ms for which changes are coalesced, of throughput of count and window"
+    )
     parser.add_argument("--cluster", action="store_true", help="on a Spark cluster of two workers, beside local mode")
     parser.add_argument("--records", type=int, default=1_000_000, help="throughput's backlog (default 1,000,000)")
     parser.add_argument("--keys", type=int, default=KEYS, help="of that backlog (default 1,000)")

@@ -18,6 +18,7 @@ from bench.topics import (
     sample,
     wait_for_committed,
     wait_for_records,
+    wait_for_total,
 )
 
 # Seconds without an answer: a table join has no output before its table is read.
@@ -77,19 +78,24 @@ def one_pass(engine: Engine, bootstrap: str, workload: str, records: int, keys: 
         _await_answers(engine, workload, topics, TIED, running)
         began = let_through()
         answers, ended = _await_answers(engine, workload, topics, records // 2 if both else records, running)
-    check(engine.name, workload, sample(topics, SAMPLE), keys)
+    check(engine, workload, sample(topics, SAMPLE), keys)
     delete(topics)
-    return Rate(engine.name, workload, keys, records, answers, ended - began)
+    what = f"{workload}, coalesced for {engine.coalesced} ms" if engine.coalesced else workload
+    return Rate(engine.name, what, keys, records, answers, ended - began)
 
 
 def _await_answers(
     engine: Engine, workload: str, topics: BenchTopics, expected: int, running: EngineRun
 ) -> tuple[int, float]:
-    """Wait until so many answers are there, and committed if `engine.once`; returns their number, and when that was.
+    """Wait until so many answers are there, and committed if `engine.once`; returns their number, and when that was. Of
+    an engine that coalesces, until so many records are counted.
 
     It is the time of the broker's last append, or when all are seen to be committed, in epoch s. Raises WrongAnswers.
     """
-    if engine.once:
+    if engine.coalesced:
+        answers = wait_for_total(topics, expected, PATIENCE, running.alive)
+        ended = appends(topics)[1] if answers else 0.0
+    elif engine.once:
         answers, ended = wait_for_committed(topics, expected, PATIENCE, running.alive)
     else:
         answers = wait_for_records(topics, expected, PATIENCE, running.alive)
@@ -99,13 +105,13 @@ def _await_answers(
     return answers, ended
 
 
-def check(engine: str, workload: str, answers: list[tuple[bytes, dict[str, Any]]], keys: int) -> None:
-    """Compare answers with what was put in; WrongAnswers at the first wrong one."""
+def check(engine: Engine, workload: str, answers: list[tuple[bytes, dict[str, Any]]], keys: int) -> None:
+    """Compare answers with what was put in; WrongAnswers at the first wrong one. Coalesced ones count."""
     seen: Counter[bytes] = Counter()
     for key, value in answers:
-        seen[key] += 1
+        seen[key] = value["N"] if engine.coalesced else seen[key] + 1
         if not RIGHT[workload](key, value, seen[key], keys):
-            raise WrongAnswers(f"{engine} answered {key!r} {value}")
+            raise WrongAnswers(f"{engine.name} answered {key!r} {value}")
 
 
 def _filtered(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:

@@ -98,24 +98,36 @@ class Engine(Protocol):
     def once(self) -> bool:
         """Whether it runs with exactly_once_v2, or what corresponds to that."""
 
+    @property
+    def coalesced(self) -> int:
+        """For how many ms it coalesces the changes of a key; 0: it writes each."""
+
     def running(self, workload: str, topics: BenchTopics) -> AbstractContextManager[EngineRun]:
         """Run the workload while the block runs."""
 
 
+def coalescing(ms: int, size: str) -> dict[str, str]:
+    """The settings of an engine that coalesces changes for so long, in as many bytes as ksqlDB has by default, which it
+    calls `size`. None for 0."""
+    return {size: "10000000", "commit.interval.ms": str(ms)} if ms else {}
+
+
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Kafka Streams; `linger` is its producer's, in ms; `once`: with exactly_once_v2."""
+    """Kafka Streams; `linger` is its producer's, in ms; `once`: with exactly_once_v2; `coalesced`: see Engine."""
 
     folder: Path
     linger: int = 100
     name: str = "kafka streams"
     once: bool = False
+    coalesced: int = 0
 
     @contextmanager
     def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
         """Run the workload while the block runs."""
         settings = {**PEER_SETTINGS, "producer.linger.ms": str(self.linger), "state.dir": str(self.folder / "state")}
         settings |= {"processing.guarantee": ONCE, "commit.interval.ms": COMMIT_INTERVAL} if self.once else {}
+        settings |= coalescing(self.coalesced, "statestore.cache.max.bytes")
         arguments = [topics.bootstrap, topics.source, topics.sink, topics.other]
         settled = [f"{name}={value}" for name, value in settings.items()]
         command: list[str | Path] = [
@@ -141,7 +153,8 @@ class Millstream:
     """A millstream server, used over REST as by any client; `once`: with exactly_once_v2.
 
     `cluster`: its queries run on a Spark cluster of two workers with two task slots each, on this machine. `service` is
-    its service id, if it is not the only server of the broker; `settings` are others of its settings.
+    its service id, if it is not the only server of the broker; `settings` are others of its settings;
+    `coalesced`: see Engine.
     """
 
     folder: Path
@@ -150,6 +163,7 @@ class Millstream:
     cluster: bool = False
     service: str = ""
     settings: tuple[tuple[str, str], ...] = ()
+    coalesced: int = 0
 
     @contextmanager
     def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
@@ -169,7 +183,8 @@ class Millstream:
         if self.once:
             command += [f"--set=processing.guarantee={ONCE}", f"--set=commit.interval.ms={COMMIT_INTERVAL}"]
         command += [f"--set=ksql.service.id={self.service}"] if self.service else []
-        command += [f"--set={name}={value}" for name, value in self.settings]
+        settings = {**dict(self.settings), **coalescing(self.coalesced, "cache.max.bytes.buffering")}
+        command += [f"--set={name}={value}" for name, value in settings.items()]
         with ExitStack() as processes:
             if self.cluster:
                 cluster = processes.enter_context(SparkCluster(self.folder / "spark", slots=2, memory="2g"))

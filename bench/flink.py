@@ -40,7 +40,7 @@ ONCE = "'sink.delivery-guarantee'='exactly-once', 'properties.transaction.timeou
 @dataclass(frozen=True, slots=True)
 class Flink:
     """Flink SQL with parallelism 2; `linger` is its producer's, in ms; `rocksdb`: its state is there;
-    `coalesced`: for how many ms it coalesces the changes of a key, 0: it writes each."""
+    `coalesced`: see Engine."""
 
     folder: Path
     linger: int = 100

@@ -218,6 +218,22 @@ def wait_for_records(topics: BenchTopics, expected: int, patience: float, alive:
     return records
 
 
+def wait_for_total(topics: BenchTopics, expected: int, patience: float, alive: Callable[[], bool]) -> int:
+    """Wait until the last counts of all keys in the sink add up to so many; returns their sum then, or when no further
+    one arrives."""
+    consumer, counts, moved = reader(topics.bootstrap), dict[bytes, int](), time.monotonic()
+    try:
+        consumer.assign([TopicPartition(topics.sink, p, 0) for p in range(PARTITIONS)])
+        while sum(counts.values()) < expected and time.monotonic() - moved < patience and alive():
+            for message in consumer.consume(10_000, 0.05):
+                if not message.error():
+                    counts[raw(message.key())] = json.loads(raw(message.value()))["N"]
+                    moved = time.monotonic()
+    finally:
+        consumer.close()
+    return sum(counts.values())
+
+
 def _records(consumer: Consumer, topic: str, last_count: int) -> int:
     """The number of records in the topic; `last_count` while a new topic has no leader, or is unknown."""
     try:

@@ -40,8 +40,6 @@ SIDE_ROWS = 10_000
 # until it is given up as wrong (a batch ends once a minute, and may write).
 FIRST, QUIET, PAUSE, LAST = 240.0, 10.0, 3.0, 80.0
 SINK = "{run}-out"
-# In a query whose changes are coalesced, those that wait take as much as in ksqlDB by default.
-CACHE = ("cache.max.bytes.buffering", "10000000")
 # For the producer: the partition is chosen by the key's hash.
 BY_KEY = -1
 
@@ -50,9 +48,8 @@ BY_KEY = -1
 class NexmarkPass:
     """One engine over all events of one query: records written, rows of the result with their hash, and seconds.
 
-    `seconds` are between the broker's first and last append to the result's topic, and `in_all` from the query's start
-    to the last append: of Flink from the job's submission, of millstream from the statements' request. `wrong` says
-    how the result differs from the first pass's, or how the engine failed; it is empty if all is well.
+    `seconds` are between the broker's first and last append to the result's topic, and `in_all` from the first statement
+    to the last append. `wrong` says how the result differs from the first pass's, or how the engine failed; it is empty if all is well.
     """
 
     query: int
@@ -84,8 +81,8 @@ class QueryRun:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def started(self) -> float:
-        """When the query was requested or submitted, in epoch s."""
-        return self.requested_at or int(re.findall(r"^SUBMITTED (\d+)", self.log_text(), re.MULTILINE)[0]) / 1000
+        """When the query was requested, in epoch s."""
+        return self.requested_at or int(re.findall(r"^REQUESTED (\d+)", self.log_text(), re.MULTILINE)[0]) / 1000
 
 
 def main(arguments: list[str]) -> None:
@@ -165,8 +162,7 @@ def on_flink(spec: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterato
 @contextmanager
 def on_millstream(spec: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
     """The query on a millstream server of its own, while the block runs."""
-    settings = (CACHE, ("commit.interval.ms", str(spec.coalesced))) if spec.coalesced else ()
-    server = Millstream(folder, service=topics.run, settings=settings)
+    server = Millstream(folder, service=topics.run, coalesced=spec.coalesced)
     with server.server(topics.bootstrap) as (running, execute):
         requested_at = time.time()
         execute(topics.named(spec.millstream))
