@@ -48,8 +48,9 @@ BY_KEY = -1
 class NexmarkPass:
     """One engine over all events of one query: records written, rows of the result with their hash, and seconds.
 
-    `seconds` are between the broker's first and last append to the result's topic, and `in_all` from the first statement
-    to the last append. `wrong` says how the result differs from the first pass's, or how the engine failed; it is empty if all is well.
+    `seconds` are between the broker's first and last append to the result's topic, and `in_all` from the first
+    statement to the last append. `wrong` says how the result differs from the first pass's, or how the engine failed;
+    it is empty if all is well.
     """
 
     query: int
