@@ -44,7 +44,7 @@ def test_a_table_that_a_query_makes(server: EngineProcess, kafka: BrokerClient) 
 def test_a_row_of_a_table_needs_a_key(server: EngineProcess, kafka: BrokerClient, key: str) -> None:
     topic = kafka.create_topic()
     server.execute(f"CREATE TABLE keyed (id INT PRIMARY KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
-    with pytest.raises(RequestFailed, match="the primary key ID is required"):
+    with pytest.raises(RequestFailed, match=r"Value for primary key column\(s\) ID is required"):
         server.execute(f"INSERT INTO keyed VALUES ({key}, 1);")
 
 
