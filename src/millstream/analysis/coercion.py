@@ -330,7 +330,7 @@ def coerce(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression
     """
     if value.type is None:
         return Constant(target, None)
-    if not _assignable(value, target):
+    if not is_assignable(value, target):
         hint = "CAST it" if castable(value.type, target) else ""
         raise StatementError(f"{value.type} cannot be used where {target} is expected", at, hint)
     return convert(value, target, at, lossless=True)
@@ -351,14 +351,15 @@ def widened_to_decimal(value: TypedExpression, target: SqlType, at: Span) -> Typ
     return convert(value, target, at) if is_lossless else value
 
 
-def _assignable(value: TypedExpression, target: SqlType) -> bool:
+def is_assignable(value: TypedExpression, target: SqlType) -> bool:
+    """True if `coerce` converts `value` to `target`."""
     source = value.type
     if source is None or source == target:
         return True
     if isinstance(value, TypedArray) and isinstance(target, Array):
-        return all(_assignable(i, target.element) for i in value.items)
+        return all(is_assignable(i, target.element) for i in value.items)
     if isinstance(value, TypedMap) and isinstance(target, Map):
-        return all(_assignable(k, target.key) and _assignable(v, target.value) for k, v in value.entries)
+        return all(is_assignable(k, target.key) and is_assignable(v, target.value) for k, v in value.entries)
     if isinstance(value, TypedStruct) and isinstance(target, Struct):
         return _assignable_struct(value, target)
     if isinstance(source, Decimal) and isinstance(target, Decimal):
@@ -370,4 +371,4 @@ def _assignable(value: TypedExpression, target: SqlType) -> bool:
 def _assignable_struct(value: TypedStruct, target: Struct) -> bool:
     types = {f.name: f.type for f in target.fields}
     pairs = zip(struct_names(value), value.values, strict=True)
-    return all(name not in types or _assignable(v, types[name]) for name, v in pairs)
+    return all(name not in types or is_assignable(v, types[name]) for name, v in pairs)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from millstream.analysis import schemas
-from millstream.analysis.coercion import coerce
+from millstream.analysis.coercion import castable, coerce, is_assignable
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope
 from millstream.analysis.typed_expressions import Constant, TypedExpression, TypedField
@@ -15,7 +15,7 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier, quoted
 from millstream.model.schema import Column, RecordPart
 from millstream.model.settings import is_on
-from millstream.model.types import BIGINT, STRING, SqlType
+from millstream.model.types import BIGINT, STRING
 from millstream.plan.nodes import NamedExpression
 from millstream.plan.steps import InsertRow
 from millstream.syntax import tree
@@ -53,7 +53,11 @@ def _check_headers(statement: tree.InsertValues, sink: Source) -> None:
 def check_enabled(settings: Mapping[str, str], at: Span) -> None:
     """Raises StatementError if the settings forbid statements that write rows: INSERT VALUES and DELETE FROM."""
     if not is_on(settings, ENABLED):
-        raise StatementError(f"INSERT INTO … VALUES is switched off by {ENABLED}", at)
+        raise StatementError(
+            "The server has disabled INSERT INTO ... VALUES functionality. "
+            f"To enable it, restart your ksqlDB server with '{ENABLED}'=true",
+            at,
+        )
 
 
 def column_expressions(
@@ -69,17 +73,27 @@ def column_expressions(
     """
     columns = _columns(statement, sink, times)
     if len(columns) != len(statement.values):
-        raise StatementError(
-            f"Expected a value for each column. Columns: {len(columns)}, values: {len(statement.values)}.",
-            statement.span,
-            "the columns are " + ", ".join(identifier(c.name) for c in columns),
-        )
+        raise _wrong_count(statement, sink, columns)
     for value in statement.values:
         _check_no_columns(value)
     scope = NameScope((), {}, catalog.types, settings, library(catalog.functions))
     expressions = _expressions_by_column(columns, statement.values, sink, scope)
     _check_key(sink, expressions, statement.span)
     return expressions
+
+
+def _wrong_count(statement: tree.InsertValues, sink: Source, columns: Sequence[Column]) -> StatementError:
+    """The error for more or fewer values than columns, in the words of ksqlDB's InsertValues and GenericRecordFactory.
+
+    Without a list of columns those words name none: the hint does.
+    """
+    if statement.columns:
+        fact = f"Expected number columns and values to match: {len(columns)}, {len(statement.values)}"
+    else:
+        got = ", ".join(map(to_sql, statement.values))
+        reason = f"Expected a value for each column. Expected Columns: []. Got [{got}]"
+        fact = f"Failed to insert values into '{sink.name}'. {reason}"
+    return StatementError(fact, statement.span, "the columns are " + ", ".join(identifier(c.name) for c in columns))
 
 
 def _check_no_columns(value: tree.Expression) -> None:
@@ -127,7 +141,7 @@ def writable(
     """
     if name not in catalog.sources:
         raise StatementError(
-            f"Cannot {action} an unknown stream/table: {identifier(name)}",
+            f"Cannot {action} an unknown stream/table: {quoted(name)}",
             at,
             did_you_mean(name, catalog.sources),
         )
@@ -136,7 +150,7 @@ def writable(
     if source.read_only:
         raise StatementError(f"Cannot {action} read-only {kind}: {identifier(name)}", at)
     if source.windowed is not None:
-        raise StatementError(f"Cannot {action} windowed stream/table", at)
+        raise StatementError(f"Cannot {action} windowed stream/table!", at)
     if source.schema.headers and not headers:
         raise StatementError(f"Cannot {action} {identifier(name)}: it has header columns", at)
     return replace(source, key=schemas.inserted(source.key), value=schemas.inserted(source.value))
@@ -161,7 +175,7 @@ def _column_expressions(
     if column.name in TIMES:
         yield column, _time(column.name, value, scope)
         return
-    expression = _coerced_to(column.type, value, column.name, scope)
+    expression = _coerced_to(column, value, sink, scope)
     if column in sink.schema.columns:
         yield column, expression
         return
@@ -172,12 +186,25 @@ def _column_expressions(
         yield from ((c, TypedField(c.type, expression, i, c.name)) for i, c in enumerate(side))
 
 
-def _coerced_to(target: SqlType, value: tree.Expression, name: str, scope: NameScope) -> TypedExpression:
+def _coerced_to(column: Column, value: tree.Expression, sink: Source, scope: NameScope) -> TypedExpression:
+    """The value in the column's type. Raises StatementError, in the words of ksqlDB's GenericExpressionResolver."""
     expression = type_expression(value, scope)
+    if not is_assignable(expression, column.type):
+        reason = f"Expected type {column.type} for field {quoted(column.name)} but got {_shown(expression)}"
+        hint = "CAST it" if expression.type and castable(expression.type, column.type) else ""
+        raise StatementError(f"Failed to insert values into '{sink.name}'. {reason}", value.span, hint)
     try:
-        return coerce(expression, target, value.span)
+        return coerce(expression, column.type, value.span)
     except StatementError as error:
-        raise StatementError(f"column {identifier(name)}: {error.fact}", error.at, error.hint) from error
+        raise StatementError(f"column {identifier(column.name)}: {error.fact}", error.at, error.hint) from error
+
+
+def _shown(expression: TypedExpression) -> str:
+    """The type of an expression; of a constant with its value: STRING(two)."""
+    if not isinstance(expression, Constant):
+        return str(expression.type)
+    value = str(expression.value)
+    return f"{str(expression.type).split('(')[0]}({value.lower() if isinstance(expression.value, bool) else value})"
 
 
 def _time(name: str, value: tree.Expression, scope: NameScope) -> TypedExpression:

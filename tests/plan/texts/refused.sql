@@ -222,15 +222,23 @@ INSERT INTO given SELECT * FROM given;
 -- → line 1:1: Cannot insert into read-only stream: GIVEN
 
 INSERT INTO orders (id, amount) VALUES (1);
--- → line 1:1: Expected a value for each column. Columns: 2, values: 1.
+-- → line 1:1: Expected number columns and values to match: 2, 1
 -- →   hint: the columns are ID, AMOUNT
 
 INSERT INTO orders (id, amount) VALUES (1, 'two');
--- → line 1:44: column AMOUNT: STRING cannot be used where INTEGER is expected
+-- → line 1:44: Failed to insert values into 'ORDERS'. Expected type INTEGER for field `AMOUNT` but got STRING(two)
+-- →   hint: CAST it
+
+INSERT INTO people VALUES ('ann', 1, 'two');
+-- → line 1:1: Failed to insert values into 'PEOPLE'. Expected a value for each column. Expected Columns: []. Got ['ann', 1, 'two']
+-- →   hint: the columns are NAME, AGE
+
+INSERT INTO people VALUES (true, 1);
+-- → line 1:28: Failed to insert values into 'PEOPLE'. Expected type STRING for field `NAME` but got BOOLEAN(true)
 -- →   hint: CAST it
 
 INSERT INTO orders (id, amount) VALUES (1, ARRAY[2]);
--- → line 1:44: column AMOUNT: ARRAY<INTEGER> cannot be used where INTEGER is expected
+-- → line 1:44: Failed to insert values into 'ORDERS'. Expected type INTEGER for field `AMOUNT` but got ARRAY<INTEGER>
 
 CREATE STREAM o AS SELECT id FROM orders WHERE amount = ARRAY[2];
 -- → line 1:48: AMOUNT (INTEGER) cannot be compared with ARRAY[2] (ARRAY<INTEGER>) by =
@@ -241,12 +249,15 @@ INSERT INTO orders (id, rowoffset) VALUES (1, 2);
 INSERT INTO people (age) VALUES (2);
 -- → line 1:1: Failed to insert values into 'PEOPLE'. Value for primary key column(s) NAME is required for tables
 
+INSERT INTO nowhere VALUES (1);
+-- → line 1:1: Cannot insert values into an unknown stream/table: `NOWHERE`
+
 INSERT INTO "orders" VALUES (1);
 -- → line 1:1: Cannot insert values into an unknown stream/table: `orders`
 -- →   hint: did you mean ORDERS?
 
 DELETE FROM poeple WHERE name = 'ann';
--- → line 1:1: Cannot delete rows of an unknown stream/table: POEPLE
+-- → line 1:1: Cannot delete rows of an unknown stream/table: `POEPLE`
 -- →   hint: did you mean PEOPLE?
 
 DELETE FROM orders WHERE id = 1;
@@ -306,7 +317,7 @@ CREATE TABLE per (k STRING PRIMARY KEY, n INT) WITH (kafka_topic='per', partitio
 -- → Table created
 -- → create topic per with 1 partition(s)
 -- → PER (K STRING KEY, N INTEGER)
--- → line 1:132: Cannot delete rows of windowed stream/table
+-- → line 1:132: Cannot delete rows of windowed stream/table!
 
 CREATE SOURCE TABLE only_read (k STRING PRIMARY KEY, n INT) WITH (kafka_topic='only', partitions=1, value_format='JSON'); DELETE FROM only_read WHERE k = 'a';
 -- → Created query with ID CST_ONLY_READ_0
@@ -500,7 +511,7 @@ CREATE TABLE traced (id INT PRIMARY KEY, v INT, a BYTES HEADER('a')) WITH (kafka
 -- → line 1:120: Cannot delete rows of TRACED: it has header columns
 
 INSERT INTO late_key VALUES (1, 'k');
--- → line 1:30: column K: INTEGER cannot be used where STRING is expected
+-- → line 1:30: Failed to insert values into 'LATE_KEY'. Expected type STRING for field `K` but got INTEGER(1)
 -- →   hint: CAST it
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions='²');

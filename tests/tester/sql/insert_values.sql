@@ -49,6 +49,6 @@ INSERT INTO a VALUES ('x', 9999.5 + 0.5);
 
 --@test: a constant is not rounded to its column's DECIMAL
 --@expected.error: io.confluent.ksql.util.KsqlStatementException
---@expected.message: DECIMAL(4, 3) cannot be used where DECIMAL(6, 2) is expected
+--@expected.message: Expected type DECIMAL(6, 2) for field `D` but got DECIMAL(1.234)
 CREATE STREAM a (id STRING KEY, d DECIMAL(6, 2)) WITH (kafka_topic='a', value_format='JSON');
 INSERT INTO a VALUES ('x', 1.234);
