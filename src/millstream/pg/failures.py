@@ -10,15 +10,24 @@ from millstream.syntax.errors import SqlSyntaxError
 
 SYNTAX, NOT_SUPPORTED, INTERNAL = "42601", "0A000", "XX000"
 UNKNOWN_TABLE, UNKNOWN_COLUMN, UNKNOWN_FUNCTION, REFUSED = "42P01", "42703", "42883", "42000"
+UNKNOWN_OBJECT, TABLE_EXISTS, WRONG_TYPE = "42704", "42P07", "42804"
 FORBIDDEN, TOO_LARGE, TOO_MANY, NOT_READY, STOPPING = "42501", "54000", "53300", "57P03", "57P01"
 CANCELLED, IDLE, IN_FAILED, NO_CURSOR, NO_STATEMENT = "57014", "57P05", "25P02", "34000", "26000"
 CODES = {40300: FORBIDDEN, 41300: TOO_LARGE, 42900: TOO_MANY, 50302: NOT_READY, 50303: STOPPING}
 _PLACE = re.compile(r"line (\d+):(\d+): ")
-# SQLSTATEs by patterns of the messages about names that do not exist.
-_UNKNOWN = (
-    (re.compile(r"(?i)no stream or table|there is no (stream|table)|could not find stream/table"), UNKNOWN_TABLE),
-    (re.compile(r"(?i)there is no column"), UNKNOWN_COLUMN),
-    (re.compile(r"(?i)there is no function|can't find any functions"), UNKNOWN_FUNCTION),
+# SQLSTATEs by patterns of the messages, which tests/pg/sqlstates.toml keeps together.
+_BY_WORDS = tuple(
+    (re.compile(f"(?i){pattern}"), state)
+    for pattern, state in (
+        (r"no stream or table|there is no (stream|table)|could not find stream/table", UNKNOWN_TABLE),
+        (r"unknown stream/table|^(source|stream|table) \S+ does not exist", UNKNOWN_TABLE),
+        (r"there is no column|no source here is named|has no column|column name \S+ does not exist", UNKNOWN_COLUMN),
+        (r"there is no function|can't find any functions|^function \S+ does not exist", UNKNOWN_FUNCTION),
+        (r"there is no type|^type \S+ does not exist|^unknown queryid", UNKNOWN_OBJECT),
+        (r"with the same name already exists", TABLE_EXISTS),
+        (r"expected type .* for field", WRONG_TYPE),
+        (r"expected number columns and values to match|expected a value for each column", SYNTAX),
+    )
 )
 
 
@@ -83,4 +92,4 @@ def _state(refusal: RequestFailed, fact: str) -> str:
             return NOT_SUPPORTED
     if refusal.code >= 50000:
         return INTERNAL
-    return next((state for pattern, state in _UNKNOWN if pattern.search(fact)), REFUSED)
+    return next((state for pattern, state in _BY_WORDS if pattern.search(fact)), REFUSED)
