@@ -303,14 +303,20 @@ def _column_name(text: str) -> str:
     return text.upper()
 
 
+# In the words of ksqlDB's CreateSourceProperties, as those of the other refusals of windows.
+_SIZE_OF_SESSION = "'WINDOW_SIZE' should not be set for SESSION windows."
+
+
 def _windowed(p: Properties, schema: Schema) -> Windowed | None:
     kind, size = p.text("WINDOW_TYPE"), p.text("WINDOW_SIZE")
     if kind is None:
         if size is not None:
-            raise StatementError("WINDOW_SIZE needs WINDOW_TYPE", p.place("WINDOW_SIZE"))
+            hint = "WINDOW_TYPE='TUMBLING' or 'HOPPING' is missing"
+            raise StatementError(_SIZE_OF_SESSION, p.place("WINDOW_SIZE"), hint)
         return None
     if kind.upper() not in ("SESSION", "HOPPING", "TUMBLING"):
-        raise StatementError(f"WINDOW_TYPE must be SESSION, HOPPING or TUMBLING, not '{kind}'", p.place("WINDOW_TYPE"))
+        fact = f"Error in WITH clause property 'WINDOW_TYPE': Unknown window type: '{kind}'"
+        raise StatementError(fact, p.place("WINDOW_TYPE"), "Valid values are: SESSION, HOPPING, TUMBLING")
     if not schema.key:
         raise StatementError("Windowed sources require a key column.", p.place("WINDOW_TYPE"))
     return Windowed(kind.upper(), _window_size(kind.upper(), size, p))
@@ -319,13 +325,15 @@ def _windowed(p: Properties, schema: Schema) -> Windowed | None:
 def _window_size(kind: str, size: str | None, p: Properties) -> int | None:
     if kind == "SESSION":
         if size is not None:
-            raise StatementError("'WINDOW_SIZE' should not be set for SESSION windows.", p.place("WINDOW_SIZE"))
+            raise StatementError(_SIZE_OF_SESSION, p.place("WINDOW_SIZE"))
         return None
     if size is None:
-        raise StatementError(f"{kind} windows require 'WINDOW_SIZE'", p.place("WINDOW_TYPE"), "e.g. '10 SECONDS'")
+        fact = f"{kind} windows require 'WINDOW_SIZE' to be provided in the WITH clause."
+        raise StatementError(f"{fact} For example: 'WINDOW_SIZE'='10 SECONDS'", p.place("WINDOW_TYPE"))
     size_ms = milliseconds(size)
     if size_ms is None:
-        raise StatementError(f"invalid WINDOW_SIZE: '{size}'", p.place("WINDOW_SIZE"), "e.g. '10 SECONDS'")
+        fact = f"Error in WITH clause property 'WINDOW_SIZE': Invalid duration: '{size}'"
+        raise StatementError(fact, p.place("WINDOW_SIZE"), "Example valid value: '10 SECONDS'")
     return size_ms
 
 

@@ -932,13 +932,27 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- → line 1:113: Index BY_M does not exist
 -- →   hint: did you mean BY_N?
 
+CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_size='10 SECONDS');
+-- → line 1:88: 'WINDOW_SIZE' should not be set for SESSION windows.
+-- →   hint: WINDOW_TYPE='TUMBLING' or 'HOPPING' is missing
+
+CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='SESSION', window_size='10 SECONDS');
+-- → line 1:111: 'WINDOW_SIZE' should not be set for SESSION windows.
+
+CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='TUMBLING');
+-- → line 1:88: TUMBLING windows require 'WINDOW_SIZE' to be provided in the WITH clause. For example: 'WINDOW_SIZE'='10 SECONDS'
+
+CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='SLIDING', window_size='10 SECONDS');
+-- → line 1:88: Error in WITH clause property 'WINDOW_TYPE': Unknown window type: 'SLIDING'
+-- →   hint: Valid values are: SESSION, HOPPING, TUMBLING
+
 CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='HOPPING', window_size='0 SECONDS');
--- → line 1:111: invalid WINDOW_SIZE: '0 SECONDS'
--- →   hint: e.g. '10 SECONDS'
+-- → line 1:111: Error in WITH clause property 'WINDOW_SIZE': Invalid duration: '0 SECONDS'
+-- →   hint: Example valid value: '10 SECONDS'
 
 CREATE STREAM w (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', window_type='HOPPING', window_size='99999999999999 DAYS');
--- → line 1:111: invalid WINDOW_SIZE: '99999999999999 DAYS'
--- →   hint: e.g. '10 SECONDS'
+-- → line 1:111: Error in WITH clause property 'WINDOW_SIZE': Invalid duration: '99999999999999 DAYS'
+-- →   hint: Example valid value: '10 SECONDS'
 
 CREATE STREAM s AS SELECT id, amount FROM orders PARTITION BY UCASE(item);
 -- → line 1:20: The query used to build S must include the partitioning expression UCASE(ITEM) in its projection.
