@@ -6,18 +6,21 @@ from dataclasses import dataclass
 from millstream.catalog.catalog import Serde, Source, Timestamp, Windowed
 from millstream.formats.registry import FORMATS, is_wrapped
 from millstream.model.errors import Span, StatementError
-from millstream.model.names import identifier
-from millstream.model.schema import Column
+from millstream.model.names import identifier, quoted
+from millstream.model.schema import Column, column_text
 
 
 @dataclass(frozen=True, slots=True)
 class SourceDifference:
-    """A part of a source that a replacement may not change, but would: its text before and after, and the rule."""
+    """A part of a source that a replacement may not change, but would: its text before and after, and the error's fact.
+
+    The fact is in the words of ksqlDB's StructuredDataSource; ksqlDB counts formats and windows as the topic's.
+    """
 
     part: str
     before: str
     after: str
-    rule: str
+    fact: str
 
 
 def check_replaceable(old: Source, new: Source, at: Span) -> None:
@@ -25,17 +28,18 @@ def check_replaceable(old: Source, new: Source, at: Span) -> None:
     check_same_sort(old, new, at)
     difference = next(differences(old, new), None)
     if difference is not None:
-        raise StatementError(f"{_description(old)}: {difference.rule}", at, f"it has {difference.before}")
+        grows = difference.part == "columns"
+        hint = "new columns come after those that are there" if grows else f"its {difference.part} cannot change"
+        raise StatementError(difference.fact, at, hint)
 
 
 def check_same_sort(old: Source, new: Source, at: Span) -> None:
     """Raises StatementError if one is a stream and the other a table, or only one is created by a query."""
     if old.kind is not new.kind:
-        raise StatementError(
-            f"{_description(old)}: it is a {old.kind.value.lower()}, not a {new.kind.value.lower()}", at
-        )
+        raise StatementError(_fact(old, "type", f"K{old.kind.value}", f"K{new.kind.value}"), at)
     if (old.created_by is None) != (new.created_by is None):
-        raise StatementError(f"{_description(old)}: one is declared, the other created by a query", at)
+        fact = f"Cannot replace {old.kind.value.lower()} {identifier(old.name)}"
+        raise StatementError(f"{fact}: one is declared, the other created by a query", at)
 
 
 def differences(old: Source, new: Source) -> Iterator[SourceDifference]:
@@ -44,20 +48,37 @@ def differences(old: Source, new: Source) -> Iterator[SourceDifference]:
         ("topic", old.topic, new.topic),
         ("key format", _format(old.key, old.schema.key), _format(new.key, new.schema.key)),
         ("value format", _format(old.value, old.schema.value), _format(new.value, new.schema.value)),
-        ("timestamp column", _timestamp(old.timestamp), _timestamp(new.timestamp)),
+        ("timestampColumn", _timestamp(old.timestamp), _timestamp(new.timestamp)),
         ("window", _windows(old.windowed), _windows(new.windowed)),
-        ("key columns", columns_text(old.schema.key), columns_text(new.schema.key)),
     ):
         if before != after:
-            yield SourceDifference(part, before, after, f"its {part} cannot change")
+            yield SourceDifference(part, before, after, _fact(old, part, before, after))
+    yield from _of_columns(old, new)
+
+
+def _of_columns(old: Source, new: Source) -> Iterator[SourceDifference]:
+    """The difference of the key columns, and that of the value columns, which may have new ones at their end."""
+    schemas = [", ".join(map(column_text, source.schema)) for source in (old, new)]
+    before_key, after_key = old.schema.key, new.schema.key
+    if after_key != before_key:
+        reason = f"Key columns must be identical. {_changed('key ', before_key, after_key)}".rstrip()
+        fact = f"{_fact(old, 'schema', *schemas)}. ({reason})"
+        yield SourceDifference("key columns", columns_text(before_key), columns_text(after_key), fact)
     before_columns, after_columns = tuple(old.schema.value), tuple(new.schema.value)
     if after_columns[: len(before_columns)] != before_columns:
-        rule = "its columns must stay, in place and type; new ones come after them"
-        yield SourceDifference("columns", columns_text(before_columns), columns_text(after_columns), rule)
+        fact = f"{_fact(old, 'schema', *schemas)}. ({_changed('', before_columns, after_columns)})"
+        yield SourceDifference("columns", columns_text(before_columns), columns_text(after_columns), fact)
 
 
-def _description(old: Source) -> str:
-    return f"Cannot replace {old.kind.value.lower()} {identifier(old.name)}"
+def _changed(kind: str, before: Sequence[Column], after: Sequence[Column]) -> str:
+    """The columns that are not as before at their place, in a sentence; "" if there are only more of them."""
+    gone = [column_text(c) for i, c in enumerate(before) if c not in after[i : i + 1]]
+    return f"The following {kind}columns are changed, missing or reordered: [{', '.join(gone)}]" if gone else ""
+
+
+def _fact(old: Source, part: str, before: str, after: str) -> str:
+    has = f"DataSource '{quoted(old.name)}' has {part} = {before}"
+    return f"Cannot upgrade data source: {has} which is not upgradeable to {after}"
 
 
 def columns_text(columns: Sequence[Column]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from millstream.model.names import identifier
+from millstream.model.names import identifier, quoted
 from millstream.model.types import SqlType
 
 
@@ -52,6 +52,11 @@ class Schema:
 
     def __str__(self) -> str:
         return ", ".join(f"{identifier(c.name)} {c.type}{_mark(c)}" for c in self.columns)
+
+
+def column_text(column: Column) -> str:
+    """The column as ksqlDB's messages write it, with its name in backticks: `` `ID` BIGINT KEY``."""
+    return f"{quoted(column.name)} {column.type}{_mark(column)}"
 
 
 def _mark(column: Column) -> str:

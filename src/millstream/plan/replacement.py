@@ -39,7 +39,7 @@ class Replacement:
     """The effect of a CREATE OR REPLACE on `old`, the sink of the query with the id `query`.
 
     `query` is None if the query was terminated. The query continues in place, with its state and positions, if nothing
-    `rebuilds`. `rule` is the rule that the first of these breaks.
+    `rebuilds`. `fact` is that of the error, which the first of these is.
     """
 
     old: Source
@@ -47,7 +47,7 @@ class Replacement:
     stays: tuple[QueryPart, ...]
     changes: tuple[QueryPart, ...]
     rebuilds: tuple[QueryPart, ...]
-    rule: str = ""
+    fact: str = ""
 
     @property
     def in_place(self) -> bool:
@@ -62,9 +62,7 @@ class Replacement:
     def refusal(self, at: Span) -> StatementError:
         """The error for a replacement that is not possible in place."""
         first = self.rebuilds[0]
-        return StatementError(
-            f"Cannot replace {self.source_text}: {self.rule}", at, f"it has {first.before}; {REBUILD_HINT}"
-        )
+        return StatementError(self.fact, at, f"it has {first.before}; {REBUILD_HINT}")
 
 
 REBUILD_HINT = (

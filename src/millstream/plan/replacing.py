@@ -44,6 +44,8 @@ from millstream.syntax import parser, tree
 class _Comparison:
     """A part before and after. `fixed` is why it cannot change in place; "" if it can.
 
+    `rule` says in a statement's error what cannot change; "" where the part's name says it. `fact` is the whole error.
+
     `alike`: whether both mean the same, where texts are not comparable because sources have aliases; None: compare the
     texts.
     """
@@ -53,6 +55,7 @@ class _Comparison:
     after: str
     fixed: str = ""
     rule: str = ""
+    fact: str = ""
     alike: bool | None = None
 
     @property
@@ -79,8 +82,14 @@ def replacement(
         stays=tuple(QueryPart(p.name, p.after, p.after) for p in parts if p.same and p.after != ABSENT),
         changes=tuple(_part(p) for p in parts if not p.same and not p.fixed),
         rebuilds=tuple(_part(p, p.fixed) for p in fixed),
-        rule=fixed[0].rule or f"its {fixed[0].name} cannot change" if fixed else "",
+        fact=_refusal(old, fixed[0]) if fixed else "",
     )
+
+
+def _refusal(old: Source, part: _Comparison) -> str:
+    """The fact of the error for a replacement that cannot be in place because of this part."""
+    rule = part.rule or f"its {part.name} cannot change"
+    return part.fact or f"Cannot replace {old.kind.value.lower()} {identifier(old.name)}: {rule}"
 
 
 def _part(compared: _Comparison, reason: str = "") -> QueryPart:
@@ -130,7 +139,7 @@ def _of_sink(old: Source, new: Source) -> Iterator[_Comparison]:
     default_reason = "the records of its topic have the old form"
     for difference in different.values():
         reason = "the rows are in the old topic" if difference.part == "topic" else default_reason
-        yield _Comparison(difference.part, difference.before, difference.after, reason, difference.rule)
+        yield _Comparison(difference.part, difference.before, difference.after, reason, fact=difference.fact)
     for name, text in (
         ("topic", old.topic),
         ("key format", old.key.format),

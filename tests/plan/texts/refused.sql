@@ -201,9 +201,28 @@ CREATE STREAM s WITH (value_format='DELIMITED') AS SELECT id, tags FROM orders;
 -- → line 1:23: Value format does not support schema: The 'DELIMITED' format does not support type 'ARRAY', column: `TAGS`
 -- →   hint: VALUE_FORMAT may be AVRO, JSON, JSON_SR, PROTOBUF, PROTOBUF_NOSR
 
+CREATE OR REPLACE TABLE narrow (id BIGINT PRIMARY KEY, amount DECIMAL(4, 2)) WITH (kafka_topic='n', partitions=1, value_format='JSON');
+-- → line 1:1: Cannot upgrade data source: DataSource '`NARROW`' has type = KSTREAM which is not upgradeable to KTABLE
+
+CREATE OR REPLACE STREAM narrow (id INT KEY, amount DECIMAL(4, 2)) WITH (kafka_topic='n', partitions=1, value_format='JSON');
+-- → line 1:1: Cannot upgrade data source: DataSource '`NARROW`' has schema = `ID` BIGINT KEY, `AMOUNT` DECIMAL(4, 2) which is not upgradeable to `ID` INTEGER KEY, `AMOUNT` DECIMAL(4, 2). (Key columns must be identical. The following key columns are changed, missing or reordered: [`ID` BIGINT KEY])
+-- →   hint: its key columns cannot change
+
+CREATE OR REPLACE STREAM pairs (a INT KEY, b INT KEY, c INT KEY, v STRING) WITH (kafka_topic='pairs', partitions=2, format='JSON');
+-- → line 1:1: Cannot upgrade data source: DataSource '`PAIRS`' has schema = `A` INTEGER KEY, `B` INTEGER KEY, `V` STRING which is not upgradeable to `A` INTEGER KEY, `B` INTEGER KEY, `C` INTEGER KEY, `V` STRING. (Key columns must be identical.)
+-- →   hint: its key columns cannot change
+
+CREATE OR REPLACE STREAM narrow (id BIGINT KEY, amount DECIMAL(4, 2)) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:1: Cannot upgrade data source: DataSource '`NARROW`' has topic = n which is not upgradeable to orders
+-- →   hint: its topic cannot change
+
+CREATE OR REPLACE STREAM narrow (id BIGINT KEY, amount DECIMAL(4, 2), made TIMESTAMP) WITH (kafka_topic='n', partitions=1, value_format='JSON', timestamp='made');
+-- → line 1:1: Cannot upgrade data source: DataSource '`NARROW`' has timestampColumn = none which is not upgradeable to MADE
+-- →   hint: its timestampColumn cannot change
+
 CREATE OR REPLACE STREAM orders (id BIGINT KEY, item INT) WITH (kafka_topic='orders', value_format='JSON');
--- → line 1:1: Cannot replace stream ORDERS: its columns must stay, in place and type; new ones come after them
--- →   hint: it has ITEM STRING, AMOUNT INTEGER, PRICE DECIMAL(6, 2), TAGS ARRAY<STRING>, PLACE STRUCT<`CITY` STRING, `ZIP` INTEGER>, PLACED TIMESTAMP
+-- → line 1:1: Cannot upgrade data source: DataSource '`ORDERS`' has schema = `ID` BIGINT KEY, `ITEM` STRING, `AMOUNT` INTEGER, `PRICE` DECIMAL(6, 2), `TAGS` ARRAY<STRING>, `PLACE` STRUCT<`CITY` STRING, `ZIP` INTEGER>, `PLACED` TIMESTAMP which is not upgradeable to `ID` BIGINT KEY, `ITEM` INTEGER. (The following columns are changed, missing or reordered: [`ITEM` STRING, `AMOUNT` INTEGER, `PRICE` DECIMAL(6, 2), `TAGS` ARRAY<STRING>, `PLACE` STRUCT<`CITY` STRING, `ZIP` INTEGER>, `PLACED` TIMESTAMP])
+-- →   hint: new columns come after those that are there
 
 CREATE OR REPLACE SOURCE STREAM given (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:1: Cannot add stream 'GIVEN': CREATE OR REPLACE is not supported on source streams.

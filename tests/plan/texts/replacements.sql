@@ -36,7 +36,7 @@ CREATE STREAM late AS SELECT id, item, amount FROM orders; CREATE OR REPLACE STR
 -- →   stays: value format: JSON
 -- →   stays: key columns: ID BIGINT
 -- →   needs a rebuild: columns: ITEM STRING, AMOUNT INTEGER → AMOUNT INTEGER (the records of its topic have the old form)
--- → line 1:60: Cannot replace stream LATE: its columns must stay, in place and type; new ones come after them
+-- → line 1:60: Cannot upgrade data source: DataSource '`LATE`' has schema = `ID` BIGINT KEY, `ITEM` STRING, `AMOUNT` INTEGER which is not upgradeable to `ID` BIGINT KEY, `AMOUNT` INTEGER. (The following columns are changed, missing or reordered: [`ITEM` STRING, `AMOUNT` INTEGER])
 -- →   hint: it has ITEM STRING, AMOUNT INTEGER; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
 
 CREATE STREAM late AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM late WITH (value_format='DELIMITED') AS SELECT id, item FROM orders;
@@ -47,7 +47,7 @@ CREATE STREAM late AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM late
 -- →   stays: key columns: ID BIGINT
 -- →   stays: columns: ITEM STRING
 -- →   needs a rebuild: value format: JSON → DELIMITED (the records of its topic have the old form)
--- → line 1:52: Cannot replace stream LATE: its value format cannot change
+-- → line 1:52: Cannot upgrade data source: DataSource '`LATE`' has value format = JSON which is not upgradeable to DELIMITED
 -- →   hint: it has JSON; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
 
 CREATE STREAM late AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM late WITH (kafka_topic='elsewhere') AS SELECT id, item FROM orders;
@@ -58,7 +58,7 @@ CREATE STREAM late AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM late
 -- →   stays: key columns: ID BIGINT
 -- →   stays: columns: ITEM STRING
 -- →   needs a rebuild: topic: LATE → elsewhere (the rows are in the old topic)
--- → line 1:52: Cannot replace stream LATE: its topic cannot change
+-- → line 1:52: Cannot upgrade data source: DataSource '`LATE`' has topic = LATE which is not upgradeable to elsewhere
 -- →   hint: it has LATE; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
 
 CREATE STREAM late AS SELECT id, amount FROM orders; CREATE OR REPLACE STREAM late AS SELECT id, amount FROM wide;
@@ -92,7 +92,7 @@ CREATE STREAM moved AS SELECT item, amount FROM orders PARTITION BY item; CREATE
 -- →   stays: value format: JSON
 -- →   stays: key columns: ITEM STRING
 -- →   needs a rebuild: columns: AMOUNT INTEGER → ID BIGINT, AMOUNT INTEGER (the records of its topic have the old form)
--- → line 1:75: Cannot replace stream MOVED: its columns must stay, in place and type; new ones come after them
+-- → line 1:75: Cannot upgrade data source: DataSource '`MOVED`' has schema = `ITEM` STRING KEY, `AMOUNT` INTEGER which is not upgradeable to `ITEM` STRING KEY, `ID` BIGINT, `AMOUNT` INTEGER. (The following columns are changed, missing or reordered: [`AMOUNT` INTEGER])
 -- →   hint: it has AMOUNT INTEGER; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
 
 CREATE STREAM moved AS SELECT UCASE(item) AS k, amount FROM orders PARTITION BY UCASE(item); CREATE OR REPLACE STREAM moved AS SELECT LCASE(item) AS k, amount FROM orders PARTITION BY LCASE(item);
