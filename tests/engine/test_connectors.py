@@ -121,6 +121,14 @@ def test_the_status_of_connect_is_the_answers_unless_it_refuses_the_servers_logi
     assert ("credentials.file" in failed.message) is is_login
 
 
+def test_an_address_in_an_error_of_connect_is_shown_without_its_password() -> None:
+    body = {"message": "no route to jdbc:db://user:hush@db:5432/a?password=hush"}
+    with pytest.raises(ConnectFailed) as failed:
+        client(lambda request: httpx.Response(500, json=body)).version()
+    fact = "Kafka Connect answered 500: no route to jdbc:db://[hidden]@db:5432/a?password=[hidden]"
+    assert failed.value.fact == fact
+
+
 @pytest.mark.parametrize("body", ["<html>", "", "[]", '"text"'])
 def test_what_is_not_connect(body: str) -> None:
     answers = client(lambda request: httpx.Response(200, text=body))

@@ -241,6 +241,7 @@ def _read(answer: httpx.Response, read: Callable[[Any], T]) -> T:
         with suppress(*OTHER_FORM):
             return read(content)
     if isinstance(content, dict) and "message" in content:
-        raise ConnectFailed(f"Kafka Connect answered {answer.status_code}: {content['message']}", answer.status_code)
+        message = without_user(str(content["message"]))
+        raise ConnectFailed(f"Kafka Connect answered {answer.status_code}: {message}", answer.status_code)
     fact = f"{without_user(str(answer.url))} answered {answer.status_code} {answer.reason_phrase}, {NOT_CONNECT}"
     raise ConnectFailed(fact, answer.status_code if answer.status_code in LOGIN_REFUSED else 0, NOT_YET)
