@@ -90,6 +90,13 @@ def test_a_key_with_a_password_of_its_own(tmp_path: Path) -> None:
             librdkafka_settings({"security.protocol": "SSL", **settings, "ssl.key.password": "wrong"})
 
 
+def test_a_store_whose_name_no_file_can_have() -> None:
+    settings = LOGIN | {"security.protocol": "SSL", "ssl.keystore.location": "a\0b"}
+    assert "ssl.keystore.type" not in java_settings(settings)
+    with pytest.raises(SettingRefused, match="no TLS to Kafka: embedded null byte"):
+        librdkafka_settings(settings)
+
+
 def test_no_name_of_the_host_is_checked_where_kafka_says_so() -> None:
     settings = {"bootstrap.servers": "k:1", "ssl.endpoint.identification.algorithm": ""}
     assert librdkafka_settings(settings)["ssl.endpoint.identification.algorithm"] == "none"

@@ -15,6 +15,7 @@ from millstream.server import run
 from millstream.server.options import options_of
 from millstream.server.run import Server
 from millstream.services.errors import SetupError
+from millstream.services.named_files import file_version
 from support.certificates import PASSWORD, Authority, server_files
 from support.engine import FakeEngine
 from support.kafka import wait_for
@@ -76,6 +77,12 @@ def test_certificates_of_clients(authority: Authority, clients: str, without: bo
 def test_settings_of_tls_that_are_not_valid(authority: Authority, changed: dict[str, str], fact: str) -> None:
     with pytest.raises(SetupError, match=fact):
         server_context({**authority.settings("p12"), **changed})
+
+
+def test_a_keystore_whose_name_no_file_can_have() -> None:
+    assert file_version(Path("a\0b")) == (0, 0, 0)
+    with pytest.raises(SetupError, match="no TLS: embedded null byte"):
+        server_context({"ssl.keystore.location": "a\0b"})
 
 
 def shown_by(server: Server) -> bytes:

@@ -59,7 +59,8 @@ def _types(java: Mapping[str, str]) -> dict[str, str]:
 def _is_readable_pem(location: str | None) -> bool:
     try:
         return bool(location) and is_pem(Path(str(location)))
-    except OSError:
+    # ValueError: a path with a NUL.
+    except (OSError, ValueError):
         # No error yet: if TLS is used, the file is read again, and that error names the setting.
         return False
 

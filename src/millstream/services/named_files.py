@@ -13,9 +13,10 @@ def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
 
 
 def file_version(path: Path) -> FileVersion:
-    """A version of the file that changes with it; zeros if it does not exist."""
+    """A version of the file that changes with it; zeros if it does not exist, or no file can have its name."""
     try:
         status = path.stat()
-    except OSError:
+    # ValueError: a name with a NUL.
+    except (OSError, ValueError):
         return (0, 0, 0)
     return (status.st_mtime_ns, status.st_ino, status.st_size)
