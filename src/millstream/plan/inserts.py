@@ -15,7 +15,7 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier, quoted
 from millstream.model.schema import Column, RecordPart
 from millstream.model.settings import is_on
-from millstream.model.types import BIGINT, STRING
+from millstream.model.types import BIGINT, DATE, STRING, TIME, TIMESTAMP
 from millstream.plan.nodes import NamedExpression
 from millstream.plan.steps import InsertRow
 from millstream.syntax import tree
@@ -25,6 +25,12 @@ ENABLED = "ksql.insert.into.values.enabled"
 ROWTIME = Column("ROWTIME", BIGINT)
 # The bounds of a windowed source's windows, which a statement that compares rows may name.
 WINDOW_BOUNDS = (Column("WINDOWSTART", BIGINT), Column("WINDOWEND", BIGINT))
+# What is said of a text that is no time, in the words of ksqlDB's GenericExpressionResolver.
+TIME_FORMATS = {
+    TIMESTAMP: "Timestamp format must be yyyy-mm-ddThh:mm:ss[.S]",
+    TIME: "Time format must be hh:mm:ss[.S]",
+    DATE: "Date format must be yyyy-mm-dd",
+}
 TIMES = frozenset(column.name for column in (ROWTIME, *WINDOW_BOUNDS))
 
 
@@ -75,7 +81,7 @@ def column_expressions(
     if len(columns) != len(statement.values):
         raise _wrong_count(statement, sink, columns)
     for value in statement.values:
-        _check_no_columns(value)
+        _check_no_columns(value, sink)
     scope = NameScope((), {}, catalog.types, settings, library(catalog.functions))
     expressions = _expressions_by_column(columns, statement.values, sink, scope)
     _check_key(sink, expressions, statement.span)
@@ -92,18 +98,17 @@ def _wrong_count(statement: tree.InsertValues, sink: Source, columns: Sequence[C
     else:
         got = ", ".join(map(to_sql, statement.values))
         reason = f"Expected a value for each column. Expected Columns: []. Got [{got}]"
-        fact = f"Failed to insert values into '{sink.name}'. {reason}"
+        fact = _failed(sink, reason)
     return StatementError(fact, statement.span, "the columns are " + ", ".join(identifier(c.name) for c in columns))
 
 
-def _check_no_columns(value: tree.Expression) -> None:
+def _check_no_columns(value: tree.Expression, sink: Source) -> None:
     """Raises StatementError if a value refers to a column; names of lambda parameters do not count as columns."""
     parameters = {name for e in value.walk() if isinstance(e, tree.Lambda) for name in e.parameters}
     for reference in value.walk():
         if isinstance(reference, tree.ColumnRef) and (reference.source or reference.name not in parameters):
-            raise StatementError(
-                f"VALUES cannot refer to a column: {to_sql(reference)}", reference.span, "text is put in single quotes"
-            )
+            reason = f"Unsupported column reference in insert value: {to_sql(value)}"
+            raise StatementError(_failed(sink, reason), reference.span, "text is put in single quotes")
 
 
 def _columns(statement: tree.InsertValues, sink: Source, times: Sequence[Column]) -> list[Column]:
@@ -192,10 +197,14 @@ def _coerced_to(column: Column, value: tree.Expression, sink: Source, scope: Nam
     if not is_assignable(expression, column.type):
         reason = f"Expected type {column.type} for field {quoted(column.name)} but got {_shown(expression)}"
         hint = "CAST it" if expression.type and castable(expression.type, column.type) else ""
-        raise StatementError(f"Failed to insert values into '{sink.name}'. {reason}", value.span, hint)
+        raise StatementError(_failed(sink, reason), value.span, hint)
     try:
         return coerce(expression, column.type, value.span)
     except StatementError as error:
+        if column.type in TIME_FORMATS and expression.type == STRING:
+            reason = f"Expected type {column.type} for field {quoted(column.name)} but got {_shown(expression)}"
+            fact = _failed(sink, f"{reason}. {TIME_FORMATS[column.type]}")
+            raise StatementError(fact, error.at, error.hint) from error
         raise StatementError(f"column {identifier(column.name)}: {error.fact}", error.at, error.hint) from error
 
 
@@ -216,11 +225,15 @@ def _time(name: str, value: tree.Expression, scope: NameScope) -> TypedExpressio
 
 def _unknown(name: str, part: str | None, at: Span, sink: Source) -> StatementError:
     if name in ("ROWPARTITION", "ROWOFFSET"):
-        return StatementError(f"Inserting into column `{name}` is not allowed.", at)
+        return StatementError(_failed(sink, f"Inserting into column `{name}` is not allowed."), at)
     names = [c.name for c in sink.schema]
     shown = f"{part}.{quoted(name)}" if part else quoted(name)
-    fact = f"Failed to insert values into '{sink.name}'. Column name {shown} does not exist."
-    return StatementError(fact, at, did_you_mean(name, names))
+    return StatementError(_failed(sink, f"Column name {shown} does not exist."), at, did_you_mean(name, names))
+
+
+def _failed(sink: Source, reason: str) -> str:
+    """The fact of an error in a row, as ksqlDB's InsertValuesExecutor begins it."""
+    return f"Failed to insert values into '{sink.name}'. {reason}"
 
 
 def _check_key(sink: Source, expressions: Mapping[Column, TypedExpression], at: Span) -> None:
@@ -239,7 +252,7 @@ def without_key(sink: Source, missing: Sequence[Column], at: Span) -> StatementE
     """The error for a row of a table without these key columns."""
     names = ", ".join(identifier(c.name) for c in missing)
     reason = f"Value for primary key column(s) {names} is required for tables"
-    return StatementError(f"Failed to insert values into '{sink.name}'. {reason}", at)
+    return StatementError(_failed(sink, reason), at)
 
 
 def _named(column: Column, expressions: Mapping[Column, TypedExpression]) -> NamedExpression:

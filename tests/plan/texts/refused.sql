@@ -263,7 +263,7 @@ CREATE STREAM o AS SELECT id FROM orders WHERE amount = ARRAY[2];
 -- → line 1:48: AMOUNT (INTEGER) cannot be compared with ARRAY[2] (ARRAY<INTEGER>) by =
 
 INSERT INTO orders (id, rowoffset) VALUES (1, 2);
--- → line 1:25: Inserting into column `ROWOFFSET` is not allowed.
+-- → line 1:25: Failed to insert values into 'ORDERS'. Inserting into column `ROWOFFSET` is not allowed.
 
 INSERT INTO people (age) VALUES (2);
 -- → line 1:1: Failed to insert values into 'PEOPLE'. Value for primary key column(s) NAME is required for tables
@@ -432,12 +432,20 @@ INSERT INTO narrow SELECT id, amount FROM orders;
 -- → line 1:1: Incompatible schema between results and sink. Result schema is [ID BIGINT KEY, AMOUNT INTEGER], but the sink schema is [ID BIGINT KEY, AMOUNT DECIMAL(4, 2)].
 -- →   hint: names, types and order of key and value columns must be the sink's
 
+INSERT INTO orders (id, placed) VALUES (1, 'tomorrow');
+-- → line 1:44: Failed to insert values into 'ORDERS'. Expected type TIMESTAMP for field `PLACED` but got STRING(tomorrow). Timestamp format must be yyyy-mm-ddThh:mm:ss[.S]
+-- →   hint: a timestamp reads 2024-02-29T23:59:59.999, and may end in a zone such as +0200
+
+INSERT INTO orders (id, amount) VALUES (1, 2 + amount);
+-- → line 1:48: Failed to insert values into 'ORDERS'. Unsupported column reference in insert value: 2 + AMOUNT
+-- →   hint: text is put in single quotes
+
 INSERT INTO orders (id, item) VALUES (1, item);
--- → line 1:42: VALUES cannot refer to a column: ITEM
+-- → line 1:42: Failed to insert values into 'ORDERS'. Unsupported column reference in insert value: ITEM
 -- →   hint: text is put in single quotes
 
 INSERT INTO orders (id, item) VALUES (1, "x");
--- → line 1:42: VALUES cannot refer to a column: `x`
+-- → line 1:42: Failed to insert values into 'ORDERS'. Unsupported column reference in insert value: `x`
 -- →   hint: text is put in single quotes
 
 SELECT o.id, people.age FROM orders o EMIT CHANGES;
