@@ -143,9 +143,8 @@ def read(items: Iterable[tree.Property], known: dict[str, str], at: Span) -> Pro
     places: dict[str, Span] = {}
     for item in items:
         if item.name not in known:
-            raise StatementError(
-                f"invalid config variable in the WITH clause: {item.name}", item.span, did_you_mean(item.name, known)
-            )
+            fact = f"Invalid config variable(s) in the WITH clause: {item.name}"
+            raise StatementError(fact, item.span, did_you_mean(item.name, known))
         if item.name in values:
             raise StatementError(f"{item.name} is given twice in the WITH clause", item.span)
         description, reader = _READERS[known[item.name]]
@@ -158,11 +157,13 @@ def read(items: Iterable[tree.Property], known: dict[str, str], at: Span) -> Pro
     return properties
 
 
-_FORMATS = "FORMAT sets both key and value formats: use just FORMAT, or KEY_FORMAT and VALUE_FORMAT"
-_WRAPS = "WRAP_SINGLE_FIELDS sets both: use it alone, or WRAP_SINGLE_KEY and WRAP_SINGLE_VALUE"
-_SAME_WRAP = "KEY_FORMAT_TYPE is another name of WRAP_SINGLE_KEY: STRUCTURED is true, PLAIN is false; use one of them"
-_SAME_NAME = "the second is the older name of the first; use one of them"
-# Properties that exclude each other, and why.
+_FORMATS = (
+    ", as 'FORMAT' sets both key and value formats. Either use just 'FORMAT', or use 'KEY_FORMAT' and 'VALUE_FORMAT'."
+)
+_WRAPS = ", as 'WRAP_SINGLE_FIELDS' sets both. Either use just it, or use 'WRAP_SINGLE_KEY' and 'WRAP_SINGLE_VALUE'."
+_SAME_WRAP = ": the first is another name of the second, STRUCTURED is true, PLAIN is false."
+_SAME_NAME = ". Please only set 'VALUE_SCHEMA_FULL_NAME'."
+# Properties that exclude each other, and why, in the words of ksqlDB's CommonCreateConfigs where it has both.
 _TWICE = (
     ("KEY_FORMAT", "FORMAT", _FORMATS),
     ("VALUE_FORMAT", "FORMAT", _FORMATS),
@@ -170,14 +171,14 @@ _TWICE = (
     ("WRAP_SINGLE_VALUE", "WRAP_SINGLE_FIELDS", _WRAPS),
     ("KEY_FORMAT_TYPE", "WRAP_SINGLE_FIELDS", _WRAPS),
     ("KEY_FORMAT_TYPE", "WRAP_SINGLE_KEY", _SAME_WRAP),
-    ("VALUE_SCHEMA_FULL_NAME", "VALUE_AVRO_SCHEMA_FULL_NAME", _SAME_NAME),
+    ("VALUE_AVRO_SCHEMA_FULL_NAME", "VALUE_SCHEMA_FULL_NAME", _SAME_NAME),
 )
 
 
 def _agree(p: Properties) -> None:
-    for name, other, hint in _TWICE:
+    for name, other, reason in _TWICE:
         if name in p.values and other in p.values:
-            raise StatementError(f"cannot supply both '{name}' and '{other}'", p.place(name), hint)
+            raise StatementError(f"Cannot supply both '{name}' and '{other}' properties{reason}", p.place(name))
     if "CLEANUP_POLICY" in p.values:
         raise StatementError(
             "CLEANUP_POLICY cannot be set: it follows from the kind of source", p.place("CLEANUP_POLICY")

@@ -109,7 +109,7 @@ def _properties(side: str, p: Properties, format: Format, inherited: Serde | Non
         if value is not None:
             place = p.place(f"{side}_{config}")
             if name not in format.properties:
-                raise StatementError(f"{format.name} does not support the following configs: [{shown}]", place)
+                raise StatementError(_unsupported(format, f"{side}_{config}", shown), place)
             check_columns(f"{side}_{config}", value, place)
             if name == FULL_NAME and format.name != "JSON_SR" and not _DOTTED.fullmatch(value):
                 hint = "names of letters, digits and _, with dots between them: com.example.Order"
@@ -147,6 +147,13 @@ _CONFIGS: tuple[tuple[str, str, str, _Check], ...] = (
     ("AVRO_SCHEMA_FULL_NAME", FULL_NAME, "fullSchemaName", _check_name),
     ("PROTOBUF_NULLABLE_REPRESENTATION", NULLABLE, "nullableRepresentation", _check_nullable),
 )
+
+
+def _unsupported(format: Format, config: str, shown: str) -> str:
+    """The fact of the error for a property that is not one of the format's, which ksqlDB calls `shown`."""
+    if shown == "nullableRepresentation":
+        return f"Property {config} can only be enabled with protobuf format"
+    return f"{format.name} does not support the following configs: [{shown}]"
 
 
 def check_columns(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:

@@ -291,7 +291,8 @@ def _timestamp_pattern(p: Properties) -> str | None:
     pattern = p.text("TIMESTAMP_FORMAT")
     error = pattern_error(pattern) if pattern is not None else None
     if error is not None:
-        raise StatementError(f"Invalid datetime format for TIMESTAMP_FORMAT: {error}", p.place("TIMESTAMP_FORMAT"))
+        fact = f"Invalid datetime format for config:TIMESTAMP_FORMAT, reason:{error}"
+        raise StatementError(fact, p.place("TIMESTAMP_FORMAT"))
     return pattern
 
 

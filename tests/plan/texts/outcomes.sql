@@ -776,4 +776,4 @@ CREATE STREAM s WITH (state_ttl='1 DAY') AS SELECT id, item FROM orders;
 -- →   hint: windows have RETENTION and GRACE PERIOD
 
 CREATE STREAM s (id BIGINT KEY, item STRING) WITH (kafka_topic='s', value_format='JSON', partitions=1, state_ttl='1 DAY');
--- → line 1:104: invalid config variable in the WITH clause: STATE_TTL
+-- → line 1:104: Invalid config variable(s) in the WITH clause: STATE_TTL

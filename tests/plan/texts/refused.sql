@@ -10,8 +10,17 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', partitions=9, 
 -- → line 1:67: A Kafka topic with the name 'orders' already exists, with different partition/replica/retention configuration than required. KSQL expects 9 partitions (topic has 2), 1 replication factor (topic has 1), and 86400000 retention (topic has 86400000).
 -- →   hint: leave PARTITIONS out, or choose another topic
 
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', format='JSON', key_format='KAFKA');
+-- → line 1:82: Cannot supply both 'KEY_FORMAT' and 'FORMAT' properties, as 'FORMAT' sets both key and value formats. Either use just 'FORMAT', or use 'KEY_FORMAT' and 'VALUE_FORMAT'.
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='AVRO', value_avro_schema_full_name='a', value_schema_full_name='a');
+-- → line 1:88: Cannot supply both 'VALUE_AVRO_SCHEMA_FULL_NAME' and 'VALUE_SCHEMA_FULL_NAME' properties. Please only set 'VALUE_SCHEMA_FULL_NAME'.
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON', value_protobuf_nullable_representation='OPTIONAL');
+-- → line 1:88: Property VALUE_PROTOBUF_NULLABLE_REPRESENTATION can only be enabled with protobuf format
+
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_fromat='JSON');
--- → line 1:67: invalid config variable in the WITH clause: VALUE_FROMAT
+-- → line 1:67: Invalid config variable(s) in the WITH clause: VALUE_FROMAT
 -- →   hint: did you mean VALUE_FORMAT?
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='XML');
@@ -686,10 +695,10 @@ CREATE STREAM s (k STRING KEY, `seen` BIGINT) WITH (kafka_topic='orders', value_
 -- →   hint: did you mean `seen`?
 
 CREATE STREAM s (k STRING KEY, v STRING) WITH (kafka_topic='orders', value_format='JSON', timestamp_format='yyyy-mm-ddTHH');
--- → line 1:91: Invalid datetime format for TIMESTAMP_FORMAT: there is no pattern letter T: text must be in single quotes
+-- → line 1:91: Invalid datetime format for config:TIMESTAMP_FORMAT, reason:there is no pattern letter T: text must be in single quotes
 
 CREATE STREAM s (k STRING KEY, v STRING) WITH (kafka_topic='orders', value_format='JSON', timestamp='v', timestamp_format='yyyy-mm-ddTHH');
--- → line 1:106: Invalid datetime format for TIMESTAMP_FORMAT: there is no pattern letter T: text must be in single quotes
+-- → line 1:106: Invalid datetime format for config:TIMESTAMP_FORMAT, reason:there is no pattern letter T: text must be in single quotes
 
 CREATE STREAM s WITH (value_format='AVRO', value_schema_full_name='com.example.my-order') AS SELECT * FROM orders;
 -- → line 1:44: VALUE_SCHEMA_FULL_NAME is no name of a schema for AVRO: 'com.example.my-order'
