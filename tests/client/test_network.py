@@ -1,6 +1,7 @@
 """What a client does about its server's address, its login, and a network that fails: seen from httpx's transport."""
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -190,7 +191,11 @@ def test_a_user_together_with_a_token_is_refused() -> None:
 
 def test_protocols() -> None:
     plain, secure = address("http://h", None, None, None), address("https://h", None, None, None)
-    cases = [options(server, False, http2) for server in (plain, secure) for http2 in (None, True, False)]
+    cases = [
+        options(server, False, http2, httpx.HTTPTransport)
+        for server in (plain, secure)
+        for http2 in (None, True, False)
+    ]
     assert [(each["http1"], each["http2"]) for each in cases] == [
         *((True, False), (False, True), (True, False)),
         *((True, True), (True, True), (True, False)),
@@ -202,6 +207,26 @@ class InfoHandler(QuietHandler):
 
     def do_GET(self) -> None:
         self.answer(200, b'{"KsqlServerInfo": {"version": "1"}}')
+
+
+def test_an_idle_connection_is_probed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a push query waits forever if its server's machine is gone, or a router has forgotten the connection."""
+    monkeypatch.setattr("millstream.client.exchange.getproxies", dict)
+    with serving(HTTPServer(("127.0.0.1", 0), InfoHandler)) as server:
+        here = address(f"http://127.0.0.1:{server.server_port}", None, None, None)
+        with (
+            httpx.Client(**options(here, True, None, httpx.HTTPTransport)) as client,
+            client.stream("GET", "/info") as response,
+        ):
+            connected_socket = response.extensions["network_stream"].get_extra_info("socket")
+            assert connected_socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
+def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(HTTPServer(("127.0.0.1", 0), InfoHandler)) as proxy:
+        monkeypatch.setenv("all_proxy", f"http://127.0.0.1:{proxy.server_port}")
+        with millstream.connect("http://somewhere.invalid:8088") as connection:
+            assert connection.info() == {"version": "1"}
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from millstream.engine.api import Entity, Request, RequestFailed
 from millstream.server.context import AT_ONCE
 from millstream.server.errors import without_stack
 from millstream.server.options import RequestLimits, ServerOptions
-from millstream.server.run import Server
+from millstream.server.run import Server, listen
 from support.engine import FakeEngine
 from support.http_clients import Http1Client
 from support.patience import PATIENCE
@@ -42,6 +42,16 @@ def status(opened: socket.socket) -> str:
     """The status of the answer, "" where the connection is closed without one."""
     with opened.makefile("rb") as answer:
         return answer.readline().decode().partition(" ")[2].partition(" ")[0]
+
+
+def test_an_idle_connection_is_probed() -> None:
+    """Else a push query runs forever if its client's machine is gone, as it has no rows that cannot be sent."""
+    with (
+        listen("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname(), PATIENCE),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
 
 
 @pytest.mark.parametrize("http2", [False, True])

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import httpx
 
 from millstream.client.errors import MillstreamError, network_reason
-from millstream.client.exchange import DELIMITED, KSQL, SessionSettings, address
+from millstream.client.exchange import DELIMITED, KSQL, SessionSettings, address, probed
 from millstream.client.rows import LineBuffer
 from millstream.formats.tls import context as tls_context
 from millstream.model.errors import hint_line
@@ -200,12 +200,14 @@ class RestClient:
             raise self._unreachable(error) from error
 
     def _open(self, patience: float | None) -> httpx.Client:
+        network = {"verify": self._tls.context() if self.url.startswith("https") else False}
         return httpx.Client(
             base_url=self.url,
             auth=self._auth,
             headers=self._headers,
             timeout=httpx.Timeout(patience, connect=CONNECT_SECONDS),
-            verify=self._tls.context() if self.url.startswith("https") else False,
+            verify=network["verify"],
+            mounts=probed(network, httpx.HTTPTransport),
         )
 
     def _unreachable(self, error: httpx.TransportError) -> ClientError:

@@ -48,7 +48,7 @@ def connect_async(
     """A connection for asyncio; the arguments are those of `connect`. Raises MillstreamError if they are not valid."""
     session = SessionSettings(properties or {}, variables or {})
     server = address(url, user, password, token)
-    http = httpx.AsyncClient(**options(server, verify, http2))
+    http = httpx.AsyncClient(**options(server, verify, http2, httpx.AsyncHTTPTransport))
     return AsyncConnection(http, server, session, timeout, retry or RetryPolicy())
 
 

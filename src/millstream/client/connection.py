@@ -54,7 +54,7 @@ def connect(
     """
     session = SessionSettings(properties or {}, variables or {})
     server = address(url, user, password, token)
-    http = httpx.Client(**options(server, verify, http2))
+    http = httpx.Client(**options(server, verify, http2, httpx.HTTPTransport))
     return Connection(http, server, session, timeout, retry or RetryPolicy())
 
 

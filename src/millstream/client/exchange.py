@@ -2,10 +2,11 @@
 
 import re
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from urllib.request import getproxies
 
 import httpx
 import orjson
@@ -13,7 +14,9 @@ import orjson
 from millstream.client.acknowledgements import insert_body
 from millstream.client.errors import MillstreamError, UnexpectedAnswer, statement_refused
 from millstream.client.values import wire_value
+from millstream.model.keepalive import SOCKET_OPTIONS as PROBED
 
+T = TypeVar("T", httpx.HTTPTransport, httpx.AsyncHTTPTransport)
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 KSQL = "application/vnd.ksql.v1+json"
 CONTINUATION = "request.ksql.query.push.continuation.token"
@@ -133,21 +136,27 @@ def insert_exchange(target: str, session: SessionSettings, rows: list[Mapping[st
     return Exchange("/inserts-stream", insert_body(target, session.properties, rows), DELIMITED)
 
 
-def options(server: ServerAddress, verify: Verify, http2: bool | None) -> dict[str, Any]:
-    """httpx's options for a server.
+def options(server: ServerAddress, verify: Verify, http2: bool | None, transport: Callable[..., T]) -> dict[str, Any]:
+    """httpx's options for a server; `transport` is the class of the client's transports.
 
     With TLS, HTTP/2 is negotiated; without, `http2` True means HTTP/2 with prior knowledge. False means HTTP/1.1.
     """
     secure = server.url.startswith("https:")
-    return {
-        "base_url": server.url,
-        "auth": server.auth,
-        "headers": server.headers(),
+    network = {
         "verify": _context(verify) if secure else False,
         "http1": secure or not http2,
         "http2": http2 if http2 is not None else secure,
         "limits": httpx.Limits(max_connections=None, max_keepalive_connections=20),
     }
+    client = {"base_url": server.url, "auth": server.auth, "headers": server.headers(), **network}
+    return {**client, "mounts": probed(network, transport)}
+
+
+def probed(network: Mapping[str, Any], transport: Callable[..., T]) -> dict[str, T]:
+    """httpx's `mounts` for connections that TCP probes while they are idle: how else would a push query learn that its
+    server is gone? There are none if there is a proxy, for which httpx makes the transports.
+    """
+    return {} if getproxies() else {"all://": transport(**network, socket_options=PROBED)}
 
 
 def _context(verify: Verify) -> ssl.SSLContext | bool:

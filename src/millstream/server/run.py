@@ -10,6 +10,7 @@ from collections.abc import Callable
 from hypercorn.asyncio import serve as serve_asgi
 
 from millstream.engine.api import Engine, RequestFailed
+from millstream.model.keepalive import keep_alive
 from millstream.server import connections, http1, http2, websockets
 from millstream.server.app import app
 from millstream.server.codes import SHUTTING_DOWN
@@ -147,6 +148,6 @@ def listen(host: str, port: int, title: str = "the REST server", flag: str = "--
     if port and family == socket.AF_INET:
         check_free(host, port, title, flag)
     try:
-        return socket.create_server((host, port), family=family, backlog=512)
+        return keep_alive(socket.create_server((host, port), family=family, backlog=512))
     except OSError as error:
         raise SetupError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
