@@ -1,13 +1,13 @@
 """PRINT's guesses."""
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from confluent_kafka import TIMESTAMP_CREATE_TIME, KafkaError
+from confluent_kafka import TIMESTAMP_CREATE_TIME, KafkaError, KafkaException
 
 from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import KafkaClient
@@ -90,11 +90,16 @@ def test_print_begins_where_auto_offset_reset_says(reset: str, written: bool, be
 def test_print_of_an_empty_topic(bounds: dict[int, tuple[int, int]], first: str | None) -> None:
     reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: None)
     kafka: Any = SimpleNamespace(
-        bounds=lambda topic: bounds, ends=lambda topic: dict.fromkeys(bounds, 0), reader=lambda: nullcontext(reader)
+        bounds=lambda topic: bounds, identity=lambda topic: "one", reader=lambda: nullcontext(reader)
     )
     statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
     printed = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
     assert next(printed) == first
+
+
+def one_record(reader: object, identity: Callable[[str], str] = lambda topic: "one") -> Any:
+    """A Kafka whose topics have one partition with one record."""
+    return SimpleNamespace(bounds=lambda topic: {0: (0, 1)}, identity=identity, reader=lambda: nullcontext(reader))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +119,7 @@ def test_a_record_of_any_year_is_printed(milliseconds: int, text: str) -> None:
         partition=lambda: 0,
     )
     reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: message)
-    kafka: Any = SimpleNamespace(bounds=lambda topic: {0: (0, 1)}, reader=lambda: nullcontext(reader))
+    kafka: Any = one_record(reader)
     statement = tree.Print("things", from_beginning=True, interval=None, limit=1)
     *_, line = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
     assert line == f"rowtime: {text}, key: <null>, value: <null>, partition: 0"
@@ -149,10 +154,44 @@ def test_a_right_that_is_taken_back_ends_a_print() -> None:
     errors = [KafkaError(KafkaError._ALL_BROKERS_DOWN), KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)]
     messages = iter([SimpleNamespace(error=lambda error=error: error) for error in errors])
     reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: next(messages))
-    kafka: Any = SimpleNamespace(bounds=lambda topic: {0: (0, 1)}, reader=lambda: nullcontext(reader))
+    kafka: Any = one_record(reader)
     statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
     printed = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
     assert next(printed) is None
     with pytest.raises(RequestFailed, match=r"Authorization denied to Read on topic\(s\): \[things\]") as failure:
         next(printed)
     assert failure.value.code == 40301
+
+
+UNKNOWN_TOPIC = KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+OUTAGE = KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+
+
+@pytest.mark.parametrize(
+    ("later", "message"),
+    [
+        (UNKNOWN_TOPIC, "PRINT was ended: topic things was deleted"),
+        ("two", "PRINT was ended: topic things was deleted and created again"),
+    ],
+)
+def test_a_topic_that_is_deleted_ends_a_print(
+    monkeypatch: pytest.MonkeyPatch, later: str | KafkaException, message: str
+) -> None:
+    """An outage does not."""
+    monkeypatch.setattr("millstream.engine.printing.CHECKED_EVERY", 0.0)
+    identities = iter(["one", OUTAGE, "one", later])
+
+    def identity(topic: str) -> str:
+        if isinstance(answer := next(identities), KafkaException):
+            raise answer
+        return answer
+
+    reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: None)
+    statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
+    printed = lines(
+        statement, cast(KafkaClient, one_record(reader, identity)), cast(SchemaIdRecords, SimpleNamespace())
+    )
+    assert [next(printed), next(printed)] == [None, None]
+    with pytest.raises(RequestFailed) as failure:
+        next(printed)
+    assert (failure.value.code, failure.value.message) == (50000, message)

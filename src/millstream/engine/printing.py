@@ -2,7 +2,9 @@
 
 import json
 import struct
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
@@ -14,6 +16,7 @@ from millstream.catalog.catalog import Windowed
 from millstream.engine import topic_access
 from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import Bounds, KafkaClient
+from millstream.engine.push_reader import CHECKED_EVERY, TopicIdentity, TopicReplaced
 from millstream.engine.rows import timestamp_text
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.formats.windowed_keys import without_window
@@ -21,7 +24,7 @@ from millstream.services.kafka_errors import is_denial
 from millstream.syntax import tree
 
 PULSE = 0.25
-BAD_REQUEST = 40000
+BAD_REQUEST, FAILED = 40000, 50000
 KEY = "Key"
 NULL = "<null>"
 NO_DATA = "¯\\_(ツ)_/¯ - no data processed"
@@ -62,9 +65,9 @@ def from_settings(statement: tree.Print, settings: Mapping[str, str]) -> tree.Pr
 def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords) -> Iterator[str | None]:
     """The lines of a PRINT: the formats once they are known, then a line for each record; None while none arrives.
 
-    The first line for an empty topic says so. Raises RequestFailed if the topic must not be read any more.
+    The first line for an empty topic says so. Raises RequestFailed if the topic is deleted, or denied meanwhile.
     """
-    bounds = kafka.bounds(statement.topic)
+    bounds, watch = kafka.bounds(statement.topic), TopicWatch(statement.topic, kafka)
     if all(low == end for low, end in bounds.values()):
         yield f"Topic '{statement.topic}' is empty: its records are shown as they arrive"
     interval, left = 1 if statement.interval is None else statement.interval, statement.limit
@@ -76,6 +79,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords
             message = reader.poll(PULSE)
             if message is None or message.error() is not None:
                 _check_right(statement.topic, message)
+                watch.check()
                 yield None
                 continue
             received += 1
@@ -93,6 +97,29 @@ def _check_right(topic: str, message: Message | None) -> None:
     error = message.error() if message is not None else None
     if error is not None and is_denial(KafkaException(error)):
         raise RequestFailed(topic_access.FORBIDDEN, str(topic_access.denied(topic_access.READ, topic)))
+
+
+class TopicWatch:
+    """Ends the PRINT of a topic that is deleted, for which Kafka's client waits forever."""
+
+    def __init__(self, topic: str, kafka: KafkaClient) -> None:
+        """Raises RequestFailed if there is none any more."""
+        self._identity = TopicIdentity(topic, kafka.identity)
+        self._check_now()
+
+    def check(self) -> None:
+        """Raises RequestFailed if it is deleted; it is asked every CHECKED_EVERY seconds."""
+        if time.monotonic() - self._checked_at >= CHECKED_EVERY:
+            self._check_now()
+
+    def _check_now(self) -> None:
+        try:
+            # PRINT outlasts an outage of Kafka.
+            with suppress(KafkaException):
+                self._identity.check()
+        except TopicReplaced as replaced:
+            raise RequestFailed(FAILED, f"PRINT was ended: {replaced}") from replaced
+        self._checked_at = time.monotonic()
 
 
 def _places(statement: tree.Print, bounds: Bounds) -> list[TopicPartition]:

@@ -40,14 +40,15 @@ class TopicReplaced(Exception):
 class TopicIdentity:
     """Checks that a topic is still the one that it was at the first check."""
 
-    def __init__(self, topic: str, access: PushAccess) -> None:
-        self._topic, self._access = topic, access
+    def __init__(self, topic: str, identity: Callable[[str], str]) -> None:
+        """`identity` is that of engine.kafka."""
+        self._topic, self._identity_of = topic, identity
         self._identity = ""
 
     def check(self) -> None:
         """Raises TopicReplaced if it is not, KafkaException if Kafka does not answer."""
         try:
-            identity = self._access.identity(self._topic)
+            identity = self._identity_of(self._topic)
         except KafkaException as failure:
             if failure.args[0].code() == ERROR_UNKNOWN:
                 raise TopicReplaced(f"topic {self._topic} was deleted") from failure
@@ -148,7 +149,7 @@ class PushReader:
 
     def _check_now(self) -> None:
         for topic in self.positions:
-            self._identities.setdefault(topic, TopicIdentity(topic, self._kafka)).check()
+            self._identities.setdefault(topic, TopicIdentity(topic, self._kafka.identity)).check()
         self._checked_at = time.monotonic()
 
     def _topics_of(self, messages: Sequence[Message]) -> Sequence[str]:
