@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from millstream.engine.api import RequestFailed
+from millstream.server.options import RequestLimits, ServerOptions
 from millstream.server.run import Server
 from millstream.services.errors import SetupError
 from support.engine import FakeEngine
@@ -124,6 +125,23 @@ def test_a_slow_reader_holds_its_query_back_and_loses_nothing(server: Server, en
         while "last" not in read[-200:]:
             read += client.part()
         assert [json.loads(line)[0] for line in read.splitlines()[4:]] == [*range(20_000), -1]
+
+
+@pytest.mark.parametrize("path", ["/query-stream", "/query"])
+def test_a_client_that_reads_nothing_is_cut_off_in_the_end(engine: FakeEngine, path: str) -> None:
+    """Else its connection and its query would be held for good."""
+    limits = RequestLimits(idle_seconds=0.5)
+    with (
+        Server(engine, port=0, options=ServerOptions(limits=limits)) as server,
+        Http1Client(server.port, path) as client,
+    ):
+        client.send(PUSH)
+        client.end()
+        (rows,) = engine.wait_for_queries(1)
+        # More than the system keeps for a client.
+        for number in range(3000):
+            rows.emit([number, "x" * 10_000])
+        assert rows.closed.wait(PATIENCE), "the query outlived its client"
 
 
 def test_a_slow_reader_of_http2_gets_all_rows_though_its_window_is_full_most_of_the_time(

@@ -156,11 +156,30 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
             await self._initiate_server_close()
 
     async def protocol_send(self, event: Event) -> None:
-        """Overrides hypercorn's method to record if a request is in progress."""
+        """Overrides hypercorn's method to record if a request is in progress, and to limit the time of a write."""
         if isinstance(event, Updated):
             self._served = self._served or not event.idle
             self._table.update(self, event.idle)
-        await super().protocol_send(event)
+        if isinstance(event, RawData):
+            await self._write(event.data)
+        else:
+            await super().protocol_send(event)
+
+    async def _write(self, data: bytes) -> None:
+        """Send data. A client that takes none of it for as long as a connection may be idle has left."""
+        async with self.send_lock:
+            try:
+                self.writer.write(data)
+                # A timer for each write would cost as much as the write.
+                if self.writer.transport.get_write_buffer_size():
+                    async with asyncio.timeout(self._limits.idle_seconds):
+                        await self.writer.drain()
+                else:
+                    await self.writer.drain()
+            # RuntimeError: the connection is closed. TimeoutError is TCP's too, if the client's machine is gone.
+            except (OSError, RuntimeError):
+                self.writer.transport.abort()
+                await self.protocol.handle(Closed())
 
     async def _read_data(self) -> None:
         with suppress(OSError, SSLError):
