@@ -121,7 +121,7 @@ def test_a_cell_shows_each_answer(connected: InteractiveShell) -> None:
     assert result.result is None
     streams, created, latest = shown(captured)
     assert "READINGS  readings" in streams
-    assert created.splitlines()[1] == "SUCCESS  Stream created"
+    assert created.splitlines()[1] == "SUCCESS  Created query with ID CSAS_HOT_1  CSAS_HOT_1"
     assert latest.splitlines()[0].startswith("SENSOR")
 
 

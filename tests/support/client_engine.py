@@ -75,6 +75,8 @@ class ClientEngine(FakeEngine):
                 return [_description(text, bare)]
             case ["show", "connectors"]:
                 return [{"@type": "connector_list", "statementText": text, "warnings": [], "connectors": []}]
+            case ["create", "stream", "hot", "as", *_]:
+                return [_created(text, "HOT", "CSAS_HOT_1")]
             case ["drop", *_]:
                 return [_notice(text)]
             case ["insert", "into", "orders", *_] | ["set" | "unset" | "define" | "undefine", *_]:
@@ -90,6 +92,9 @@ class ClientEngine(FakeEngine):
             celsius = 26.5 if "emit" in lower or "latest" in lower else 21.0
             rows = [["kitchen", celsius, "2026-07-01T12:00:00.000"], ["attic", 30.1, None]]
             return TypedRows(query_id, READINGS, rows, push, "Limit Reached" if "limit" in lower else "")
+        if "reading;" in lower:
+            fact = "line 1:15: READING does not exist: no stream or table has that name"
+            raise RequestFailed(40001, f"{fact}\n  hint: did you mean READINGS?", text)
         if "nothing" in lower:
             return TypedRows(query_id, READINGS, [])
         if "secret" in lower:
@@ -101,6 +106,12 @@ def _listing(member: str, text: str, *sources: tuple[str, str]) -> Entity:
     formats = {"keyFormat": "KAFKA", "valueFormat": "JSON", "isWindowed": False}
     bodies = [{"type": type, "name": name, "topic": name.lower(), **formats} for type, name in sources]
     return {"@type": member, "statementText": text, member: bodies, "warnings": []}
+
+
+def _created(text: str, name: str, query: str) -> Entity:
+    status = {"status": "SUCCESS", "message": f"Created query with ID {query}", "queryId": query}
+    command = {"commandId": f"stream/`{name}`/create", "commandStatus": status, "commandSequenceNumber": 2}
+    return {"@type": "currentStatus", "statementText": text, **command, "warnings": []}
 
 
 def _description(text: str, name: str) -> Entity:
