@@ -19,7 +19,7 @@ QUERIES: Mapping[str, tuple[str, str, str, dict[str, Any]]] = {
         FIRST,
         {"auto.offset.reset": "earliest", "ksql.streams.num.stream.threads": 2, "no.such.setting": "x"},
     ),
-    "INSERTQUERY_7": ("ORDERS", "MORE", MORE, {}),
+    "INSERTQUERY_7": ("ORDERS", "MORE", MORE, {"millstream.savepoint": "monday"}),
 }
 
 
@@ -55,6 +55,7 @@ def test_an_export() -> None:
         FIRST,
         "UNSET 'num.stream.threads';",
         LATER,
+        "-- INSERTQUERY_7 began with the savepoint monday",
         "UNSET 'auto.offset.reset';",
         MORE,
     ]

@@ -10,7 +10,7 @@
 
 Types and functions in Python come first, then the sources that only describe a topic, then those that are derived from
 others, each after those it reads, at last INSERT INTO … SELECT and indexes. A setting that millstream does not take is
-a comment.
+a comment, and so is the savepoint that a query began with: another server does not have it.
 """
 
 import argparse
@@ -41,6 +41,7 @@ examples:
   millstream export http://ksqldb:8088 -u ann > shop.sql
 """
 LISTINGS = "LIST FUNCTIONS; LIST TYPES; LIST STREAMS EXTENDED; LIST TABLES EXTENDED; LIST QUERIES;"
+SAVEPOINT = "millstream.savepoint"
 # The stream that servers declare over their processing logs, unless a server's setting has another name.
 LOG_STREAM = "KSQL_PROCESSING_LOG"
 
@@ -129,10 +130,13 @@ def _of_queries(queries: Iterable[ExportedQuery]) -> Iterator[str]:
     current: dict[str, str] = {}
     for query in queries:
         settings, comments = _valid_settings(query.settings)
+        savepoint = settings.pop(SAVEPOINT, "")
         lines = [f"UNSET {literal(name)};" for name in current if name not in settings]
         lines += [f"SET {literal(n)} = {literal(v)};" for n, v in settings.items() if current.get(n) != v]
         current = settings
         yield from (_comment(f"{query.id} has a setting that millstream does not take: {text}") for text in comments)
+        if savepoint:
+            yield _comment(f"{query.id} began with the savepoint {savepoint}")
         if lines:
             yield "\n".join(lines)
         yield _ended(query.statement)
