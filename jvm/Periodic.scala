@@ -19,7 +19,7 @@ object Periodic extends Logging {
     ThreadUtils.newDaemonSingleThreadScheduledExecutor(thread).scheduleWithFixedDelay(() =>
       try work.run()
       catch {
-        // Java's scheduler would never call it again, without a word.
+        // An exception that leaves it would cancel all further calls, and nothing would be logged.
         case e: Throwable =>
           if (System.nanoTime - quietUntil >= 0) {
             quietUntil = System.nanoTime + Quiet

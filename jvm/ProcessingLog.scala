@@ -102,7 +102,8 @@ object ProcessingLog {
   }
 
   /**
-   * In a task: have the query's log also for threads without a task, which hear from Kafka that it has refused a record.
+   * Called in a task: makes the query's log available to threads without a task too, such as those of a producer's
+   * callbacks, which get Kafka's refusals of records.
    * An executor in another JVM gets it from the driver, and forgets it with the run.
    */
   def open(query: String): Unit = sinkOf(query)
@@ -111,7 +112,7 @@ object ProcessingLog {
     if (TaskContext.get() == null || !DriverEndpoint.isRemote) sinks.get(query)
     else Option(TaskContext.get().getLocalProperty(Property)).map(openOnExecutor(query, RunScope.currentRun, _)).orNull
 
-  // The run before may end after the next one has begun: it takes away no log but its own.
+  // A run may end after the next one has begun: its end removes its own log only.
   private def openOnExecutor(query: String, run: String, text: String): LogSink = sinks.compute(query, {
     case (_, known: TopicLog) if known.run == run => known
     case _ =>

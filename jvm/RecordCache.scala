@@ -46,7 +46,7 @@ private[millstream] final class RecordCache(limits: CacheLimits, task: TaskConte
   private var isScheduled = false
   task.addTaskCompletionListener[Unit](_ => forget())
 
-  /** Let a record wait, in place of an earlier one of its key; the first ones are written if it is too many. */
+  /** Let a record wait, in place of an earlier one of its key; beyond the limit the first ones are written. */
   def put(record: WaitingRecord): Unit = synchronized {
     if (record.key == null) write(record)
     else {
