@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.model.ksqldb_names import REFUSED
+from millstream.model.ksqldb_names import REFUSED, has_no_effect
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import SettingRefused, canonical, check_session, check_system, checked
 
@@ -57,3 +57,7 @@ def test_a_session_has_no_login_of_its_own(name: str) -> None:
 def test_slips_are_refused(name: str) -> None:
     with pytest.raises(SettingRefused, match="Not recognizable"):
         check_session(name, "1", {})
+
+
+def test_no_setting_is_named_as_one_without_effect() -> None:
+    assert not [name for name in SETTINGS if has_no_effect(name.removeprefix("ksql.streams."))]

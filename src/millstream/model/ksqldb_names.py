@@ -45,7 +45,7 @@ default.key.serde default.timestamp.extractor default.value.serde dsl.store.supp
 group.protocol interceptor.classes log.summary.interval.ms max.warmup.replicas metadata.max.age.ms metric.reporters
 poll.ms probing.rebalance.interval.ms processing.exception.handler receive.buffer.bytes reconnect.backoff.max.ms
 reconnect.backoff.ms repartition.purge.interval.ms replication.factor request.timeout.ms retries retry.backoff.ms
-rocksdb.config.setter send.buffer.bytes shutdown.timeout.ms state.cleanup.delay.ms statestore.cache.max.bytes
+rocksdb.config.setter send.buffer.bytes shutdown.timeout.ms state.cleanup.delay.ms
 task.assignor.class task.timeout.ms topology.optimization upgrade.from windowstore.changelog.additional.retention.ms
 default.deserialization.exception.handler default.production.exception.handler deserialization.exception.handler
 production.exception.handler rack.aware.assignment.strategy rack.aware.assignment.tags
