@@ -234,10 +234,8 @@ def _requested_query(statement: tree.Explain, engine: EngineContext) -> Persiste
     id_text = str(statement.query)
     id = _in_any_case(id_text, queries)
     if id is None:
-        hint = did_you_mean(id_text, queries)
-        raise StatementError(
-            f"Query with id:{id_text} does not exist, use SHOW QUERIES to view them", statement.span, hint
-        )
+        fact = f"Query with id:{id_text} does not exist, use SHOW QUERIES to view the full set of queries."
+        raise StatementError(fact, statement.span, did_you_mean(id_text, queries))
     return queries[id]
 
 
