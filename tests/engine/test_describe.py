@@ -116,7 +116,7 @@ def test_explain_of_a_statement_without_a_query(statement: str) -> None:
     text = f"EXPLAIN {statement}"
     context = StatementContext(parse_one(text), text, RequestSession(Request(""), effective({})))
     engine: Any = SimpleNamespace(state=after())
-    with pytest.raises(StatementError, match="The provided statement does not run a query"):
+    with pytest.raises(StatementError, match="The provided statement does not run a ksql query"):
         answer(context.statement, context, engine)
 
 

@@ -1,4 +1,4 @@
-"""EXPLAIN of a query that does not exist, in ksqlDB's words."""
+"""EXPLAIN of what is no query, in ksqlDB's words."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,12 +15,20 @@ from millstream.model.settings import effective
 from millstream.syntax.parser import parse_one
 
 
-def test_a_query_that_does_not_exist_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        (
+            "EXPLAIN CSAS_NONE_1;",
+            "Query with id:CSAS_NONE_1 does not exist, use SHOW QUERIES to view the full set of queries.",
+        ),
+        ("EXPLAIN SHOW STREAMS;", "The provided statement does not run a ksql query"),
+    ],
+)
+def test_what_is_no_query_is_refused(text: str, fact: str) -> None:
     engine: Any = SimpleNamespace(push={}, state=SimpleNamespace(catalog=Catalog()))
-    text = "EXPLAIN CSAS_NONE_1;"
     statement = parse_one(text)
     context = StatementContext(statement, text, RequestSession(Request(""), effective({})))
     with pytest.raises(StatementError) as refused:
         answer(statement, context, engine)
-    fact = "Query with id:CSAS_NONE_1 does not exist, use SHOW QUERIES to view the full set of queries."
     assert refused.value.fact == fact

@@ -271,7 +271,7 @@ def _plan_text(*lines: str) -> str:
 
 def _runs_no_query(inner: tree.Statement) -> StatementError:
     return StatementError(
-        "The provided statement does not run a query",
+        "The provided statement does not run a ksql query",
         inner.span,
         "EXPLAIN takes SELECT, CREATE … AS SELECT, INSERT INTO … SELECT, or the id of a query",
     )
