@@ -92,13 +92,11 @@ def _await_answers(
 
     It is the time of the broker's last append, or when all are seen to be committed, in epoch s. Raises WrongAnswers.
     """
-    if engine.coalesced:
-        answers = wait_for_total(topics, expected, PATIENCE, running.alive)
-        ended = appends(topics)[1] if answers else 0.0
-    elif engine.once:
+    if engine.once and not engine.coalesced:
         answers, ended = wait_for_committed(topics, expected, PATIENCE, running.alive)
     else:
-        answers = wait_for_records(topics, expected, PATIENCE, running.alive)
+        wait = wait_for_total if engine.coalesced else wait_for_records
+        answers = wait(topics, expected, PATIENCE, running.alive)
         ended = appends(topics)[1] if answers else 0.0
     if answers < expected:
         raise WrongAnswers(f"{engine.name} gave {answers} of {expected} answers to {workload}")

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from millstream.model.setting_table import ACCEPTED, SETTINGS
+from millstream.model.setting_rows import ACCEPTED
+from millstream.model.setting_table import SETTINGS
 
 ROOT = Path(__file__).parents[2]
-DECLARATIONS = ("_session", "_server", "_secret", "_most", "_limit", "_number")
+# What declares a setting, in the table of settings and in the module of its rows.
+DECLARATIONS = ("session", "server", "secret", "most", "limit", "number")
+TABLE = ("setting_table.py", "setting_rows.py")
 # Where code puts a name together of a prefix and a rest, each is a text of its own.
 PREFIXES = (
     "ksql.schema.registry.",
@@ -24,21 +27,22 @@ PREFIXES = (
 )
 
 
-def read_in(tree: ast.AST) -> Iterator[str]:
-    """The texts of a module, but for docstrings and the declarations of settings."""
+def read_in(tree: ast.AST, declarations: tuple[str, ...]) -> Iterator[str]:
+    """The texts of a module, but for docstrings and the calls of `declarations`."""
     if isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Constant):
         return
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in DECLARATIONS:
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in declarations:
         return
     if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
         yield tree.value
     for child in ast.iter_child_nodes(tree):
-        yield from read_in(child)
+        yield from read_in(child, declarations)
 
 
 def texts(path: Path) -> set[str]:
     """All texts of a Python module that a setting could be read by."""
-    return set(read_in(ast.parse(path.read_text(encoding="utf-8"))))
+    declarations = DECLARATIONS if path.name in TABLE else ()
+    return set(read_in(ast.parse(path.read_text(encoding="utf-8")), declarations))
 
 
 @cache

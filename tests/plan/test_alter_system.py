@@ -4,7 +4,8 @@ from pathlib import Path
 
 from millstream.catalog.facts import Facts
 from millstream.model.errors import StatementError
-from millstream.model.setting_table import ACCEPTED, SETTINGS
+from millstream.model.setting_rows import ACCEPTED
+from millstream.model.setting_table import SETTINGS
 from support import golden
 from support.statements import last_outcome
 

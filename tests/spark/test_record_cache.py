@@ -20,6 +20,13 @@ MUCH, LONG = 1_000_000, 3_600_000
 SOON = source.Pace(interval=100, first=100)
 
 
+def coalescing(copying: Copying, kafka: BrokerClient, size: int, interval: int) -> Copy:
+    """A copy of a new topic that coalesces changes, in so many bytes and for so many ms; it is not started."""
+    copy = copying(kafka.create_topic())
+    copy.coalescing = Coalescing(size, interval)
+    return copy
+
+
 def written(copy: Copy) -> list[tuple[bytes | None, bytes | None]]:
     """The changes that the query has written."""
     return [(r.key, r.value) for r in copy.kafka.consume_all(copy.out, copy.kafka.ends(copy.out))]
@@ -34,8 +41,7 @@ def read(copy: Copy, count: int) -> None:
 @live
 def test_the_last_change_of_each_key_is_written_when_the_batch_ends(kafka: BrokerClient, copying: Copying) -> None:
     """In the order of the keys' first changes; a tombstone is a change."""
-    copy = copying(kafka.create_topic())
-    copy.coalescing = Coalescing(MUCH, LONG)
+    copy = coalescing(copying, kafka, MUCH, LONG)
     copy.start()
     changes(kafka, copy.topic, "a=1 b=1 c=1 a=2 c a=3")
     read(copy, 6)
@@ -47,8 +53,7 @@ def test_the_last_change_of_each_key_is_written_when_the_batch_ends(kafka: Broke
 @live
 def test_changes_are_written_after_their_interval(kafka: BrokerClient, copying: Copying) -> None:
     """By themselves, while the query waits for records; each key's changes in order."""
-    copy = copying(kafka.create_topic())
-    copy.coalescing = Coalescing(MUCH, 300)
+    copy = coalescing(copying, kafka, MUCH, 300)
     copy.start()
     for number in range(3):
         changes(kafka, copy.topic, f"a={number}.0 a={number}.1 b={number}")
@@ -62,8 +67,7 @@ def test_changes_are_written_after_their_interval(kafka: BrokerClient, copying: 
 
 @live
 def test_the_first_changes_are_written_where_they_are_too_many(kafka: BrokerClient, copying: Copying) -> None:
-    copy = copying(kafka.create_topic())
-    copy.coalescing = Coalescing(5 * 160, LONG)
+    copy = coalescing(copying, kafka, 5 * 160, LONG)
     copy.start()
     changes(kafka, copy.topic, " ".join(f"{key}=1 {key}=2" for key in "abcdefgh"))
     wait_for(lambda: len(written(copy)) >= 3, "the first three keys")
@@ -76,8 +80,7 @@ def test_the_first_changes_are_written_where_they_are_too_many(kafka: BrokerClie
 @live
 def test_nothing_is_saved_before_it_is_written(kafka: BrokerClient, copying: Copying) -> None:
     """A query that saves while its changes wait, and is killed, has written all that it will not read again."""
-    copy = copying(kafka.create_topic())
-    copy.coalescing = Coalescing(MUCH, LONG)
+    copy = coalescing(copying, kafka, MUCH, LONG)
     copy.start(pace=SOON)
     changes(kafka, copy.topic, "a=1 a=2 b=1")
     wait_for(lambda: copy.saved() == 3, "the save")
@@ -93,8 +96,7 @@ def test_nothing_is_saved_before_it_is_written(kafka: BrokerClient, copying: Cop
 
 @live
 def test_what_waits_when_a_query_is_killed_is_read_again(kafka: BrokerClient, copying: Copying) -> None:
-    copy = copying(kafka.create_topic())
-    copy.coalescing = Coalescing(MUCH, LONG)
+    copy = coalescing(copying, kafka, MUCH, LONG)
     copy.start()
     changes(kafka, copy.topic, "a=1 b=1")
     read(copy, 2)
@@ -119,8 +121,7 @@ def fence(spark: SparkSession, query: str) -> Iterator[str]:
 @pytest.mark.parametrize("opens", [True, False])
 def test_changes_wait_for_the_fence(spark: SparkSession, kafka: BrokerClient, copying: Copying, opens: bool) -> None:
     """Whose interval is over, too; and a query that ends meanwhile does not write them, nor wait for ever."""
-    copy = copying(kafka.create_topic())
-    copy.coalescing = Coalescing(MUCH, 50)
+    copy = coalescing(copying, kafka, MUCH, 50)
     with fence(spark, copy.out) as name:
         copy.start()
         changes(kafka, copy.topic, "a=1 a=2")
@@ -137,8 +138,7 @@ def test_changes_wait_for_the_fence(spark: SparkSession, kafka: BrokerClient, co
 @live
 def test_a_change_that_kafka_refuses_ends_the_query(kafka: BrokerClient, copying: Copying) -> None:
     """Although its task only waits: nothing is lost silently."""
-    copy = copying(kafka.create_topic())
-    copy.coalescing = Coalescing(MUCH, 50)
+    copy = coalescing(copying, kafka, MUCH, 50)
     copy.start(**{"max.request.size": "1000"})
     changes(kafka, copy.topic, f"a={'x' * 2000}")
     wait_for(copy.ended, "the failure")

@@ -200,14 +200,14 @@ class RestClient:
             raise self._unreachable(error) from error
 
     def _open(self, patience: float | None) -> httpx.Client:
-        network = {"verify": self._tls.context() if self.url.startswith("https") else False}
+        verify = self._tls.context() if self.url.startswith("https") else False
         return httpx.Client(
             base_url=self.url,
             auth=self._auth,
             headers=self._headers,
             timeout=httpx.Timeout(patience, connect=CONNECT_SECONDS),
-            verify=network["verify"],
-            mounts=probed(network, httpx.HTTPTransport),
+            verify=verify,
+            mounts=probed({"verify": verify}, httpx.HTTPTransport),
         )
 
     def _unreachable(self, error: httpx.TransportError) -> ClientError:

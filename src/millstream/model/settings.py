@@ -8,7 +8,8 @@ from millstream.model.names import did_you_mean, literal
 from millstream.model.secrets import HIDDEN, without_user
 from millstream.model.setting import Setting, SettingScope, text_of
 from millstream.model.setting_kinds import TEXT
-from millstream.model.setting_table import ACCEPTED, SETTINGS
+from millstream.model.setting_rows import ACCEPTED
+from millstream.model.setting_table import SETTINGS
 
 STREAMS_PREFIX = "ksql.streams."
 # Prefixes of Kafka client settings that a server's configuration may contain: they are passed on unchanged.
