@@ -18,6 +18,7 @@ NAME = st.sampled_from([*WORDS.split(), "1x", "a b", "`", '"', "é;", "''", "--"
 WORD = st.from_regex(r"[A-Za-z_][A-Za-z0-9_@]{0,5}", fullmatch=True)
 TEXT = st.text(st.sampled_from("ab'\"`;-/*${}\n é"), max_size=6)
 COUNT = st.integers(0, 2**31 - 1)
+INTERVAL = st.integers(1, 2**31 - 1)
 
 
 def some(items: st.SearchStrategy, least: int = 0) -> st.SearchStrategy:
@@ -180,7 +181,7 @@ STATEMENTS: dict[type[tree.Statement], st.SearchStrategy] = {
     tree.DescribeAll: st.builds(tree.DescribeAll, KIND, FLAG),
     tree.DescribeFunction: st.builds(tree.DescribeFunction, NAME),
     tree.DescribeConnector: st.builds(tree.DescribeConnector, NAME),
-    tree.Print: st.builds(tree.Print, NAME, FLAG, maybe(COUNT), maybe(COUNT)),
+    tree.Print: st.builds(tree.Print, NAME, FLAG, maybe(INTERVAL), maybe(COUNT)),
     tree.CreateType: st.builds(tree.CreateType, NAME, TYPE, FLAG),
     tree.DropType: st.builds(tree.DropType, NAME, FLAG),
     tree.CreateIndex: st.builds(tree.CreateIndex, NAME, NAME, some(NAME, 1), FLAG),
