@@ -24,7 +24,7 @@ case class BoundedOperator(left: Expression, right: Expression, spec: OperatorSp
   override def dataType: DataType = ArrayType(spec.out)
   override def prettyName: String = "ms_operator"
   override protected def initializeInternal(partition: Int): Unit = task = started(spec)
-  private def started[S >: Null <: AnyRef](spec: OperatorSpec[S]) = spec.task(DriverStates.next[S], Backlog.Read)
+  private def started[S >: Null <: AnyRef](spec: OperatorSpec[S]) = spec.task(DriverStates.next[S], Backlog.Read, null)
   override protected def evalInternal(in: InternalRow): Any = {
     val row = StatefulOperator.row(right.eval(in).asInstanceOf[Array[Byte]], spec.row.size)
     new GenericArrayData(task(left.eval(in).asInstanceOf[Array[Byte]], row).toArray[Any])

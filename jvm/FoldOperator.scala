@@ -21,15 +21,19 @@ import org.apache.spark.sql.types._
  * A row is folded first. Then stream time, which the row may have moved, expires the states that are due, in the order
  * of (due, order, key). Expressions read the environment (state, row, new, clock): the state before the row, the row,
  * the state after it, stream time.
+ *
+ * If the fold `coalesces`, the output rows of several changes of a state may be computed as those of one: with the state
+ * before the first and after the last one, and the last row (WaitingChanges.scala).
  */
 case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, out: StructType, subkey: BoundExpression,
     update: BoundExpression, emit: BoundExpression, expiration: Option[ExpirationSpec], label: String,
-    sharedClock: Boolean, override val tableInput: String, scans: Seq[Int], stateVersion: Int)
+    sharedClock: Boolean, override val tableInput: String, scans: Seq[Int], stateVersion: Int,
+    override val coalesces: Boolean)
     extends OperatorSpec[Array[Byte]] {
   override def storedTypes: String = StatefulOperator.typeOf(state)
   override def codec: StateCodec[Array[Byte]] = ByteStates
-  override def task(states: StateMap[Array[Byte]], backlog: Backlog): OperatorTask =
-    new FoldTask(this, states, backlog)
+  override def task(states: StateMap[Array[Byte]], backlog: Backlog, waiting: WaitingChanges): OperatorTask =
+    new FoldTask(this, states, backlog, waiting)
   override def limitedInputs: Seq[Int] = if (sharedClock && tableInput.isEmpty) scans else Nil
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "scan_partition", "offset")
   override protected def bounds: Seq[BoundExpression] =
@@ -63,12 +67,12 @@ object FoldSpec {
     }
     FoldSpec(texts("by").split(',').toSeq, in.schema, state, out, bound("subkey"), bound("update"), bound("emit"),
       expiration, texts("label"), texts("shared_clock").toBoolean, texts("table_input"), OperatorSpec.scans(texts),
-      texts("state_version").toInt)
+      texts("state_version").toInt, texts("coalesces").toBoolean)
   }
 }
 
-/** A fold in one task. */
-class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
+/** A fold in one task; `waiting` is null if it passes on each change at once. */
+class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, waiting: WaitingChanges)
     extends OperatorTask(spec) {
   import spec.{clock, sharedClock}
 
@@ -106,6 +110,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
       guarded(in, outs) { change(key, in, now, folding, outs) }
     }
     if (expires && now != null) expire(in, partition, now, wasLimited, outs)
+    if (waiting != null && waiting.isExpired) passWaiting(outs)
     outs
   }
 
@@ -122,8 +127,17 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
     }
   }
 
-  override def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] =
-    if (limit.moved(watermarks.limit)) settled() else mutable.ArrayBuffer.empty
+  override def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] = {
+    val outs = if (limit.moved(watermarks.limit)) settled() else mutable.ArrayBuffer.empty[UnsafeRow]
+    if (waiting != null && waiting.isDue) passWaiting(outs)
+    outs
+  }
+
+  override def end(): mutable.ArrayBuffer[UnsafeRow] = {
+    val outs = mutable.ArrayBuffer.empty[UnsafeRow]
+    if (waiting != null) passWaiting(outs)
+    outs
+  }
 
   override def begin(): mutable.ArrayBuffer[UnsafeRow] =
     if (limit.isOff) settled() else mutable.ArrayBuffer.empty
@@ -163,12 +177,16 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
   private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, by: StateChange,
       outs: mutable.ArrayBuffer[UnsafeRow]): Boolean = {
     val old = states.get(key)
-    val before = StatefulOperator.row(old, spec.state.size)
+    val before = stateRow(old)
     set(before, in, null, now)
     val updated = by.update(environment)
     val next = if (updated == null) null else if (updated eq before) old else updated.copy().getBytes
-    environment.update(2, StatefulOperator.row(next, spec.state.size))
-    by.emit(environment, out => outs += out.copy())
+    // A row that leaves the state as it is has output rows of its own, if any: that it is late is logged for each.
+    if (waiting != null && (by eq folding) && (old ne next)) waiting.add(key, old, next, in, now)
+    else {
+      environment.update(2, stateRow(next))
+      by.emit(environment, out => outs += out.copy())
+    }
     val changed = (old ne next) && !Arrays.equals(old, next)
     if (changed) {
       if (expires && next != null && !(old != null && fixedDue)) enqueue(key, old, next)
@@ -176,6 +194,16 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
     }
     changed
   }
+
+  private def passWaiting(outs: mutable.ArrayBuffer[UnsafeRow]): Unit = waiting.drain(passOn(_, outs))
+
+  /** Output the rows of a change that has waited. If an expression throws, there are none, but the state has changed. */
+  private def passOn(change: WaitingChange, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = guarded(change.row, outs) {
+    set(stateRow(change.before), change.row, stateRow(change.next), change.clock)
+    folding.emit(environment, out => outs += out.copy())
+  }
+
+  private def stateRow(bytes: Array[Byte]): UnsafeRow = StatefulOperator.row(bytes, spec.state.size)
 
   private def set(old: UnsafeRow, in: UnsafeRow, next: UnsafeRow, now: java.lang.Long): Unit = {
     environment.update(0, old)
@@ -198,7 +226,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
   private def expirationOf(key: Array[Byte], state: Array[Byte]): Expiration =
     if (state == null) null
     else {
-      set(StatefulOperator.row(state, spec.state.size), null, null, null)
+      set(stateRow(state), null, null, null)
       val when = due(environment)
       if (when.isNullAt(0)) null
       else {
@@ -242,6 +270,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog)
   private def expireOne(one: Expiration, in: UnsafeRow, now: Long, clock: Long,
       outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     var changed = false
+    if (waiting != null) Option(waiting.remove(one.key)).foreach(passOn(_, outs))
     if (!guarded(in, outs) { changed = change(one.key, in, clock, expiring, outs) })
       queue.add(one.at(now + Math.max(1, now - one.time)))
     else if (changed) Option(expirationOf(one.key, states.get(one.key))).foreach(queue.add)

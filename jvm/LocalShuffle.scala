@@ -173,14 +173,18 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
     private var current = 0
     private val isMarked = new Array[Boolean](channels.length)
     private var marked, ended = 0
+    /** The save whose mark has come from all writers, and is passed when the changes that wait have been passed on; 0: none. */
+    private var reached = 0
     /** Made by the task's operator after this reader was made. */
     private lazy val watermarks = Watermarks.of(task)
     /** The next row is in the current channel, or is the one that stands for a watermark. */
     private var isReady, isWatermark = false
 
     override def hasNext: Boolean = {
-      while (!isReady && ended < channels.length)
-        if (!isMarked(current) && channels(current).hasNext) take(channels(current)) else turn()
+      while (!isReady && (reached > 0 || ended < channels.length))
+        if (reached > 0) passReached()
+        else if (!isMarked(current) && channels(current).hasNext) take(channels(current))
+        else turn()
       isReady
     }
 
@@ -206,10 +210,7 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
       case RowChannel.Watermark =>
         val watermark = channel.watermark
         channel.skip()
-        if (watermarks != null && watermarks.received(current, channels.length, watermark)) {
-          isReady = true
-          isWatermark = true
-        }
+        if (watermarks != null && watermarks.received(current, channels.length, watermark)) readyWatermark()
       case RowChannel.End =>
         channel.skip()
         ended += 1
@@ -222,8 +223,20 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
       marked += 1
       if (marked == channels.length) {
         unmark()
-        Marks.passed(task, save)
+        reached = save
+        if (watermarks != null && watermarks.mustPassOn) readyWatermark()
       }
+    }
+
+    private def passReached(): Unit = {
+      val save = reached
+      reached = 0
+      Marks.passed(task, save)
+    }
+
+    private def readyWatermark(): Unit = {
+      isReady = true
+      isWatermark = true
     }
 
     private def unmark(): Unit = {
@@ -233,10 +246,14 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
 
     /** Go on to the next channel with something to read; wait if there is none. */
     private def turn(): Unit = if (!isAnyReadable) {
-      UnsentRows.send(task)
-      channels.foreach(_.acknowledge())
-      waiter.await(10 * SlowTasks.interval)(isAnyReadable)
-      LocalExchanges.check(context)
+      if (watermarks != null && watermarks.isAnyDue) readyWatermark()
+      else {
+        UnsentRows.send(task)
+        channels.foreach(_.acknowledge())
+        val longest = 10L * SlowTasks.interval
+        waiter.await(if (watermarks == null) longest else watermarks.patience(longest))(isAnyReadable)
+        LocalExchanges.check(context)
+      }
     }
 
     /** True if a channel, the one after the current one first, can be read; it is the current one then. */

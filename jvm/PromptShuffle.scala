@@ -161,7 +161,10 @@ private final class PromptShuffleReader[K, C](handle: ShuffleHandle, reader: Int
   }
 }
 
-/** Thrown to Spark's reader, which reads messages until it has a row, when the next row is to be that of a watermark. */
+/**
+ * Thrown to Spark's reader, which reads messages until it has a row, when the next row is to be the one that stands for a
+ * watermark, or for changes that have waited long enough.
+ */
 private object WatermarkRead extends ControlThrowable
 
 /** The messages for a task, which looks for failures between two calls of `poll`. */
@@ -172,9 +175,11 @@ private final class MessageQueue(task: Long) extends LinkedBlockingQueue[Streami
   override def poll(timeout: Long, unit: TimeUnit): StreamingShuffleMessage = {
     val message = poll()
     if (message != null) withoutWatermark(message)
+    else if (watermarks != null && watermarks.isAnyDue) throw WatermarkRead
     else {
       UnsentRows.send(task)
-      withoutWatermark(super.poll(MessageQueue.WaitMs, TimeUnit.MILLISECONDS))
+      val longest = if (watermarks == null) MessageQueue.WaitMs else watermarks.patience(MessageQueue.WaitMs)
+      withoutWatermark(super.poll(longest, TimeUnit.MILLISECONDS))
     }
   }
 

@@ -41,6 +41,8 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   @volatile private[millstream] var saves: BatchSaves = _
   /** On the driver: true if tasks pass all rows of a record on before they read the next one (SparkInternals.canSave). */
   @volatile private[millstream] var keepsOrder = false
+  /** On the driver: how the operators that can coalesce changes do so (WaitingChanges). Set before the query starts. */
+  @volatile private[millstream] var coalescing = CacheLimits.Off
   private val started, batchEnded, stopped = new CountDownLatch(1)
   private val waiting = ConcurrentHashMap.newKeySet[Runnable]
   private val listeners = ConcurrentHashMap.newKeySet[Listener]
@@ -300,6 +302,10 @@ object QueryRuns {
     run.saves = new BatchSaves(run, folder)
     run.saveRequests = run.saves.lastSave
   }
+
+  /** On the driver, before the query starts: let the operators of a run coalesce changes (CacheLimits). */
+  def coalesce(id: String, bytes: Long, interval: Long): Unit =
+    Option(all.get(id)).foreach(_.coalescing = CacheLimits(bytes, interval))
 
   /** On the driver: let the batch of a run end; `awaitBatchEnd` waits for it. */
   def finish(id: String): Unit = Option(all.get(id)).foreach(_.finish())

@@ -15,6 +15,11 @@ import org.apache.spark.util.ThreadUtils
  */
 final case class CacheLimits(bytes: Long, interval: Long)
 
+object CacheLimits {
+  /** No record waits. */
+  val Off: CacheLimits = CacheLimits(0, 0)
+}
+
 /** A record to be written: `rowtime` in epoch ms, null for the present time; `appended` as RowAppendTime has it. */
 private[millstream] final case class WaitingRecord(key: Array[Byte], value: Array[Byte], rowtime: java.lang.Long,
     headers: ArrayData, appended: Long) {
@@ -32,7 +37,7 @@ private object WaitingRecord {
  * in an interval, a reader of the topic gets the last one.
  *
  *   an interval of 1 s     at 0.0: a = 1, written at 1.0 at the latest     at 0.2: b = 1     at 0.7: a = 2
- *                          at 1.0: writes a = 2, b = 1
+ *                          at 1.0: writes b = 1, a = 2
  *
  * The task puts records and writes them before it is saved (SentRows) or ends; a thread writes them when their interval
  * is over, as a part of the task, whose context it has. `write` is called by one of them at a time, `onExpired` when the
@@ -40,8 +45,8 @@ private object WaitingRecord {
  */
 private[millstream] final class RecordCache(limits: CacheLimits, task: TaskContext, run: QueryRun,
     write: WaitingRecord => Unit, onExpired: () => Unit, failed: Exception => Unit) {
-  // In the order of their first changes.
-  private val records = new LinkedHashMap[UTF8String, WaitingRecord]
+  // In the order of their last changes, as in Kafka Streams.
+  private val records = new LinkedHashMap[UTF8String, WaitingRecord](16, 0.75f, true)
   private var bytes = 0L
   private var isScheduled = false
   task.addTaskCompletionListener[Unit](_ => forget())

@@ -6,6 +6,7 @@ import java.nio.file.Files
 import java.nio.file.StandardCopyOption.{ATOMIC_MOVE, REPLACE_EXISTING}
 import java.util.UUID
 
+import scala.annotation.tailrec
 import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
@@ -30,6 +31,7 @@ import org.apache.spark.sql.classic.{Dataset => ClassicDataset, ExpressionUtils,
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, LogicalRDD, SerializeFromObjectExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.datasources.v2.{LowLatencyClock, RealTimeStreamScanExec}
+import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileManager, FileContextBasedCheckpointFileManager}
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
@@ -348,12 +350,20 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     val backlog = Backlog.of(child, spec.limitedInputs, keepsOrder, spec.ordersInputs)
     if (backlog.isUnread && keepsOrder) SourceWatermarks.request(sparkContext, always = backlog.ends.isEmpty)
     val sources = SparkInternals.scans(child).flatten.collect { case task: KafkaInputPartition => task.number }
+    val limits = if (spec.coalesces && readsExchange(child)) QueryRuns.of(run).coalescing else CacheLimits.Off
     Option(QueryRuns.of(run).saves).foreach(_.operator(info.storeVersion, info.operatorId, info.numPartitions))
     rows.mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
       Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) =>
-        process(spec, store, rows, reference.get, backlog, sources, run)
+        process(spec, store, rows, reference.get, backlog, sources, run, limits)
       }
+  }
+
+  /** True if the rows come from an exchange, whose reader sees to the changes that wait. */
+  @tailrec private def readsExchange(plan: SparkPlan): Boolean = plan match {
+    case _: Exchange => true
+    case other: UnaryExecNode if !other.isInstanceOf[StatefulExec] => readsExchange(other.child)
+    case _ => false
   }
 
   /** The run of the query; "" if its sources have none. */
@@ -362,15 +372,21 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
   }.getOrElse("")
 
   private def process[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
-      tableInput: TableInput, backlog: Backlog, sources: Seq[Int], run: String): Iterator[InternalRow] = {
+      tableInput: TableInput, backlog: Backlog, sources: Seq[Int], run: String,
+      limits: CacheLimits): Iterator[InternalRow] = {
     val families = new BatchStateFamilies(store, getStateInfo)
-    val cache = StateCaches.take(families, spec.codec, QueryRuns.of(run).saves)
-    val (task, watermarks) = (spec.task(cache, backlog), Watermarks.current)
+    val current = QueryRuns.of(run)
+    val cache = StateCaches.take(families, spec.codec, current.saves)
+    val watermarks = Watermarks.current
     watermarks.expected = sources
+    if (limits.bytes > 0) watermarks.waiting = new WaitingChanges(limits)
+    val task = spec.task(cache, backlog, watermarks.waiting)
     val key = UnsafeProjection.create(group.filter(_.name != StreamTimePunctuation.Column), child.output)
     val (outRows, began) = (longMetric("numOutputRows"), System.nanoTime)
     val ordered = inOrder
-    val all = new OutputRows(rows, watermarks, task.begin(), { row =>
+    // It may end after its query, and after the first rows of the next run: then it must pass nothing on.
+    val last = () => if (current.isStopped) mutable.ArrayBuffer.empty[UnsafeRow] else task.end()
+    val all = new OutputRows(rows, watermarks, task.begin(), last, { row =>
       val outs = if (row eq watermarks.row) task.limited(watermarks) else {
         val in = ordered(row)
         // A copy: if the projected row fills its buffer exactly, getBytes returns the buffer itself, which the cache
@@ -411,18 +427,20 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
 }
 
 /**
- * The rows of `first`, and then the outputs of each row of `rows` in turn: `flatMap` without an iterator for each row. A
- * watermark is passed on when all outputs of the rows before it have been taken.
+ * The rows of `first`, then the outputs of each row of `rows` in turn, then those of `last`: `flatMap` without an iterator
+ * for each row. A watermark is passed on when all outputs of the rows before it have been taken.
  */
 private final class OutputRows(rows: Iterator[InternalRow], watermarks: TaskWatermarks,
-    first: mutable.ArrayBuffer[UnsafeRow], process: InternalRow => mutable.ArrayBuffer[UnsafeRow])
-    extends Iterator[InternalRow] {
+    first: mutable.ArrayBuffer[UnsafeRow], last: () => mutable.ArrayBuffer[UnsafeRow],
+    process: InternalRow => mutable.ArrayBuffer[UnsafeRow]) extends Iterator[InternalRow] {
   private var outs = first
   private var passed = 0
+  private var isAtEnd = false
 
   override def hasNext: Boolean = {
-    while (passed == outs.size && isMore) {
-      outs = process(rows.next())
+    while (passed == outs.size && !isAtEnd) {
+      isAtEnd = !isMore
+      outs = if (isAtEnd) last() else process(rows.next())
       passed = 0
     }
     passed < outs.size

@@ -90,8 +90,10 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   def storedTypes: String
   /** The number that is raised when states of the same types come to mean something else. */
   def stateVersion: Int
-  /** The work of one task, over its states. */
-  def task(states: StateMap[S], backlog: Backlog): OperatorTask
+  /** True if output rows may wait to be computed until later changes of their state have replaced them. */
+  def coalesces: Boolean = false
+  /** The work of one task, over its states. `waiting`: its changes that wait, if it coalesces; null if none is to wait. */
+  def task(states: StateMap[S], backlog: Backlog, waiting: WaitingChanges): OperatorTask
 
   /** The table input (TableBootstrapBarrier.scala) to which rows with `side` 1 belong; empty for none. */
   def tableInput: String = ""
@@ -149,11 +151,17 @@ abstract class OperatorTask(spec: OperatorSpec[_]) {
   /** Process a row of a group, both as bytes of an UnsafeRow; returns its output rows. */
   def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow]
 
-  /** Watermarks limit stream time (Watermarks.scala): returns the output rows that stream time alone causes. */
+  /**
+   * Watermarks limit stream time (Watermarks.scala), or changes have waited long enough: returns the output rows of
+   * this alone.
+   */
   def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow]
 
   /** The output rows at a batch's begin: of what stream time has reached in the batch before, but was limited there. */
   def begin(): mutable.ArrayBuffer[UnsafeRow]
+
+  /** The output rows at a batch's end, when all its rows have been processed: of changes that wait. */
+  def end(): mutable.ArrayBuffer[UnsafeRow] = mutable.ArrayBuffer.empty
 
   /** A row that only carries stream time, for expressions that read the row that has moved it. */
   protected def timeRow(partition: Int, clock: Long): UnsafeRow = {

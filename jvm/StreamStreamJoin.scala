@@ -36,7 +36,7 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
   val width: Long = Math.max(sides.head.before + sides.head.after + 1, Math.min(retention, 10000))
 
   override def codec: StateCodec[JoinChunk] = JoinChunk
-  override def task(states: StateMap[JoinChunk], backlog: Backlog): OperatorTask =
+  override def task(states: StateMap[JoinChunk], backlog: Backlog, waiting: WaitingChanges): OperatorTask =
     new StreamStreamJoinTask(this, states, backlog)
   override def limitedInputs: Seq[Int] = scans
   override def ordersInputs: Boolean = true

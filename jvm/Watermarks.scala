@@ -58,7 +58,19 @@ final class TaskWatermarks(task: Long) {
   /** The latest stream time that rows may have caused, in ms: Long.MaxValue for any, Long.MinValue for none. */
   var limit: Long = Long.MinValue
 
-  /** Stands for a watermark among the rows that the task reads. */
+  /** The changes that wait in the task's operator; null if none does. The reader sees to it that they do not for long. */
+  var waiting: WaitingChanges = _
+
+  /** True if changes have waited long enough. The task does not wait for rows then. */
+  def isAnyDue: Boolean = waiting != null && waiting.isDue
+
+  /** For how many of at most `ms` the task may wait for rows. */
+  def patience(ms: Long): Long = if (waiting == null) ms else waiting.patience(ms)
+
+  /** True if changes wait, which must be passed on now, before a mark. */
+  def mustPassOn: Boolean = waiting != null && !waiting.isEmpty && { waiting.expire(); true }
+
+  /** Stands for a watermark, or for the time of the changes that wait, among the rows that the task reads. */
   val row = new UnsafeRow(0)
 
   /** A watermark has come from a channel; true if that changes what the task knows. */

@@ -1,8 +1,9 @@
-"""Changes of a table's keys that replace each other before they are written (jvm/RecordCache.scala)."""
+"""Changes of a table's keys that replace each other before they are written: as records that wait in the sink
+(jvm/RecordCache.scala), or as changes that wait in an operator (jvm/WaitingChanges.scala)."""
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -10,21 +11,33 @@ from pyspark.sql import SparkSession
 
 from millstream.model.settings import effective
 from millstream.spark import jvm, sink, source
-from millstream.spark.realtime import record_cache_size
-from millstream.spark.sink import Coalescing
+from millstream.spark.coalescing import Coalescing, QueryCoalescing, record_cache_size
 from support.kafka import BrokerClient, wait_for
 from support.realtime import Copy, Copying, changes
+from support.spark import configured
 
 live = pytest.mark.live
 MUCH, LONG = 1_000_000, 3_600_000
 SOON = source.Pace(interval=100, first=100)
 
 
-def coalescing(copying: Copying, kafka: BrokerClient, size: int, interval: int) -> Copy:
-    """A copy of a new topic that coalesces changes, in so many bytes and for so many ms; it is not started."""
-    copy = copying(kafka.create_topic())
-    copy.coalescing = Coalescing(size, interval)
-    return copy
+Coalesced = Callable[[int, int], Copy]
+
+
+@pytest.fixture(params=["sink", "operator"])
+def coalescing(
+    request: pytest.FixtureRequest, spark: SparkSession, copying: Copying, kafka: BrokerClient
+) -> Iterator[Coalesced]:
+    """Makes a copy of a new topic that coalesces changes, in so many bytes and for so many ms; it is not started."""
+
+    def make(size: int, interval: int) -> Copy:
+        copy, changes = copying(kafka.create_topic()), Coalescing(size, interval)
+        copy.last = request.param == "operator"
+        copy.coalescing = QueryCoalescing(operators=changes) if copy.last else QueryCoalescing(records=changes)
+        return copy
+
+    with configured(spark, {"spark.sql.shuffle.partitions": "1"}):
+        yield make
 
 
 def written(copy: Copy) -> list[tuple[bytes | None, bytes | None]]:
@@ -39,21 +52,21 @@ def read(copy: Copy, count: int) -> None:
 
 
 @live
-def test_the_last_change_of_each_key_is_written_when_the_batch_ends(kafka: BrokerClient, copying: Copying) -> None:
-    """In the order of the keys' first changes; a tombstone is a change."""
-    copy = coalescing(copying, kafka, MUCH, LONG)
+def test_the_last_change_of_each_key_is_written_when_the_batch_ends(kafka: BrokerClient, coalescing: Coalesced) -> None:
+    """In the order of the keys' last changes; a tombstone is a change."""
+    copy = coalescing(MUCH, LONG)
     copy.start()
     changes(kafka, copy.topic, "a=1 b=1 c=1 a=2 c a=3")
     read(copy, 6)
     assert written(copy) == []
     copy.finish()
-    assert written(copy) == [(b"a", b"3"), (b"b", b"1"), (b"c", None)]
+    assert written(copy) == [(b"b", b"1"), (b"c", None), (b"a", b"3")]
 
 
 @live
-def test_changes_are_written_after_their_interval(kafka: BrokerClient, copying: Copying) -> None:
+def test_changes_are_written_after_their_interval(kafka: BrokerClient, coalescing: Coalesced) -> None:
     """By themselves, while the query waits for records; each key's changes in order."""
-    copy = coalescing(copying, kafka, MUCH, 300)
+    copy = coalescing(MUCH, 300)
     copy.start()
     for number in range(3):
         changes(kafka, copy.topic, f"a={number}.0 a={number}.1 b={number}")
@@ -67,7 +80,9 @@ def test_changes_are_written_after_their_interval(kafka: BrokerClient, copying: 
 
 @live
 def test_the_first_changes_are_written_where_they_are_too_many(kafka: BrokerClient, copying: Copying) -> None:
-    copy = coalescing(copying, kafka, 5 * 160, LONG)
+    """From the sink, as many as are too many."""
+    copy = copying(kafka.create_topic())
+    copy.coalescing = QueryCoalescing(records=Coalescing(5 * 160, LONG))
     copy.start()
     changes(kafka, copy.topic, " ".join(f"{key}=1 {key}=2" for key in "abcdefgh"))
     wait_for(lambda: len(written(copy)) >= 3, "the first three keys")
@@ -78,9 +93,25 @@ def test_the_first_changes_are_written_where_they_are_too_many(kafka: BrokerClie
 
 
 @live
-def test_nothing_is_saved_before_it_is_written(kafka: BrokerClient, copying: Copying) -> None:
+@pytest.mark.parametrize("coalescing", ["operator"], indirect=True)
+def test_all_changes_are_passed_on_where_they_are_too_many(kafka: BrokerClient, coalescing: Coalesced) -> None:
+    """From an operator, which begins anew."""
+    copy = coalescing(5 * 400, LONG)
+    copy.start()
+    changes(kafka, copy.topic, " ".join(f"{key}=1 {key}=2" for key in "abcdefgh"))
+    wait_for(lambda: len(written(copy)) >= 4, "the first changes")
+    first = [key for key, _ in written(copy)]
+    assert 4 <= len(first) < 8
+    assert first == sorted(first)
+    copy.finish()
+    assert dict(written(copy)) == {key.encode(): b"2" for key in "abcdefgh"}
+    assert len(written(copy)) < 16
+
+
+@live
+def test_nothing_is_saved_before_it_is_written(kafka: BrokerClient, coalescing: Coalesced) -> None:
     """A query that saves while its changes wait, and is killed, has written all that it will not read again."""
-    copy = coalescing(copying, kafka, MUCH, LONG)
+    copy = coalescing(MUCH, LONG)
     copy.start(pace=SOON)
     changes(kafka, copy.topic, "a=1 a=2 b=1")
     wait_for(lambda: copy.saved() == 3, "the save")
@@ -95,8 +126,8 @@ def test_nothing_is_saved_before_it_is_written(kafka: BrokerClient, copying: Cop
 
 
 @live
-def test_what_waits_when_a_query_is_killed_is_read_again(kafka: BrokerClient, copying: Copying) -> None:
-    copy = coalescing(copying, kafka, MUCH, LONG)
+def test_what_waits_when_a_query_is_killed_is_read_again(kafka: BrokerClient, coalescing: Coalesced) -> None:
+    copy = coalescing(MUCH, LONG)
     copy.start()
     changes(kafka, copy.topic, "a=1 b=1")
     read(copy, 2)
@@ -119,9 +150,11 @@ def fence(spark: SparkSession, query: str) -> Iterator[str]:
 
 @live
 @pytest.mark.parametrize("opens", [True, False])
-def test_changes_wait_for_the_fence(spark: SparkSession, kafka: BrokerClient, copying: Copying, opens: bool) -> None:
+def test_changes_wait_for_the_fence(
+    spark: SparkSession, kafka: BrokerClient, coalescing: Coalesced, opens: bool
+) -> None:
     """Whose interval is over, too; and a query that ends meanwhile does not write them, nor wait for ever."""
-    copy = coalescing(copying, kafka, MUCH, 50)
+    copy = coalescing(MUCH, 50)
     with fence(spark, copy.out) as name:
         copy.start()
         changes(kafka, copy.topic, "a=1 a=2")
@@ -136,9 +169,9 @@ def test_changes_wait_for_the_fence(spark: SparkSession, kafka: BrokerClient, co
 
 
 @live
-def test_a_change_that_kafka_refuses_ends_the_query(kafka: BrokerClient, copying: Copying) -> None:
+def test_a_change_that_kafka_refuses_ends_the_query(kafka: BrokerClient, coalescing: Coalesced) -> None:
     """Although its task only waits: nothing is lost silently."""
-    copy = coalescing(copying, kafka, MUCH, 50)
+    copy = coalescing(MUCH, 50)
     copy.start(**{"max.request.size": "1000"})
     changes(kafka, copy.topic, f"a={'x' * 2000}")
     wait_for(copy.ended, "the failure")

@@ -11,18 +11,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.catalog import RelationKind
+from millstream.functions.operator_expressions import SparkSql
 from millstream.spark import sink, source, table_bootstrap
+from millstream.spark.coalescing import NO_COALESCING
+from millstream.spark.fold import Fold
 from support.kafka import BrokerClient, wait_for
 from support.load import SteadyLoad
+from support.spark import fold
 
 ENOUGH = 30.0
 
 
 class RealtimeQuery(ABC):
     """A query that writes to the topic `out`, of one partition; a batch lasts an hour unless it is ended. `coalescing`:
-    which changes are written."""
+    which changes are written, or passed on by operators."""
 
-    coalescing = sink.EACH_CHANGE
+    coalescing = NO_COALESCING
 
     def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path) -> None:
         self.spark, self.kafka, self.folder = spark, kafka, folder
@@ -38,6 +42,7 @@ class RealtimeQuery(ABC):
         """Run the query in a run of its own; `producer`: settings of the sink's producer."""
         self._starts += 1
         self.run = source.Run(self.spark, f"{self.out}/{self._starts}", pace)
+        self.run.coalesce(self.coalescing.operators)
         servers = {"bootstrap.servers": self.kafka.bootstrap, **producer}
         self.query = sink.run_realtime(
             self.frame(self.run.id),
@@ -47,7 +52,7 @@ class RealtimeQuery(ABC):
             self.out,
             "1 hour",
             self.run.id,
-            coalescing=self.coalescing,
+            coalescing=self.coalescing.records,
         )
 
     def finish(self) -> None:
@@ -112,13 +117,26 @@ class RealtimeQuery(ABC):
         return str(self.query.exception())
 
 
+LAST = Fold(
+    by=["key"],
+    state="struct<value: binary>",
+    update=SparkSql("struct(row.value)"),
+    emit=SparkSql("array(struct(row.key, new.value, row.rowtime, row.headers))"),
+    out="struct<key: binary, value: binary, rowtime: bigint, headers: array<struct<key: string, value: binary>>>",
+    label="copy.last",
+    coalesces=True,
+)
+
+
 class Copy(RealtimeQuery):
     """A query that copies a topic. `columns`: what it copies, as SQL; `starts`: the offsets to begin with; `blocked`:
-    another topic that it copies, once the barrier of its name is lifted; `tasks`: pass rows on to so many tasks."""
+    another topic that it copies, once the barrier of its name is lifted; `tasks`: pass rows on to so many tasks;
+    `last`: a fold that coalesces changes keeps the last value of each key."""
 
     columns = ("key", "value", "rowtime", "headers")
     blocked: str | None = None
     tasks = 0
+    last = False
 
     def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path, topic: str, **client: str) -> None:
         super().__init__(spark, kafka, folder)
@@ -131,6 +149,7 @@ class Copy(RealtimeQuery):
             another = source.Topic(self.blocked, {**self._client, "client.id": "held"})
             stream = source.stream(self.spark, another, run)
             frame = frame.union(table_bootstrap.source(stream, self.out, RelationKind.STREAM, 0))
+        frame = fold(frame, LAST, live=True) if self.last else frame
         frame = frame.selectExpr(*self.columns)
         return frame.repartition(self.tasks) if self.tasks else frame
 

@@ -279,6 +279,7 @@ class _GroupFolds:
             emit=spark_sql(array(self._update())),
             out=StructLayout(self.output).type,
             label=self.label,
+            coalesces=True,
         )
 
 
@@ -369,6 +370,7 @@ class _TableFolds(_GroupFolds):
             emit=spark_sql(if_(before.same_as(after), in_place, call("concat", leave, enter))),
             out=change.type,
             label=self.label,
+            coalesces=True,
         )
 
     def _results(self, state: OperatorExpression) -> OperatorExpression:
@@ -437,6 +439,7 @@ class _WindowFolds(_GroupFolds):
             shared_clock=mixes_partitions(self.node),
             scans=len(leaves(self.node)),
             punctuation=Punctuation(closing, window.advance, _is_last(window)) if window.final else None,
+            coalesces=not window.final,
         )
 
     def _closed(self, window: Window) -> OperatorExpression:

@@ -73,6 +73,9 @@ class Fold:
     without it, a task only knows the times of the rows it gets. `scans`: the number of sources that the rows come from,
     for whose backlogs stream time waits (jvm/StreamTimeLimit.scala). `state_version`: to be raised when a state or
     subkey of the same type comes to mean something else than in the checkpoints of earlier versions (state_layout.py).
+    `coalesces`: the outputs of several changes of a state may be those of one, of which `state` is before the first,
+    `new` after the last one, and `row` and `clock` are of the last one (jvm/WaitingChanges.scala); a row that leaves
+    its state as it is has its own.
     """
 
     by: Sequence[str]
@@ -88,6 +91,7 @@ class Fold:
     punctuation: Punctuation | None = None
     scans: int = 1
     state_version: int = 1
+    coalesces: bool = False
 
 
 def fold(rows: LazyFrame, spec: Fold, live: bool) -> LazyFrame:
@@ -160,6 +164,7 @@ def _texts(spec: Fold) -> dict[str, str]:
         "table_input": spec.table_input,
         "scans": str(spec.scans),
         "state_version": str(spec.state_version),
+        "coalesces": str(spec.coalesces).lower(),
     }
     expiry = spec.expiry
     if expiry is None:

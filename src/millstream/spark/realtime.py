@@ -17,14 +17,14 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.catalog.catalog import RelationKind
 from millstream.model.setting_kinds import milliseconds
 from millstream.model.settings import is_on
 from millstream.plan.append_time import AppendTime
-from millstream.plan.nodes import ClientOutput, Read, Write, groups, lookup_tables
+from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm, pipeline, sink, source, state_layout, table_bootstrap, transactions
+from millstream.spark.coalescing import NO_COALESCING, QueryCoalescing, coalescing
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.state_layout import OtherStates
 
@@ -184,7 +184,8 @@ class RealTimeQueries:
             return pipeline.written(plan, self._stream(plan, job, run), job.id, live=True, carries_append_time=carries)
 
         producer = {**self._client, **_producer(job.settings)}
-        query = self._start(plan, rows, plan.sink.topic, producer, job, coalescing(plan, job))
+        waiting = coalescing(plan, job.settings, job.tasks, in_transactions=bool(job.group))
+        query = self._start(plan, rows, plan.sink.topic, producer, job, waiting)
         query.await_start()
         return query
 
@@ -227,11 +228,12 @@ class RealTimeQueries:
         topic: str,
         producer: Mapping[str, str],
         job: StreamingJob,
-        cache: sink.Coalescing = sink.EACH_CHANGE,
+        waiting: QueryCoalescing = NO_COALESCING,
     ) -> StartedQuery:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}", _pace(job))
+        run.coalesce(waiting.operators)
         try:
             with ExitStack() as on_failure:
                 on_failure.callback(_free, self._session, job.id, run)
@@ -248,7 +250,15 @@ class RealTimeQueries:
                     # A query takes the session's settings at its start.
                     self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
                     query = sink.run_realtime(
-                        frame, topic, producer, job.checkpoint, job.id, LONGEST_BATCH, run.id, job.append_time, cache
+                        frame,
+                        topic,
+                        producer,
+                        job.checkpoint,
+                        job.id,
+                        LONGEST_BATCH,
+                        run.id,
+                        job.append_time,
+                        waiting.records,
                     )
                 on_failure.pop_all()
         except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind, OtherStates) as failure:
@@ -332,26 +342,6 @@ def _pace(job: StreamingJob) -> source.Pace:
         interval = transactions.interval(job.settings)
         return source.Pace(interval, interval)
     return source.Pace(milliseconds(job.settings["millstream.batch.duration"]) or 0, FIRST_BATCH)
-
-
-def coalescing(plan: Write, job: StreamingJob) -> sink.Coalescing:
-    """How a query coalesces the changes of its table's keys: by its settings, as Kafka Streams' record caches do.
-
-    A record that is committed with its batch cannot be read before, and waits for it. A row of EMIT FINAL has no other
-    one to wait for.
-    """
-    size, interval = record_cache_size(job.settings), int(job.settings["commit.interval.ms"])
-    is_final = any(group.window is not None and group.window.final for group in groups(plan))
-    if plan.kind is not RelationKind.TABLE or is_final or not size or not interval:
-        return sink.EACH_CHANGE
-    return sink.Coalescing(max(size // job.tasks, 1), 0 if job.group else interval)
-
-
-def record_cache_size(settings: Mapping[str, str]) -> int:
-    """How many bytes of records of a query may wait to be replaced; 0 if none may. The newer name of Kafka Streams'
-    setting precedes the older one."""
-    size = int(settings["statestore.cache.max.bytes"])
-    return size if size >= 0 else int(settings["cache.max.bytes.buffering"])
 
 
 def _producer(settings: Mapping[str, str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
@@ -11,6 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.plan.append_time import AppendTime
 from millstream.spark import jvm
 from millstream.spark.bounded import Record
+from millstream.spark.coalescing import EACH_CHANGE, Coalescing
 
 # With one request in flight, records that arrive meanwhile share the next request, so that batches grow with the load.
 PRODUCER = {
@@ -26,22 +26,6 @@ BUSY_LINGER = "5"
 COLUMNS = ("key", "value", "rowtime", "headers")
 # Writes the record of each row, and lets none pass (jvm/Send.scala).
 SENT = f"ms_send({', '.join(COLUMNS)})"
-
-
-@dataclass(frozen=True, slots=True)
-class Coalescing:
-    """How a query that writes a table coalesces the changes of a key (jvm/RecordCache.scala).
-
-    A record waits for `interval` ms at most; with 0, until its batch is saved or ends. Those that wait in one task have
-    `bytes` at most; with 0, none waits.
-    """
-
-    bytes: int
-    interval: int
-
-
-# Each change is a record.
-EACH_CHANGE = Coalescing(0, 0)
 
 
 class NotWritten(Exception):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.spark import jvm
+from millstream.spark.coalescing import Coalescing
 from millstream.spark.scala_module import PACKAGE
 
 FORMAT = f"{PACKAGE}.KafkaSource"
@@ -91,6 +92,10 @@ class Run:
         self.id = id
         self._runs = jvm.module(session, "QueryRuns")
         self._runs.begin(id, pace.interval, pace.first)
+
+    def coalesce(self, changes: Coalescing) -> None:
+        """Let operators coalesce changes. Call it before the query starts."""
+        self._runs.coalesce(self.id, changes.bytes, changes.interval)
 
     def finish(self) -> None:
         """Request the end of the query's batch; no other begins. Does not wait."""

@@ -1,0 +1,105 @@
+package org.apache.spark.sql.millstream
+
+import java.util.LinkedHashMap
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/**
+ * The changes of a fold's states whose output rows have not been passed on: for each key what the state was before the
+ * first of them, what it is after the last one, and the row and the stream time of that. So the rows between are not even
+ * computed, as Flink's mini-batches do it; RecordCache.scala only does not write them.
+ *
+ *   COUNT(*), an interval of 1 s     row a @0.0   row b @0.2   row a @0.7       @1.0: is due
+ *   a                                0 → 1                     0 → 2            passes on (before 0, new 2)
+ *   b                                             0 → 1                         passes on (before 0, new 1), first
+ *
+ * Nothing is passed on later than its `interval`, nor after the mark of a save, nor after its batch: the reader of the
+ * task's exchange lets the task pass them on, by a row that stands for that (Watermarks.scala), when the task waits for
+ * rows, and before it passes a mark. Changes are in the order in which their keys changed last, as in Kafka Streams. Only
+ * the task's own thread uses it.
+ */
+final class WaitingChanges(limits: CacheLimits) {
+  import WaitingChanges._
+
+  private val changes = new LinkedHashMap[StateKey, WaitingChange](16, 0.75f, true)
+  private var bytes = 0L
+  private var dueAt = 0L
+  private var expired = false
+  private var count = 0
+
+  /** True if no change waits. */
+  def isEmpty: Boolean = changes.isEmpty
+
+  /** True if the changes are to be passed on now. */
+  def isDue: Boolean = isExpired || !isEmpty && nanosLeft <= 0
+
+  /** The same as of one of the last rows, for a task that is busy: it costs nothing. */
+  def isExpired: Boolean = expired
+
+  /** For how many of at most `ms` the changes may still wait; at least 1. */
+  def patience(ms: Long): Long = if (isEmpty || limits.interval == 0) ms else Math.max(1, Math.min(ms, nanosLeft / Ms + 1))
+
+  private def nanosLeft: Long = if (limits.interval == 0) Long.MaxValue else dueAt - System.nanoTime
+
+  /** They are due at once. */
+  def expire(): Unit = expired = !isEmpty
+
+  /** A state changes from `old` to `next`, by a row at a stream time. */
+  def add(key: Array[Byte], old: Array[Byte], next: Array[Byte], row: UnsafeRow, clock: java.lang.Long): Unit = {
+    if (isEmpty) dueAt = System.nanoTime + limits.interval * Ms
+    val place = new StateKey(key)
+    val known = changes.get(place)
+    if (known == null) {
+      val change = new WaitingChange(key, old, row.numFields)
+      changes.put(place, change)
+      bytes += change.change(next, row, clock)
+    } else bytes += known.change(next, row, clock)
+    count += 1
+    if (bytes > limits.bytes || count % LooksApart == 0 && nanosLeft <= 0) expired = true
+  }
+
+  /** Remove the change of a key and return it; null if there is none. */
+  def remove(key: Array[Byte]): WaitingChange = if (isEmpty) null else {
+    val change = changes.remove(new StateKey(key))
+    if (change != null) bytes -= change.size
+    change
+  }
+
+  /** Remove all, and pass each to `use`. */
+  def drain(use: WaitingChange => Unit): Unit = {
+    changes.values.forEach(use(_))
+    changes.clear()
+    bytes = 0
+    expired = false
+  }
+}
+
+private object WaitingChanges {
+  private val Ms = 1_000_000L
+  /** The changes between two looks at the clock, which takes as long as a tenth of a change. */
+  private val LooksApart = 32
+}
+
+/** What has become of a state that was `before`. */
+final class WaitingChange(val key: Array[Byte], val before: Array[Byte], fields: Int) {
+  val row: UnsafeRow = UnsafeRow.createFromByteArray(0, fields)
+  var next: Array[Byte] = _
+  var clock: java.lang.Long = _
+  /** About how many bytes it takes in memory. */
+  var size = 0L
+
+  /** The state has changed to `next`; returns by how much the size grows. */
+  private[millstream] def change(next: Array[Byte], row: UnsafeRow, clock: java.lang.Long): Long = {
+    this.next = next
+    this.row.copyFrom(row)
+    this.clock = clock
+    val grown = key.length + row.getSizeInBytes + (if (next == null) 0 else next.length) + WaitingChange.Overhead - size
+    size += grown
+    grown
+  }
+}
+
+private object WaitingChange {
+  /** The bytes of an entry of the map, and of the objects without their bytes. */
+  private val Overhead = 200L
+}

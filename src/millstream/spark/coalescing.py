@@ -1,0 +1,83 @@
+"""How the changes of a table's keys are coalesced, as Kafka Streams' record caches do it: by a query's settings, and at
+the place where that saves most.
+
+    CREATE TABLE …, a change of a key may wait for 1 s                   waits
+    SELECT city, COUNT(*) FROM s GROUP BY city                           in the operator, 1 s: the row is not computed
+    SELECT n, COUNT(*) FROM (SELECT … COUNT(*) AS n …) GROUP BY n        in each of three operators, 0.33 s
+    SELECT * FROM t WHERE v > 10; groups in sessions                     in the sink, 1 s: the record is not written
+
+In an operator changes wait as jvm/WaitingChanges.scala has it, in the sink as jvm/RecordCache.scala has it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from millstream.catalog.catalog import RelationKind
+from millstream.plan.nodes import Aggregate, Filter, PlanNode, Select, Write, groups
+
+
+@dataclass(frozen=True, slots=True)
+class Coalescing:
+    """For how long changes may wait: for `interval` ms at most; with 0, until their batch is saved or ends. Those that
+    wait in one task have `bytes` at most; with 0, none waits."""
+
+    bytes: int
+    interval: int
+
+
+# Each change is a record.
+EACH_CHANGE = Coalescing(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryCoalescing:
+    """For how long changes may wait in each operator that can coalesce them, and as records in the sink."""
+
+    operators: Coalescing = EACH_CHANGE
+    records: Coalescing = EACH_CHANGE
+
+
+# Nothing waits.
+NO_COALESCING = QueryCoalescing()
+
+
+def coalescing(plan: Write, settings: Mapping[str, str], tasks: int, in_transactions: bool) -> QueryCoalescing:
+    """How a query with `tasks` tasks coalesces changes. All its places together keep to the settings.
+
+    A record that is committed with its batch cannot be read before, and waits for it. A row of EMIT FINAL has no other
+    one to wait for.
+    """
+    size, interval = record_cache_size(settings), int(settings["commit.interval.ms"])
+    is_final = any(group.window is not None and group.window.final for group in groups(plan))
+    if plan.kind is not RelationKind.TABLE or is_final or not size or not interval:
+        return NO_COALESCING
+    operators, in_operator = _operators(plan.source), _operators_of(_last_stateful(plan.source)) > 0
+    places = operators if in_operator else operators + 1
+    each = Coalescing(max(size // tasks // places, 1), 0 if in_transactions else max(interval // places, 1))
+    return QueryCoalescing(each, EACH_CHANGE if in_operator else each)
+
+
+def record_cache_size(settings: Mapping[str, str]) -> int:
+    """How many bytes of changes of a query may wait to be replaced; 0 if none may. The newer name of Kafka Streams'
+    setting precedes the older one."""
+    size = int(settings["statestore.cache.max.bytes"])
+    return size if size >= 0 else int(settings["cache.max.bytes.buffering"])
+
+
+def _operators(node: PlanNode) -> int:
+    """The operators that can coalesce changes, of those that a row goes through, at most."""
+    return _operators_of(node) + max(map(_operators, node.children()), default=0)
+
+
+def _operators_of(node: PlanNode) -> int:
+    """The folds of this node that can (aggregates.py)."""
+    if not isinstance(node, Aggregate) or (node.window is not None and node.window.type == "SESSION"):
+        return 0
+    return node.shuffles
+
+
+def _last_stateful(node: PlanNode) -> PlanNode:
+    """The node whose rows become the written records one by one. A filter of a table drops some."""
+    while isinstance(node, Select | Filter):
+        node = node.source
+    return node
