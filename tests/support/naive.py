@@ -1,9 +1,10 @@
-"""The expected results of seven stateful queries, in plain Python, for comparison with real-time and bounded runs.
+"""The expected results of some stateful queries, in plain Python, for comparison with real-time and bounded runs.
 
 Each takes the inputs in order and gives the final table: the key as a case shows it, with its window's start where it
 has one, to the row.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -52,6 +53,17 @@ def undone(inputs: Sequence[CaseRecord]) -> Table:
             groups[record.value["G"]] = None
     left = [row for row in rows.values() if row is not None]
     return {g: {"N": sum(r["G"] == g for r in left), "S": sum(r["V"] for r in left if r["G"] == g)} for g in groups}
+
+
+def present(inputs: Sequence[CaseRecord]) -> Table:
+    """The same with HAVING COUNT(*) > 0."""
+    return {group: row for group, row in undone(inputs).items() if row["N"]}
+
+
+def counted_counts(inputs: Sequence[CaseRecord]) -> Table:
+    """SELECT n, COUNT(*) FROM (SELECT g, COUNT(*) AS n FROM s GROUP BY g) GROUP BY n: how many groups have n rows."""
+    times = Counter(row["N"] for row in counts(inputs).values())
+    return {n: {"M": groups} for n, groups in times.items()}
 
 
 def looked_up(inputs: Sequence[CaseRecord]) -> Table:
