@@ -164,6 +164,29 @@ def test_windows_over_a_join_lose_no_row_of_a_backlog_or_of_a_burst(
         burst(read * ROWS, partitions=1)
 
 
+def test_changes_are_coalesced_in_executors(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
+    """And passed on by tasks that wait for rows: no batch ends here, and no row follows."""
+    server.execute(
+        f"CREATE TABLE {name}_TIMES AS SELECT n, COUNT(*) AS ids "
+        f"FROM (SELECT id, COUNT(*) AS n FROM {name} GROUP BY id) GROUP BY n HAVING COUNT(*) > 0 EMIT CHANGES;",
+        **{
+            "millstream.batch.duration": "1 hour",
+            "ksql.streams.cache.max.bytes.buffering": "10000000",
+            "ksql.streams.commit.interval.ms": "1500",
+        },
+    )
+    send(kafka, name, 0, ROWS, 100)
+    times = f"{name}_TIMES"
+
+    def last() -> list[Any]:
+        """The rows that are not deleted."""
+        written = {record.key: record for record in kafka.consume_all(times, kafka.ends(times))}
+        return [record.json for record in written.values() if record.value is not None]
+
+    wait_for(lambda: last() == [{"IDS": 100}], "all groups of ids", PATIENCE)
+    assert kafka.ends(times) < ROWS // 4
+
+
 def test_a_record_at_fault_is_in_the_processing_log(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
     server.execute(COPY.format(name))
     kafka.produce(name, '"k"', "no JSON")
