@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.charset.StandardCharsets.{US_ASCII, UTF_8}
-import java.util.{Base64, HexFormat}
+import java.util.{Arrays, Base64, HexFormat}
 
 import org.apache.commons.codec.binary.{Base64 => CommonsBase64}
 
@@ -25,6 +25,10 @@ object ByteFunctions extends Family {
     fn("intFrom", int, bytes, text),
     fn("bigintFrom", LongType, bytes, text),
     fn("doubleFrom", DoubleType, bytes, text),
+    fn("bytesOrder", int, bytes, bytes),
+    fn("bytesGreatest", bytes, ArrayType(bytes)),
+    fn("bytesLeast", bytes, ArrayType(bytes)),
+    fn("bytesSort", ArrayType(bytes), ArrayType(bytes), BooleanType),
     fn("concatBytes", bytes, bytes, ArrayType(bytes)),
     fn("lpadBytes", bytes, bytes, int, bytes),
     fn("rpadBytes", bytes, bytes, int, bytes),
@@ -86,6 +90,15 @@ object ByteFunctions extends Family {
       case _ => throw new Fault(s"unknown byte order $order: use BIG_ENDIAN or LITTLE_ENDIAN")
     })
   }
+
+  /** Java's order, by signed bytes, and the shorter first: 80 < ff < 00 < 7f. */
+  def bytesOrder(one: Array[Byte], other: Array[Byte]): Int = Arrays.compare(one, other)
+  /** The greatest of the values that are not null; null if there are none. */
+  def bytesGreatest(values: ArrayData): Array[Byte] = ValueOrder.bytes.greatest(values)
+  /** The least of the values that are not null; null if there are none. */
+  def bytesLeast(values: ArrayData): Array[Byte] = ValueOrder.bytes.least(values)
+  /** ARRAY_SORT of bytes: nulls are last. */
+  def bytesSort(values: ArrayData, downwards: Boolean): ArrayData = ValueOrder.bytes.sort(values, downwards)
 
   /** Joins the parts that are not null with the separator. */
   def concatBytes(separator: Array[Byte], parts: ArrayData): Array[Byte] = {

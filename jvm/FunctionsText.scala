@@ -128,33 +128,12 @@ object TextFunctions extends Family {
     }
   }
 
-  private val order: Ordering[UTF8String] = (one, other) => textOrder(one, other)
-  private val reversed = order.reverse
-  private def present(values: ArrayData): Seq[UTF8String] =
-    (0 until values.numElements()).filterNot(values.isNullAt).map(values.getUTF8String)
-
-  /** Ignores nulls. */
-  def textGreatest(values: ArrayData): UTF8String = extreme(values, order)
-  /** The least of the texts that are not null. */
-  def textLeast(values: ArrayData): UTF8String = extreme(values, reversed)
-
-  /** The greatest in an order of the texts that are not null; null if there are none. */
-  private def extreme(values: ArrayData, order: Ordering[UTF8String]): UTF8String = {
-    var greatest: UTF8String = null
-    var i = 0
-    while (i < values.numElements()) {
-      val value = if (values.isNullAt(i)) null else values.getUTF8String(i)
-      if (greatest == null || (value != null && order.compare(value, greatest) > 0)) greatest = value
-      i += 1
-    }
-    greatest
-  }
-
-  /** Sorts nulls last. */
-  def textSort(values: ArrayData, downwards: Boolean): ArrayData = {
-    val sorted = present(values).sorted(if (downwards) reversed else order)
-    new GenericArrayData(sorted.padTo(values.numElements(), null).toArray[Any])
-  }
+  /** The greatest of the texts that are not null; null if there are none. */
+  def textGreatest(values: ArrayData): UTF8String = ValueOrder.text.greatest(values)
+  /** The least of the texts that are not null; null if there are none. */
+  def textLeast(values: ArrayData): UTF8String = ValueOrder.text.least(values)
+  /** ARRAY_SORT of texts: nulls are last. */
+  def textSort(values: ArrayData, downwards: Boolean): ArrayData = ValueOrder.text.sort(values, downwards)
 
   // ------------------------------------------------------------ parts
 

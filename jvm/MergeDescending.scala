@@ -4,9 +4,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData, TypeUtils}
+import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * `ms_merge_descending(values, others, k)`: the `k` greatest elements of two arrays whose elements descend, in
@@ -49,11 +48,7 @@ class DescendingMerge(element: DataType, k: Int) extends Serializable {
     case StructType(fields) => fields.head.dataType
     case other => other
   }
-  @transient private lazy val order: Ordering[Any] = compared match {
-    case StringType =>
-      (one, other) => TextFunctions.textOrder(one.asInstanceOf[UTF8String], other.asInstanceOf[UTF8String])
-    case other => TypeUtils.getInterpretedOrdering(other)
-  }
+  @transient private lazy val order = ValueOrder.of(compared)
 
   /** The `k` greatest elements; `values` itself if none of `others` is among them. */
   def apply(values: ArrayData, others: ArrayData): ArrayData = {

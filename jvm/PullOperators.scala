@@ -300,14 +300,16 @@ final class SortOperator(child: PullOperator, order: Comparator[UnsafeRow], sche
   }
 }
 
+/** A sort criterion: a column, its direction, whether nulls come first, and whether bytes are compared as unsigned. */
+final case class SortKey(index: Int, descending: Boolean, nullsFirst: Boolean, unsigned: Boolean)
+
 /** Comparators of rows. */
 object SortOperator {
   private val Heap = 100000
 
-  /** A comparator by columns; a key is (column index, is descending, nulls come first). */
-  def order(schema: StructType, keys: Seq[(Int, Boolean, Boolean)]): Comparator[UnsafeRow] = {
-    val columns = keys.map { case (index, descending, nullsFirst) => column(schema(index).dataType, index, descending,
-      nullsFirst) }.toArray
+  /** A comparator by columns. */
+  def order(schema: StructType, keys: Seq[SortKey]): Comparator[UnsafeRow] = {
+    val columns = keys.map(key => column(schema(key.index).dataType, key)).toArray
     (one, other) => {
       var (i, result) = (0, 0)
       while (result == 0 && i < columns.length) {
@@ -318,21 +320,16 @@ object SortOperator {
     }
   }
 
-  private def column(dataType: DataType, index: Int, descending: Boolean, nullsFirst: Boolean): Comparator[UnsafeRow] = {
+  private def column(dataType: DataType, key: SortKey): Comparator[UnsafeRow] = {
+    import key._
     val get = InternalRow.getAccessor(dataType)
-    val ascending: (Any, Any) => Int = dataType match {
-      // By UTF-16 units, as the operator `<` compares texts (Spark orders by UTF-8 bytes).
-      case StringType => (one, other) => one.toString.compareTo(other.toString)
-      case _ =>
-        val ordering = TypeUtils.getInterpretedOrdering(dataType)
-        (one, other) => ordering.compare(one, other)
-    }
+    val ascending = if (unsigned) TypeUtils.getInterpretedOrdering(dataType) else ValueOrder.of(dataType)
     (one, other) => (one.isNullAt(index), other.isNullAt(index)) match {
       case (true, true) => 0
       case (true, false) => if (nullsFirst) -1 else 1
       case (false, true) => if (nullsFirst) 1 else -1
       case _ =>
-        val result = ascending(get(one, index), get(other, index))
+        val result = ascending.compare(get(one, index), get(other, index))
         if (descending) -result else result
     }
   }

@@ -32,9 +32,14 @@ object PullQueries {
     new GroupOperator(child, new GroupWork(keys, rows, distinct.asScala.toArray, texts))
   }
 
-  /** A sort; `keys` is "index,descending,nullsFirst;…" with 0 or 1 for the flags. A negative limit means all rows. */
+  /**
+   * A sort; `keys` is "index,descending,nullsFirst,unsigned;…" with 0 or 1 for the flags. A negative limit means all rows.
+   */
   def sort(child: PullOperator, leaf: DataFrame, keys: String, limit: Int): PullOperator = {
-    val orders = keys.split(';').toSeq.map(_.split(',')).map { case Array(i, d, n) => (i.toInt, d == "1", n == "1") }
+    val orders = keys.split(';').toSeq.map(_.split(',')).map { case Array(i, flags @ _*) =>
+      val Seq(descending, nullsFirst, unsigned) = flags.map(_ == "1")
+      SortKey(i.toInt, descending, nullsFirst, unsigned)
+    }
     new SortOperator(child, SortOperator.order(leaf.schema, orders), leaf.schema, limit)
   }
 

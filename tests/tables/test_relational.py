@@ -22,6 +22,7 @@ ORDERS = [
         "AMOUNT": i * 1.5 - 4,
         "ITEM": "ab\ue000\U0001f600"[i % 4],
         "PRICE": i / 4,
+        "SEAL": ["gA==", "", "fw==", "/w=="][i % 4],
     }
     for i in range(12)
 ]
@@ -31,7 +32,7 @@ CUSTOMERS = [{"ID": i, "NAME": f"n{i}"} for i in range(1, 5)]
 @pytest.fixture(scope="module")
 def shop(spark: SparkSession) -> PulledTables:
     """Orders, of which some have no customer, and customers, of whom some have no order."""
-    columns = "id INT PRIMARY KEY, customer BIGINT, amount DOUBLE, item STRING, price DECIMAL(6,2)"
+    columns = "id INT PRIMARY KEY, customer BIGINT, amount DOUBLE, item STRING, price DECIMAL(6,2), seal BYTES"
     tables = PulledTables(spark, [table("orders", columns), table("customers", "id BIGINT PRIMARY KEY, name STRING")])
     tables.put("ORDERS", ORDERS)
     tables.put("CUSTOMERS", CUSTOMERS)

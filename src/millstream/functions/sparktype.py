@@ -1,7 +1,10 @@
-"""Spark's name for a SQL type: times are milliseconds of the day, fields are numbered; and the minus of a number."""
+"""Spark's name for a SQL type: times are milliseconds of the day, fields are numbered; the minus of a number; and the
+functions of an order that is not Spark's."""
+
+from collections.abc import Mapping
 
 from millstream.model.errors import NotSupported
-from millstream.model.types import Array, Decimal, Map, SqlType, Struct, computed
+from millstream.model.types import BYTES, STRING, Array, Decimal, Map, SqlType, Struct, computed
 
 _NAMES = {
     "BOOLEAN": "boolean",
@@ -14,6 +17,11 @@ _NAMES = {
     "TIME": "bigint",
     "TIMESTAMP": "timestamp",
 }
+# Types whose order is not Spark's, and what the names of the functions of their order begin with (_order, _greatest,
+# _least, _sort): text is ordered by UTF-16 units, bytes as signed numbers (jvm/ValueOrder.scala).
+OWN_ORDER: Mapping[SqlType | None, str] = {STRING: "ms_text", BYTES: "ms_bytes"}
+# UTF-16 sorts surrogate pairs before the characters from here on, UTF-8 sorts them after.
+_SURROGATE = "\ue000"
 # The digits of a DECIMAL to which Spark's minus is exact.
 _EXACT_DIGITS = 34
 
@@ -41,3 +49,8 @@ def negated(text: str, type: SqlType | None) -> str:
     if stored is None or stored.precision <= _EXACT_DIGITS:
         return f"(-{text})"
     return f"ms_decimal_subtract(0BD, {text}, {stored.precision}, {stored.scale})"
+
+
+def sorts_alike(text: str) -> bool:
+    """True if the same texts come before `text` in Spark's order, by UTF-8 bytes, and in that of `<`."""
+    return max(text, default="") < _SURROGATE

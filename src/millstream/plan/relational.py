@@ -156,7 +156,7 @@ def scanned(pulled: PullPlan) -> RelationalNode | None:
     places = [len(rows.columns) - 1, *((keys, keys + 1) if source.windowed else ())]
     columns = (replace(c, expression=_over_columns(c.expression, rows)) for c in plan.columns)
     order = (NamedExpression(f"SORT_{i}", rows.columns[place]) for i, place in enumerate(places))
-    sort = tuple(SortKey(width + i, False, False) for i in range(len(places)))
+    sort = tuple(SortKey(width + i, False, False, unsigned=True) for i in range(len(places)))
     answer = Sort(Project(node, (*columns, *order)), sort, plan.limit)
     shown = answer.columns[:width]
     return Project(Slice(answer, 0, plan.limit), tuple(NamedExpression(c.name, c, c.name) for c in shown))

@@ -138,11 +138,15 @@ class Group(RelationalNode):
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A sort criterion: the column at `index`, its direction, and whether NULLs come first."""
+    """A sort criterion: the column at `index`, its direction, and whether NULLs come first.
+
+    `unsigned` compares bytes as a table's store does; BYTES of the language are compared as signed bytes.
+    """
 
     index: int
     descending: bool
     nulls_first: bool
+    unsigned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from millstream.analysis import typed_expressions as typed
 from millstream.functions.declare import LambdaType
 from millstream.functions.operator_expressions import SparkSql, quoted
 from millstream.functions.signatures import call_sql
-from millstream.functions.sparktype import negated
+from millstream.functions.sparktype import OWN_ORDER, negated, sorts_alike
 from millstream.model.types import (
     BIGINT,
     BYTES,
@@ -58,8 +58,6 @@ _GROWING = frozenset(
     )
 )
 _ORDER = ("<", "<=", ">", ">=")
-# UTF-16 sorts surrogate pairs before the characters from here on, UTF-8 sorts them after.
-_SURROGATE = "\ue000"
 
 
 def to_sql(expression: typed.TypedExpression, label: str | None = None) -> SparkSql:
@@ -320,8 +318,9 @@ def _compared(expression: typed.TypedComparison, left: str, right: str) -> str:
     if expression.operator == "IS DISTINCT FROM":
         return f"(NOT ({left} <=> {right}))"
     text = f"({left} {expression.operator} {right})"
-    if expression.left.type == STRING and expression.operator in _ORDER and not _sorts_alike(expression):
-        text = f"(ms_text_order({left}, {right}) {expression.operator} 0)"
+    order = OWN_ORDER.get(expression.left.type)
+    if order is not None and expression.operator in _ORDER and not _sorts_alike(expression):
+        text = f"({order}_order({left}, {right}) {expression.operator} 0)"
     if expression.left.type == DOUBLE:
         text = _without_nan(text, expression, left, right)
     return _or_false(text, (expression.left, expression.right))
@@ -330,7 +329,7 @@ def _compared(expression: typed.TypedComparison, left: str, right: str) -> str:
 def _sorts_alike(expression: typed.TypedComparison) -> bool:
     """True if one side is a constant that sorts the same in Spark's order, by UTF-8 bytes."""
     values = [side.value for side in (expression.left, expression.right) if isinstance(side, typed.Constant)]
-    return any(isinstance(value, str) and max(value, default="") < _SURROGATE for value in values)
+    return any(isinstance(value, str) and sorts_alike(value) for value in values)
 
 
 def _without_nan(text: str, expression: typed.TypedComparison, left: str, right: str) -> str:

@@ -253,4 +253,4 @@ def _hashed(text: str, type: SqlType) -> str:
 
 
 def _sort_key(key: SortKey) -> str:
-    return f"{key.index},{int(key.descending)},{int(key.nulls_first)}"
+    return f"{key.index},{int(key.descending)},{int(key.nulls_first)},{int(key.unsigned)}"

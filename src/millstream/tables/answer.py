@@ -8,6 +8,7 @@ from typing import Any
 
 from millstream.analysis.typed_expressions import ColumnPlace, Constant, TypedCast, TypedExpression
 from millstream.catalog.catalog import Source
+from millstream.functions.sparktype import sorts_alike
 from millstream.model.decimals import exact
 from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Decimal, SqlType
 from millstream.plan.index_lookups import IndexAccess
@@ -220,10 +221,10 @@ def _between(
     highs: list[tuple[bytes, bool]] = []
     for limit, value in zip(access.limits, _values([li.constant for li in access.limits], bounded), strict=True):
         try:
-            key = keys.of([_as_key(value, column.type)])
+            key = keys.of([_as_key(value, column.type)]) if not isinstance(value, str) or sorts_alike(value) else None
         except NoSuchKey:
-            # This limit excludes nothing here; the plan checks it for each row.
-            continue
+            key = None
+        # Without a key this limit excludes nothing here; the plan checks it for each row.
         if key is not None:
             (lows if limit.operator in (">", ">=") else highs).append((key, "=" in limit.operator))
     low = max(lows, key=lambda k: (k[0], not k[1]), default=None)

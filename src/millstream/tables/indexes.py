@@ -6,9 +6,9 @@
     b {"AGE": -1}     7f ff ff ff ff ff ff ff
     c {}              no entry: a comparison with NULL is false
 
-The bytes of an index of one column sort as its values do: whole numbers and DECIMALs have an inverted sign, texts are
-compared by UTF-16 units. Long ones are cut, and several columns, or a nested one, are hashed. An index only finds
-candidates, and the query's condition is evaluated on each, so different values may have equal bytes.
+The bytes of an index of one column sort as its values do: whole numbers, DECIMALs and each of BYTES have an inverted
+sign, texts are compared by UTF-16 units. Long ones are cut, and several columns, or a nested one, are hashed. An index
+only finds candidates, and the query's condition is evaluated on each, so different values may have equal bytes.
 """
 
 import struct
@@ -64,8 +64,9 @@ IndexedValues = Callable[[Sequence[Change]], list[Mapping[str, bytes | None]]]
 
 
 def identity(index: TableIndex, source: Source) -> str:
-    """What an index's entries depend on: its columns, and how the table's records are decoded."""
-    types = [str(column.type) for column in indexed_columns(source, index)]
+    """What an index's entries depend on: its columns, how they are encoded, and how the table's records are decoded."""
+    # Earlier versions encoded BYTES without inverting signs: entries that have them are to be computed anew.
+    types = [str(column.type).replace("BYTES", "SIGNED BYTES") for column in indexed_columns(source, index)]
     return repr((index.columns, types, source.key, source.value, [(c.name, str(c.type)) for c in source.schema]))
 
 
@@ -207,13 +208,15 @@ def _text(value: str) -> bytes:
     return value.encode("utf-16-be", "surrogatepass")
 
 
+# Each byte with an inverted sign bit: signed bytes are in the order of the unsigned ones that they become.
+_SIGNED = bytes(byte ^ 0x80 for byte in range(256))
 _BYTES: Mapping[SqlType, Callable[[Any], bytes]] = {
     BOOLEAN: lambda value: b"\1" if value else b"\0",
     INTEGER: _integer_bytes,
     BIGINT: _integer_bytes,
     DOUBLE: _double,
     STRING: _text,
-    BYTES: bytes,
+    BYTES: lambda value: bytes(value).translate(_SIGNED),
     DATE: _integer_bytes,
     TIME: _integer_bytes,
     TIMESTAMP: _integer_bytes,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from millstream.catalog.catalog import Source, Windowed
 from millstream.formats.windowed_keys import with_window, without_window
-from millstream.model.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
+from millstream.model.types import BIGINT, DOUBLE, INTEGER, STRING, SqlType
 
 _INTEGERS = (INTEGER, BIGINT)
 # The smallest stored key that is not a negative number begins with this byte.
@@ -62,7 +62,8 @@ class StoreKeys:
 
 
 def keys_of(source: Source) -> StoreKeys:
-    """The stored form of a table's keys. Only keys of the format KAFKA sort by their bytes."""
+    """The stored form of a table's keys. Only keys of the format KAFKA sort by their bytes, and not BYTES, which are
+    ordered by signed bytes."""
     only = source.schema.key[0].type if len(source.schema.key) == 1 else None
-    sorts = source.key.format == "KAFKA" and only in (*_INTEGERS, DOUBLE, STRING, BYTES)
+    sorts = source.key.format == "KAFKA" and only in (*_INTEGERS, DOUBLE, STRING)
     return StoreKeys(source.windowed, only if sorts else None)

@@ -172,10 +172,27 @@ SELECT id FROM many WHERE t > LPAD('a', 201, 'x');
 
 SELECT id, y FROM many WHERE y = TO_BYTES('AQI=', 'base64');
 -- → 10, AQI=
+-- → 19, AQI=
 
 SELECT id, y FROM many WHERE y >= TO_BYTES('', 'utf8');
 -- → 10, AQI=
 -- → 11, 
+-- → 17, gA==
+-- → 18, /w==
+-- → 19, AQI=
+-- → 20, AYA=
+
+SELECT id, y FROM many WHERE y > TO_BYTES('AYA=', 'base64');
+-- → 10, AQI=
+-- → 19, AQI=
+
+SELECT id, y FROM many WHERE y BETWEEN TO_BYTES('80', 'hex') AND TO_BYTES('ff', 'hex');
+-- → 17, gA==
+-- → 18, /w==
+
+SELECT id, y FROM many WHERE y BETWEEN TO_BYTES('ff', 'hex') AND TO_BYTES('0180', 'hex');
+-- → 18, /w==
+-- → 20, AYA=
 
 SELECT id, da FROM many WHERE da = '1970-01-01';
 -- → 10, 0

@@ -1,7 +1,7 @@
 SELECT * FROM orders ORDER BY amount DESC LIMIT 3;
--- → 11, 3, 12.5, '😀', 2.75
--- → 10, NULL, 11.0, '\ue000', 2.50
--- → 9, 1, 9.5, 'b', 2.25
+-- → 11, 3, 12.5, '😀', 2.75, '/w=='
+-- → 10, NULL, 11.0, '\ue000', 2.50, 'fw=='
+-- → 9, 1, 9.5, 'b', 2.25, ''
 
 SELECT id, price * 2 AS double, id / 2 AS half FROM orders ORDER BY id DESC LIMIT 2 OFFSET 1;
 -- → 10, 5.00, 5
@@ -68,8 +68,8 @@ SELECT c.name, o.id FROM orders o FULL JOIN customers c ON o.customer = c.id ORD
 -- → 'n4', NULL
 
 SELECT * FROM orders o JOIN customers c ON o.customer = c.id ORDER BY o.id LIMIT 2;
--- → 1, 1, -2.5, 'b', 0.25, 1, 'n1'
--- → 2, 2, -1.0, '\ue000', 0.50, 2, 'n2'
+-- → 1, 1, -2.5, 'b', 0.25, '', 1, 'n1'
+-- → 2, 2, -1.0, '\ue000', 0.50, 'fw==', 2, 'n2'
 
 SELECT c.* FROM customers c LEFT JOIN orders o ON o.customer = c.id WHERE o.id IS NULL;
 -- → 4, 'n4'
@@ -137,3 +137,12 @@ SELECT COUNT(DISTINCT UCASE(item)) AS u, COUNT(DISTINCT customer) AS c FROM orde
 
 SELECT COUNT_DISTINCT(item) AS n FROM orders;
 -- → 4
+
+SELECT seal, COUNT(*) AS n FROM orders GROUP BY seal ORDER BY seal;
+-- → '', 3
+-- → 'gA==', 3
+-- → '/w==', 3
+-- → 'fw==', 3
+
+SELECT MIN(seal) AS least, MAX(seal) AS greatest FROM orders WHERE seal > CAST('' AS BYTES);
+-- → 'gA==', 'fw=='

@@ -32,10 +32,10 @@ from millstream.functions.operator_expressions import (
 )
 from millstream.functions.rules import same_decimal
 from millstream.functions.signatures import each, parse_signature
-from millstream.functions.sparktype import spark_type
+from millstream.functions.sparktype import OWN_ORDER, spark_type
 from millstream.model.errors import StatementError
 from millstream.model.setting_kinds import INT_MAX
-from millstream.model.types import STRING, Array, Decimal, Field, SqlType, Struct, computed
+from millstream.model.types import Array, Decimal, Field, SqlType, Struct, computed
 
 Types = Sequence[SqlType]
 Constants = Sequence[object]
@@ -141,8 +141,8 @@ def _extreme(best: str) -> Accumulating:
         type = spark_type(types[0])
 
         def of(one: OperatorExpression, other: OperatorExpression) -> OperatorExpression:
-            text = types[0] == STRING
-            return call(f"ms_text_{best}", array(one, other)) if text else call(best, one, other)
+            order = OWN_ORDER.get(types[0])
+            return call(best, one, other) if order is None else call(f"{order}_{best}", array(one, other))
 
         return Accumulator(type, null(type), of(STATE, VALUE), merge=of(OLDER, NEWER))
 

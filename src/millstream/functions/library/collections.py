@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from millstream.functions.declare import Function, Lowering, Signature
 from millstream.functions.signatures import fill, parse_signature, scalar
+from millstream.functions.sparktype import OWN_ORDER
 from millstream.model.errors import StatementError
 from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, SqlType
 
@@ -84,11 +85,12 @@ def _ordered(types: Types) -> Array:
     return array
 
 
-def _by_order(native: str, of_text: str) -> Lowering:
-    """Spark's own function, or another one for text, which is ordered by UTF-16 units."""
+def _by_order(native: str, own: str) -> Lowering:
+    """Spark's own function, or `own` for elements whose {order} is not Spark's."""
 
     def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
-        return fill(of_text if _element(types[0]) == STRING else native, texts)
+        order = OWN_ORDER.get(_element(types[0]))
+        return fill(native, texts) if order is None else fill(own, texts, order=order)
 
     return lower
 
@@ -97,8 +99,8 @@ def _element_in_order(types: Types) -> SqlType:
     return _ordered(types).element
 
 
-_UPWARDS = ("array_sort({0})", "ms_text_sort({0}, false)")
-_DOWNWARDS = ("sort_array({0}, false)", "ms_text_sort({0}, true)")
+_UPWARDS = ("array_sort({0})", "{order}_sort({0}, false)")
+_DOWNWARDS = ("sort_array({0}, false)", "{order}_sort({0}, true)")
 _DIRECTED = (
     "ms_let({{0}}, elements -> ms_let(upper({{1}}), direction -> case "
     "when direction in ('ASC', 'ASCENDING') then {} when direction in ('DESC', 'DESCENDING') then {} end))"
@@ -224,7 +226,7 @@ COLLECTIONS = (
         "The greatest element; NULLs are ignored.",
         (
             parse_signature(
-                "(array ARRAY<T>) -> T", _by_order("array_max({0})", "ms_text_greatest({0})"), _element_in_order
+                "(array ARRAY<T>) -> T", _by_order("array_max({0})", "{order}_greatest({0})"), _element_in_order
             ),
         ),
         "ARRAY_MAX(ARRAY[3, NULL, 9])",
@@ -235,7 +237,7 @@ COLLECTIONS = (
         "The least element; NULLs are ignored.",
         (
             parse_signature(
-                "(array ARRAY<T>) -> T", _by_order("array_min({0})", "ms_text_least({0})"), _element_in_order
+                "(array ARRAY<T>) -> T", _by_order("array_min({0})", "{order}_least({0})"), _element_in_order
             ),
         ),
         "ARRAY_MIN(ARRAY[3, NULL, 9])",

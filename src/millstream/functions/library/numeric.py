@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from millstream.functions.declare import Function, Signature, TypeRule
 from millstream.functions.rules import same_decimal, whole_decimal, widest
 from millstream.functions.signatures import each, fill, parse_signature, scalar
-from millstream.functions.sparktype import negated
-from millstream.model.types import STRING, Decimal, SqlType, computed
+from millstream.functions.sparktype import OWN_ORDER, negated
+from millstream.model.types import Decimal, SqlType, computed
 
 _CATEGORY = "numeric"
 _NUMBERS = "INTEGER BIGINT DOUBLE"
@@ -31,8 +31,8 @@ def _most(spark: str) -> tuple[Signature, ...]:
     types = "INTEGER BIGINT DOUBLE STRING BYTES DATE TIME TIMESTAMP"
 
     def lower(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
-        if result == STRING:
-            return f"ms_text_{spark}(array({', '.join(texts)}))"
+        if result in OWN_ORDER:
+            return f"{OWN_ORDER[result]}_{spark}(array({', '.join(texts)}))"
         return texts[0] if len(texts) == 1 else f"{spark}({', '.join(texts)})"
 
     return (
