@@ -137,6 +137,19 @@ class NameScope:
         return f"no {'key' if side == 'ROWKEY' else 'value'} columns are there"
 
 
+def check_names(expression: tree.SyntaxNode, scope: NameScope, variables: frozenset[str] = frozenset()) -> None:
+    """Raises StatementError for a name in `expression` that is no column and none of the `variables` of lambdas."""
+    match expression:
+        case tree.ColumnRef():
+            if expression.name not in variables or expression.source or expression.part:
+                scope.lookup(expression)
+        case tree.Lambda(parameters, body):
+            check_names(body, scope, variables.union(parameters))
+        case _:
+            for part in expression.children():
+                check_names(part, scope, variables)
+
+
 def _qualifies(reference: tree.ColumnRef, column: ScopeColumn) -> bool:
     """True if the column belongs to the source and the side that the reference names, if any."""
     return reference.source in (None, column.source) and reference.part in (None, column.part)

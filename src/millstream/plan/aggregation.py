@@ -57,16 +57,6 @@ def is_aggregate(expression: tree.SyntaxNode, functions: Library) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class AggregateQuery:
-    """A query's groups: `node` computes them; SELECT is typed in `scope`, and `columns` rewrites it to those of
-    `node`."""
-
-    node: PlanNode
-    scope: NameScope
-    columns: "GroupColumns"
-
-
-@dataclass(frozen=True, slots=True)
 class GroupColumns:
     """The columns of a group: `keys` by grouped expression; value columns from index `width` on are aggregates."""
 
@@ -128,44 +118,75 @@ def not_grouped(
     return StatementError(fact + columns, wrong[0][0].span, hint)
 
 
-def aggregate_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
-    """The groups of a query's rows, filtered by HAVING. Raises StatementError."""
+@dataclass(frozen=True, slots=True)
+class GroupedRows:
+    """Rows that are to be grouped: SELECT is typed in `selecting`, and `columns` rewrites it to those of `groups`.
+
+    `calls` are the aggregate calls of SELECT and then those of HAVING; only the former have `aggregations` yet.
+    """
+
+    node: PlanNode
+    scope: NameScope
+    keys: tuple[NamedExpression, ...]
+    calls: tuple[tree.Call, ...]
+    aggregations: tuple[AggregateCall, ...]
+    selecting: NameScope
+    columns: GroupColumns
+
+    def groups(self, query: tree.SelectQuery) -> PlanNode:
+        """The groups, filtered by HAVING: it has no node of its own. Raises StatementError."""
+        node, calls = self.node, self.calls
+        of_having = (aggregate_call(c, self.scope, node.kind) for c in calls[len(self.aggregations) :])
+        aggregations = (*self.aggregations, *of_having)
+        having = None
+        if query.having is not None:
+            inside = _with_calls(self.scope, calls, aggregations, self.columns.width)
+            having = condition(query.having, inside, "HAVING")
+            self.columns.check([(query.having, having)], "HAVING")
+        _check_undo(calls, aggregations, node)
+        _check_states(calls, aggregations, node)
+        _check_merging(query.window, aggregations, calls)
+        group = Aggregate(node, self.keys, aggregations, _window(query, node))
+        if query.having is None or having is None:
+            return group
+        return Filter(group, self.columns.over(having), to_sql(query.having))
+
+
+def group_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> GroupedRows:
+    """The rows of a query with GROUP BY, with all that SELECT can refer to. Raises StatementError.
+
+    HAVING is typed after SELECT, by `groups`: of errors in both, that of SELECT is reported, as in ksqlDB.
+    """
     assert query.group_by is not None
     check_value_formats([leaf.origin for leaf in leaves(node)], "GROUP BY", query.span)
     calls = _calls(query, scope)
     _check_nested(calls, scope.functions)
     keys = _keys(query.group_by, node, scope)
-    aggregations = tuple(aggregate_call(c, scope, node.kind) for c in calls)
+    of_select = aggregate_calls(query.items, scope.functions)
+    aggregations = tuple(aggregate_call(c, scope, node.kind) for c in of_select)
     width = len(node.schema.value)
-    _check_undo(calls, aggregations, node)
-    _check_states(calls, aggregations, node)
-    _check_merging(query.window, aggregations, calls)
-    group = Aggregate(node, keys, aggregations, _window(query, node))
     places = {
         bare(k.expression): typed.ColumnReference(k.expression.type, typed.ColumnPlace.KEY, i, k.name)
         for i, k in enumerate(keys)
     }
-    computed: dict[tree.Expression, typed.ColumnReference] = {
-        c: typed.ColumnReference(a.type, typed.ColumnPlace.VALUE, width + i, a.name)
-        for i, (c, a) in enumerate(zip(calls, aggregations, strict=True))
-    }
-    inside = replace(scope, computed={**scope.computed, **computed})
     columns = GroupColumns(places, width, query.window is not None, scope.functions)
-    selecting = inside
+    selecting = _with_calls(scope, calls, aggregations, width)
     if query.window is not None and not query.joins:
         sources = dict.fromkeys(c.source for c in scope.columns)
         bounds = tuple(ScopeColumn(r.name, source, r) for source in sources for r in WINDOW_COLUMNS)
-        selecting = replace(inside, columns=(*inside.columns, *bounds))
-    return AggregateQuery(_having(query, group, inside, columns), selecting, columns)
+        selecting = replace(selecting, columns=(*selecting.columns, *bounds))
+    return GroupedRows(node, scope, keys, calls, aggregations, selecting, columns)
 
 
-def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, columns: GroupColumns) -> PlanNode:
-    """HAVING has no node of its own: it is a filter over groups."""
-    if query.having is None:
-        return group
-    having = condition(query.having, scope, "HAVING")
-    columns.check([(query.having, having)], "HAVING")
-    return Filter(group, columns.over(having), to_sql(query.having))
+def _with_calls(
+    scope: NameScope, calls: Sequence[tree.Call], aggregations: Sequence[AggregateCall], width: int
+) -> NameScope:
+    """The scope in which the first calls, whose aggregations are given, are columns after `width` others."""
+    computed: dict[tree.Expression, typed.ColumnReference] = {
+        c: typed.ColumnReference(a.type, typed.ColumnPlace.VALUE, width + i, a.name)
+        for i, (c, a) in enumerate(zip(calls, aggregations, strict=False))
+    }
+    return replace(scope, computed={**scope.computed, **computed})
 
 
 def aggregate_calls(places: Iterable[tree.SyntaxNode], functions: Library) -> tuple[tree.Call, ...]:

@@ -21,12 +21,13 @@ The nodes' expressions contain no names: ID is the position of the column that P
 key.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from millstream.analysis import views
 from millstream.analysis.expressions import condition, function_call, type_expression
-from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.analysis.scope import NameScope, ScopeColumn, check_names
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.declare import FunctionKind
@@ -35,7 +36,7 @@ from millstream.model.errors import StatementError
 from millstream.model.schema import Schema
 from millstream.model.settings import is_on
 from millstream.plan import clauses, inner_queries
-from millstream.plan.aggregation import WINDOW_COLUMNS, aggregate_rows
+from millstream.plan.aggregation import WINDOW_COLUMNS, group_rows
 from millstream.plan.column_names import Aliases, origin
 from millstream.plan.inner_queries import InnerRows
 from millstream.plan.joins import JoinInput, join_sources
@@ -166,11 +167,28 @@ def _rows(
     named = frozenset(i.alias for i in query.items if isinstance(i, tree.SelectOne) and i.alias is not None)
     relation = replace(relation, scope=replace(relation.scope, aliases=named))
     clauses.check_table_functions(query, relation.node.kind, relation.scope.functions)
+    _check_names(query, relation)
     shared = relation.joined.shared if relation.joined else frozenset[str]()
     aliases = Aliases({c.name for relation in relations for c in relation.node.schema}, shared=shared)
     relation = _filtered(query, relation)
     relation = _flattened(query, relation)
     return _rekeyed(query, relation, aliases), aliases
+
+
+def _check_names(query: tree.SelectQuery, relation: Relation) -> None:
+    """Raises StatementError for names that are no columns, clause by clause as ksqlDB does: before any error of types.
+
+    Those of SELECT are checked later if it can name columns that the rows of FROM do not have.
+    """
+    for expression in (*filter(None, (query.where,)), *(query.group_by or ())):
+        check_names(expression, relation.scope)
+    with _of_partition_by():
+        for expression in query.partition_by or ():
+            check_names(expression, relation.scope)
+    own_columns = query.partition_by or query.joins or query.window
+    items = () if own_columns else query.items
+    for part in (*filter(None, (query.having,)), *items):
+        check_names(part, relation.scope)
 
 
 def _source(source: tree.FromSource, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
@@ -236,11 +254,11 @@ def _projected(query: tree.SelectQuery, relation: Relation) -> tuple[Relation, t
     """The relation that is projected, grouped if the query groups, and the projection's columns."""
     if query.group_by is None:
         return relation, tuple(projected_items(query, relation))
-    aggregated = aggregate_rows(query, relation.node, relation.scope)
-    items = tuple(projected_items(query, replace(relation, scope=aggregated.scope)))
-    aggregated.columns.check((i.expression, i.typed) for i in items)
-    over = tuple(replace(i, typed=aggregated.columns.over(i.typed)) for i in items)
-    return replace(relation, node=aggregated.node), over
+    grouped = group_rows(query, relation.node, relation.scope)
+    items = tuple(projected_items(query, replace(relation, scope=grouped.selecting)))
+    grouped.columns.check((i.expression, i.typed) for i in items)
+    over = tuple(replace(i, typed=grouped.columns.over(i.typed)) for i in items)
+    return replace(relation, node=grouped.groups(query)), over
 
 
 def _check_windowed_table(query: tree.SelectQuery, relation: Relation) -> None:
@@ -330,8 +348,15 @@ def _is_null(expression: tree.Expression) -> bool:
 
 
 def _partition_expression(expression: tree.Expression, relation: Relation) -> TypedExpression:
-    try:
+    with _of_partition_by():
         return type_expression(expression, relation.scope)
+
+
+@contextmanager
+def _of_partition_by() -> Iterator[None]:
+    """A StatementError that is raised inside names the clause."""
+    try:
+        yield
     except StatementError as error:
         hint = error.hint or "PARTITION BY applies to the source's columns, not to the projection's aliases"
         raise StatementError(f"PARTITION BY: {error.fact}", error.at, hint) from error

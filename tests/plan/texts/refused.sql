@@ -1062,3 +1062,33 @@ INSERT INTO people (name, aeg) VALUES ('a', 1);
 
 INSERT INTO orders (id, item, ROWVALUE.nothing) VALUES (1, 'a', 2);
 -- → line 1:31: Failed to insert values into 'ORDERS'. Column name ROWVALUE.`NOTHING` does not exist.
+
+CREATE TABLE t AS SELECT item, item * 2 + COUNT(*) AS n FROM orders GROUP BY item HAVING SUM(item) > 1;
+-- → line 1:32: * does not apply to ITEM (STRING) and 2 (INTEGER)
+
+CREATE TABLE t AS SELECT item, SUM(item) AS n FROM orders GROUP BY item HAVING COUNT(*) > 'x';
+-- → line 1:32: Function 'SUM' does not accept parameters (STRING).
+-- →   hint: valid calls are SUM(value INTEGER); SUM(value BIGINT); SUM(value DOUBLE); SUM(value DECIMAL)
+
+CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item HAVING MAX(amount) + 1;
+-- → line 1:79: HAVING requires a BOOLEAN, and MAX(AMOUNT) + 1 (INTEGER) is none
+
+CREATE TABLE t AS SELECT item * 2 AS x, COUNT(*) AS n FROM orders GROUP BY item HAVING nowhere > 1;
+-- → line 1:88: there is no column NOWHERE
+-- →   hint: columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+
+CREATE STREAM t AS SELECT id, nowhere FROM orders WHERE item > 1;
+-- → line 1:31: there is no column NOWHERE
+-- →   hint: columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+
+CREATE STREAM t AS SELECT id, item * 2 FROM orders WHERE nowhere > 1 AND item > 1;
+-- → line 1:58: there is no column NOWHERE
+-- →   hint: columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+
+CREATE STREAM t AS SELECT item * 2 FROM orders WHERE item > 1 PARTITION BY nowhere;
+-- → line 1:76: PARTITION BY: there is no column NOWHERE
+-- →   hint: columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+
+CREATE STREAM t AS SELECT id, TRANSFORM(tags, tag => nowhere) FROM orders WHERE item > 1;
+-- → line 1:54: there is no column NOWHERE
+-- →   hint: columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
