@@ -29,6 +29,7 @@ from support.statements import catalog_of, pull_plan
     [
         (Number("12345678901234567890123456789.012"), Decimal(32, 3), Number("12345678901234567890123456789.012")),
         (5, Decimal(38, 30), Number(5)),
+        (0.1, Decimal(4, 2), Number("0.10")),
         (3.0, INTEGER, 3),
         (2**63 - 1, BIGINT, 2**63 - 1),
     ],
@@ -45,6 +46,8 @@ def test_a_constant_as_a_key(constant: Any, type: SqlType, key: Any) -> None:
         (float("nan"), BIGINT),
         (1.5, INTEGER),
         (Number("1e300"), Decimal(38, 2)),
+        (float("inf"), Decimal(38, 2)),
+        (float("nan"), Decimal(38, 2)),
         (Number("0.001"), Decimal(38, 2)),
     ],
 )

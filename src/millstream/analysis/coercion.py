@@ -1,6 +1,7 @@
 """Implicit conversions: common types, coercion to a target type, existing casts
 (docs/reference/types-and-coercion.md)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal as Number
@@ -116,8 +117,10 @@ def _common_with(common: SqlType, operand: Operand) -> SqlType:
     if joined is None:
         joined = agreed_type(common, source)
     if joined is None:
-        fact = f"{common} and {operand_text(operand)} have no common type"
-        raise StatementError(fact, operand.span, cast_hint(common, source))
+        text = to_sql(operand.written) if operand.written else ""
+        shown = f" ({text})" if 0 < len(text) <= _MOST_SHOWN else ""
+        hint = cast_hint(common, source)
+        raise StatementError(f"operator does not exist: {common} = {source}{shown}", operand.span, hint)
     return joined
 
 
@@ -190,7 +193,14 @@ def _refuse(text: str, target: SqlType, at: Span) -> SqlType:
 
 
 def _invalid(text: str, target: SqlType, at: Span) -> StatementError:
-    return StatementError(f"'{text}' is no {target}", at, _EXAMPLES.get(target, ""))
+    return StatementError(
+        f'invalid input syntax for type {base_type(target)}: "{text}".', at, _EXAMPLES.get(target, "")
+    )
+
+
+def base_type(type: SqlType) -> str:
+    """The name of a type without its parameters: DECIMAL, ARRAY, STRUCT."""
+    return re.split(r"\W", str(type), maxsplit=1)[0]
 
 
 _EXAMPLES: dict[SqlType, str] = {

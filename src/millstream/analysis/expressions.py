@@ -9,9 +9,9 @@
 'DECIMAL(13, 1)'
 >>> product.left == typed.TypedCast(Decimal(10, 0), amount)
 True
->>> type_expression(parse_expression("amount * 'x'"), scope)
+>>> type_expression(parse_expression("amount = TRUE"), scope)
 Traceback (most recent call last):
-millstream.model.errors.StatementError: line 1:1: * does not apply to AMOUNT (INTEGER) and 'x' (STRING)
+millstream.model.errors.StatementError: line 1:1: Cannot compare AMOUNT (INTEGER) to TRUE (BOOLEAN) with EQUAL.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +24,7 @@ from millstream.analysis.calls import call
 from millstream.analysis.coercion import (
     Operand,
     agreed_type,
+    base_type,
     cast_hint,
     castable,
     check_digits,
@@ -56,10 +57,23 @@ from millstream.model.types import (
     is_numeric,
 )
 from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
 
 _NULL = typed.Constant(None, None)
 _EQUALITY = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 LAMBDAS = "ksql.lambdas.enabled"
+# The names of operators in messages.
+_COMPARISONS = {
+    "=": "EQUAL",
+    "<>": "NOT_EQUAL",
+    "!=": "NOT_EQUAL",
+    "<": "LESS_THAN",
+    "<=": "LESS_THAN_OR_EQUAL",
+    ">": "GREATER_THAN",
+    ">=": "GREATER_THAN_OR_EQUAL",
+    "IS DISTINCT FROM": "IS_DISTINCT_FROM",
+    "IS NOT DISTINCT FROM": "IS_NOT_DISTINCT_FROM",
+}
 # The most parts that an operand of BETWEEN or CASE x WHEN …, or the struct of ->*, is repeated to.
 MOST_REPEATED = 20_000
 _TIMES = ("ROWTIME", "WINDOWSTART", "WINDOWEND")
@@ -87,7 +101,15 @@ def function_call(expression: tree.Call, scope: NameScope, kind: FunctionKind) -
 
 def condition(expression: tree.Expression, scope: NameScope, clause: str) -> typed.TypedExpression:
     """The typed condition of `clause` (WHERE, HAVING). Raises StatementError if it is not BOOLEAN."""
-    return _boolean(expression, _ExpressionContext(scope), clause)
+    try:
+        typed_condition = _typed(expression, _ExpressionContext(scope))
+    except StatementError as error:
+        raise type(error)(f"Error in {clause} expression: {error.fact}", error.at, error.hint) from error
+    if typed_condition.type != BOOLEAN:
+        shown = _described(expression, typed_condition)
+        fact = f"Type error in {clause} expression: Should evaluate to boolean but is {shown} instead."
+        raise StatementError(fact, expression.span)
+    return typed_condition
 
 
 def _typed(expression: tree.Expression, inside: _ExpressionContext) -> typed.TypedExpression:
@@ -171,12 +193,20 @@ def _(expression: tree.Arithmetic, inside: _ExpressionContext) -> typed.TypedExp
         return typed.TypedArithmetic(STRING, operator, left, right)
     wide = widened(left.type, right.type) if left.type and right.type else None
     if wide is None:
-        hint = "NULL makes every sum null" if left.type is None or right.type is None else ""
-        both = f"{_described(expression.left, left)} and {_described(expression.right, right)}"
-        raise StatementError(f"{operator} does not apply to {both}", at, hint)
+        raise _no_arithmetic(expression, left.type, right.type)
     if not isinstance(wide, Decimal):
         return typed.TypedArithmetic(wide, operator, convert(left, wide, at), convert(right, wide, at))
     return _decimal_arithmetic(operator, _to_decimal(left, at), _to_decimal(right, at))
+
+
+def _no_arithmetic(expression: tree.Arithmetic, left: SqlType | None, right: SqlType | None) -> StatementError:
+    processing = f"Error processing expression: ({to_sql(expression)})."
+    if left is None or right is None:
+        both = f"{left or 'null'} and {right or 'null'}"
+        fact = f"{processing} Arithmetic on types {both} are not supported."
+        return StatementError(fact, expression.span, "the result would be NULL for every record")
+    fact = f"{processing} Unsupported arithmetic types. {base_type(left)} {base_type(right)}"
+    return StatementError(fact, expression.span, cast_hint(left, right))
 
 
 def _to_decimal(value: typed.TypedExpression, at: Span) -> typed.TypedExpression:
@@ -237,8 +267,9 @@ def _(expression: tree.Comparison, inside: _ExpressionContext) -> typed.TypedExp
 
 def _comparison(operator: str, left: Operand, right: Operand, at: Span) -> typed.TypedExpression:
     if left.value.type is None or right.value.type is None:
-        fact = f"{operator} with NULL says nothing"
-        raise StatementError(fact, at, "IS NULL and IS NOT NULL ask for null")
+        types = (base_type(side.value.type) if side.value.type else "NULL" for side in (left, right))
+        fact = f"Comparison with NULL not supported: {f' {operator} '.join(types)}"
+        raise StatementError(fact, at, "Use 'IS NULL' or 'IS NOT NULL' instead.")
     left_value, right_value = _comparable(operator, left, right, at)
     return typed.TypedComparison(BOOLEAN, operator, left_value, right_value)
 
@@ -254,7 +285,7 @@ def _comparable(
         return _instant(left), right_value
     target = _compared_as(operator, left, right)
     if target is None:
-        fact = f"{operand_text(left)} cannot be compared with {operand_text(right)} by {operator}"
+        fact = f"Cannot compare {operand_text(left)} to {operand_text(right)} with {_COMPARISONS[operator]}."
         raise StatementError(fact, at, _hint(left_value.type, right_value.type))
     if isinstance(target, Decimal):
         return _to_decimal(left_value, at), _to_decimal(right_value, at)
@@ -341,9 +372,14 @@ def _(expression: tree.InList, inside: _ExpressionContext) -> typed.TypedExpress
         raise StatementError("NULL IN (…) says nothing", expression.span, "IS NULL asks for null")
     if _is_bound(operand.value):
         items = [replace(i, value=_instant(i)) if _is_text(i.value) else i for i in items]
-    target = common_type((operand, *items))
-    assert target is not None
-    value, *others = (convert(g.value, target, g.span) for g in (operand, *items))
+    try:
+        target = common_type((operand, *items))
+        assert target is not None
+        value, *others = (convert(g.value, target, g.span) for g in (operand, *items))
+    except NotSupported:
+        raise
+    except StatementError as error:
+        raise StatementError(f"Invalid Predicate: {error.fact}", error.at, error.hint) from error
     return _unless(typed.TypedInList(BOOLEAN, value, tuple(others)), expression.negated)
 
 
@@ -377,7 +413,8 @@ def _(expression: tree.Case, inside: _ExpressionContext) -> typed.TypedExpressio
     results = [_operand(r, inside) for r in (*(w.result for w in expression.whens), otherwise)]
     target = common_type(results)
     if target is None:
-        raise StatementError("every branch of this CASE is NULL", expression.span, "CAST one: CAST(NULL AS INT)")
+        fact = "Invalid Case expression. All case branches have NULL type"
+        raise StatementError(fact, expression.span, "CAST one: CAST(NULL AS INT)")
     *values, last = (convert(g.value, target, g.span) for g in results)
     return typed.TypedCase(target, tuple(zip(conditions, values, strict=True)), last)
 

@@ -205,7 +205,8 @@ def _as_key(value: Any, type: SqlType) -> Any:
             raise NoSuchKey(f"{value} is no {type}")
         return int(value)
     if isinstance(type, Decimal):
-        key = exact(Number(value), type)
+        # A DOUBLE counts by its shortest digits, as in ksqlDB: 0.1E0 is 0.1.
+        key = exact(Number(repr(value) if isinstance(value, float) else value), type)
         if key is None:
             raise NoSuchKey(f"{value} is no {type}")
         return key

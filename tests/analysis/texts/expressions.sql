@@ -1,5 +1,5 @@
 I + B
--- → StatementError: line 1:1: + does not apply to I (INTEGER) and B (BOOLEAN)
+-- → StatementError: line 1:1: Error processing expression: (I + B). Unsupported arithmetic types. INTEGER BOOLEAN
 
 I / L * M
 -- → DECIMAL(26, 2)
@@ -28,17 +28,19 @@ S || NULL || 1.5
 -- →   hint: valid calls are CONCAT(first STRING, rest STRING...); CONCAT(first BYTES, rest BYTES...)
 
 T + 1
--- → StatementError: line 1:1: + does not apply to T (BOOLEAN) and 1 (INTEGER)
+-- → StatementError: line 1:1: Error processing expression: (T + 1). Unsupported arithmetic types. BOOLEAN INTEGER
 
 I + NULL
--- → StatementError: line 1:1: + does not apply to I (INTEGER) and NULL
--- →   hint: NULL makes every sum null
+-- → StatementError: line 1:1: Error processing expression: (I + NULL). Arithmetic on types INTEGER and null are not supported.
+-- →   hint: the result would be NULL for every record
 
 S * 2
--- → StatementError: line 1:1: * does not apply to S (STRING) and 2 (INTEGER)
+-- → StatementError: line 1:1: Error processing expression: (S * 2). Unsupported arithmetic types. STRING INTEGER
+-- →   hint: CAST one to the other's type
 
 I + S
--- → StatementError: line 1:1: + does not apply to I (INTEGER) and S (STRING)
+-- → StatementError: line 1:1: Error processing expression: (I + S). Unsupported arithmetic types. INTEGER STRING
+-- →   hint: CAST one to the other's type
 
 -S
 -- → StatementError: line 1:1: - does not apply to S (STRING)
@@ -50,35 +52,35 @@ I = L
 -- → BOOLEAN
 
 I = '7'
--- → StatementError: line 1:1: I (INTEGER) cannot be compared with '7' (STRING) by =
+-- → StatementError: line 1:1: Cannot compare I (INTEGER) to '7' (STRING) with EQUAL.
 -- →   hint: CAST one to the other's type
 
 I >= 'not an int'
--- → StatementError: line 1:1: I (INTEGER) cannot be compared with 'not an int' (STRING) by >=
+-- → StatementError: line 1:1: Cannot compare I (INTEGER) to 'not an int' (STRING) with GREATER_THAN_OR_EQUAL.
 -- →   hint: CAST one to the other's type
 
 S > NULL
--- → StatementError: line 1:1: > with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
+-- → StatementError: line 1:1: Comparison with NULL not supported: STRING > NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
 
 NULL <> NULL
--- → StatementError: line 1:1: <> with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
+-- → StatementError: line 1:1: Comparison with NULL not supported: NULL <> NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
 
 I IS DISTINCT FROM NULL
--- → StatementError: line 1:1: IS DISTINCT FROM with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
+-- → StatementError: line 1:1: Comparison with NULL not supported: INTEGER IS DISTINCT FROM NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
 
 T < TRUE
--- → StatementError: line 1:1: T (BOOLEAN) cannot be compared with TRUE (BOOLEAN) by <
+-- → StatementError: line 1:1: Cannot compare T (BOOLEAN) to TRUE (BOOLEAN) with LESS_THAN.
 -- →   hint: such values are equal or not, none is greater
 
 A < A
--- → StatementError: line 1:1: A (ARRAY<INTEGER>) cannot be compared with A (ARRAY<INTEGER>) by <
+-- → StatementError: line 1:1: Cannot compare A (ARRAY<INTEGER>) to A (ARRAY<INTEGER>) with LESS_THAN.
 -- →   hint: such values are equal or not, none is greater
 
 A = MP
--- → StatementError: line 1:1: A (ARRAY<INTEGER>) cannot be compared with MP (MAP<STRING, BIGINT>) by =
+-- → StatementError: line 1:1: Cannot compare A (ARRAY<INTEGER>) to MP (MAP<STRING, BIGINT>) with EQUAL.
 
 ST = STRUCT(ID := 1)
 -- → BOOLEAN
@@ -87,82 +89,82 @@ BIN = BIN
 -- → BOOLEAN
 
 BIN = S
--- → StatementError: line 1:1: BIN (BYTES) cannot be compared with S (STRING) by =
+-- → StatementError: line 1:1: Cannot compare BIN (BYTES) to S (STRING) with EQUAL.
 -- →   hint: CAST one to the other's type
 
 DAY = '2020-01-01'
 -- → BOOLEAN
 
 DAY = '2020-13-01'
--- → StatementError: line 1:7: '2020-13-01' is no DATE
+-- → StatementError: line 1:7: invalid input syntax for type DATE: "2020-13-01".
 -- →   hint: a date reads 2024-02-29
 
 DAY < TS
 -- → BOOLEAN
 
 CLOCK < DAY
--- → StatementError: line 1:1: CLOCK (TIME) cannot be compared with DAY (DATE) by <
+-- → StatementError: line 1:1: Cannot compare CLOCK (TIME) to DAY (DATE) with LESS_THAN.
 
 CLOCK > '25:00'
--- → StatementError: line 1:9: '25:00' is no TIME
+-- → StatementError: line 1:9: invalid input syntax for type TIME: "25:00".
 -- →   hint: a time reads 23:59:59.999
 
 ROWTIME > '2020'
 -- → BOOLEAN
 
 ROWTIME > 'yesterday'
--- → StatementError: line 1:11: 'yesterday' is no TIMESTAMP
+-- → StatementError: line 1:11: invalid input syntax for type TIMESTAMP: "yesterday".
 -- →   hint: a timestamp reads 2024-02-29T23:59:59.999, and may end in a zone such as +0200
 
 I > '2020'
--- → StatementError: line 1:1: I (INTEGER) cannot be compared with '2020' (STRING) by >
+-- → StatementError: line 1:1: Cannot compare I (INTEGER) to '2020' (STRING) with GREATER_THAN.
 -- →   hint: CAST one to the other's type
 
 I IN (1, '2', 3.5)
 -- → BOOLEAN
 
 I IN (10, '10 - not a number')
--- → StatementError: line 1:11: '10 - not a number' is no INTEGER
+-- → StatementError: line 1:11: Invalid Predicate: invalid input syntax for type INTEGER: "10 - not a number".
 
 I IN (10, TRUE)
--- → StatementError: line 1:11: INTEGER and TRUE (BOOLEAN) have no common type
+-- → StatementError: line 1:11: Invalid Predicate: operator does not exist: INTEGER = BOOLEAN (TRUE)
 
 T IN (TRUE, 'Not a boolean')
--- → StatementError: line 1:13: 'Not a boolean' is no BOOLEAN
+-- → StatementError: line 1:13: Invalid Predicate: invalid input syntax for type BOOLEAN: "Not a boolean".
 -- →   hint: true, false, yes, no and their beginnings are booleans
 
 T IN (TRUE, 10)
--- → StatementError: line 1:13: BOOLEAN and 10 (INTEGER) have no common type
+-- → StatementError: line 1:13: Invalid Predicate: operator does not exist: BOOLEAN = INTEGER (10)
 
 T IN (TRUE, S)
--- → StatementError: line 1:13: BOOLEAN and S (STRING) have no common type
+-- → StatementError: line 1:13: Invalid Predicate: operator does not exist: BOOLEAN = STRING (S)
 -- →   hint: CAST one to the other's type
 
 M IN (10, S)
--- → StatementError: line 1:11: DECIMAL(12, 2) and S (STRING) have no common type
+-- → StatementError: line 1:11: Invalid Predicate: operator does not exist: DECIMAL(12, 2) = STRING (S)
 -- →   hint: CAST one to the other's type
 
 S IN (10, TRUE, 1.50)
 -- → BOOLEAN
 
 S IN (10, D)
--- → StatementError: line 1:11: STRING and D (DOUBLE) have no common type
+-- → StatementError: line 1:11: Invalid Predicate: operator does not exist: STRING = DOUBLE (D)
 -- →   hint: CAST one to the other's type
 
 A IN (A, ARRAY[T])
--- → StatementError: line 1:10: INTEGER and BOOLEAN have no common type
+-- → StatementError: line 1:10: Invalid Predicate: operator does not exist: INTEGER = BOOLEAN
 
 MP IN (MAP('10' := 'not 10'))
--- → StatementError: line 1:8: 'not 10' is no BIGINT
+-- → StatementError: line 1:8: Invalid Predicate: invalid input syntax for type BIGINT: "not 10".
 
 MP IN (10)
--- → StatementError: line 1:8: MAP<STRING, BIGINT> and 10 (INTEGER) have no common type
+-- → StatementError: line 1:8: Invalid Predicate: operator does not exist: MAP<STRING, BIGINT> = INTEGER (10)
 
 ST IN (STRUCT(ID := '1', MORE := 2))
 -- → BOOLEAN
 
 ST IN (STRUCT(ID := 'not 1'))
--- → StatementError: line 1:8: 'not 1' is no INTEGER
+-- → StatementError: line 1:8: Invalid Predicate: invalid input syntax for type INTEGER: "not 1".
 
 NULL IN (1)
 -- → StatementError: line 1:1: NULL IN (…) says nothing
@@ -175,7 +177,7 @@ I BETWEEN 1 AND L
 -- → BOOLEAN
 
 I BETWEEN 'a' AND 2
--- → StatementError: line 1:1: I (INTEGER) cannot be compared with 'a' (STRING) by >=
+-- → StatementError: line 1:1: Cannot compare I (INTEGER) to 'a' (STRING) with GREATER_THAN_OR_EQUAL.
 -- →   hint: CAST one to the other's type
 
 S LIKE 'a%'
@@ -203,14 +205,14 @@ CASE WHEN T THEN 'a' ELSE 1 END
 -- → STRING
 
 CASE WHEN T THEN I ELSE 'x' END
--- → StatementError: line 1:25: 'x' is no INTEGER
+-- → StatementError: line 1:25: invalid input syntax for type INTEGER: "x".
 
 CASE WHEN T THEN S ELSE I END
--- → StatementError: line 1:25: STRING and I (INTEGER) have no common type
+-- → StatementError: line 1:25: operator does not exist: STRING = INTEGER (I)
 -- →   hint: CAST one to the other's type
 
 CASE WHEN T THEN NULL ELSE NULL END
--- → StatementError: line 1:1: every branch of this CASE is NULL
+-- → StatementError: line 1:1: Invalid Case expression. All case branches have NULL type
 -- →   hint: CAST one: CAST(NULL AS INT)
 
 CASE WHEN I THEN 1 END
@@ -220,7 +222,7 @@ CASE I WHEN 1 THEN S WHEN 2 THEN 'b' END
 -- → STRING
 
 CASE I WHEN 'x' THEN S END
--- → StatementError: line 1:13: I (INTEGER) cannot be compared with 'x' (STRING) by =
+-- → StatementError: line 1:13: Cannot compare I (INTEGER) to 'x' (STRING) with EQUAL.
 -- →   hint: CAST one to the other's type
 
 ARRAY[1, 2.5, '3']
@@ -235,10 +237,10 @@ ARRAY[NULL]
 -- →   hint: CAST one: CAST(NULL AS INT)
 
 ARRAY[1, 'not a number']
--- → StatementError: line 1:10: 'not a number' is no INTEGER
+-- → StatementError: line 1:10: invalid input syntax for type INTEGER: "not a number".
 
 ARRAY[I, T]
--- → StatementError: line 1:10: INTEGER and T (BOOLEAN) have no common type
+-- → StatementError: line 1:10: operator does not exist: INTEGER = BOOLEAN (T)
 
 ARRAY[STRUCT(A := 1), STRUCT(A := 2.5, C := S)]
 -- → ARRAY<STRUCT<`A` DECIMAL(11, 1), `C` STRING>>
@@ -247,7 +249,7 @@ MAP('a' := I, S := '5')
 -- → MAP<STRING, INTEGER>
 
 MAP('a' := I, S := 'hello')
--- → StatementError: line 1:20: 'hello' is no INTEGER
+-- → StatementError: line 1:20: invalid input syntax for type INTEGER: "hello".
 
 MAP(NULL := I)
 -- → StatementError: line 1:1: a MAP with all NULL keys has no type

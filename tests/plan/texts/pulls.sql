@@ -87,16 +87,16 @@ SELECT * FROM one WHERE id BETWEEN 1 AND 5;
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
 SELECT * FROM one WHERE id = '5';
--- → line 1:25: ID (INTEGER) cannot be compared with '5' (STRING) by =
+-- → line 1:25: Error in WHERE expression: Cannot compare ID (INTEGER) to '5' (STRING) with EQUAL.
 -- →   hint: CAST one to the other's type
--- → without scans: line 1:25: ID (INTEGER) cannot be compared with '5' (STRING) by =
+-- → without scans: line 1:25: Error in WHERE expression: Cannot compare ID (INTEGER) to '5' (STRING) with EQUAL.
 -- →   hint: CAST one to the other's type
 
 SELECT * FROM one WHERE id = NULL;
--- → line 1:25: = with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
--- → without scans: line 1:25: = with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
+-- → line 1:25: Error in WHERE expression: Comparison with NULL not supported: INTEGER = NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
+-- → without scans: line 1:25: Error in WHERE expression: Comparison with NULL not supported: INTEGER = NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
 
 SELECT * FROM one WHERE CAST(id AS STRING) = '5';
 -- → whole table, each row asked
@@ -201,43 +201,43 @@ SELECT n AS a, id FROM one WHERE id = 1 LIMIT 1;
 -- → without scans: keys (1)
 
 SELECT * FROM one WHERE id IN (1, NULL);
--- → line 1:35: = with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
--- → without scans: line 1:35: = with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
+-- → line 1:35: Comparison with NULL not supported: INTEGER = NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
+-- → without scans: line 1:35: Comparison with NULL not supported: INTEGER = NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
 
 SELECT * FROM one WHERE id IN (1, '2');
--- → line 1:35: ID (INTEGER) cannot be compared with '2' (STRING) by =
+-- → line 1:35: Cannot compare ID (INTEGER) to '2' (STRING) with EQUAL.
 -- →   hint: CAST one to the other's type
--- → without scans: line 1:35: ID (INTEGER) cannot be compared with '2' (STRING) by =
+-- → without scans: line 1:35: Cannot compare ID (INTEGER) to '2' (STRING) with EQUAL.
 -- →   hint: CAST one to the other's type
 
 SELECT * FROM txt WHERE s IN ('a', 1);
--- → line 1:36: S (STRING) cannot be compared with 1 (INTEGER) by =
+-- → line 1:36: Cannot compare S (STRING) to 1 (INTEGER) with EQUAL.
 -- →   hint: CAST one to the other's type
--- → without scans: line 1:36: S (STRING) cannot be compared with 1 (INTEGER) by =
+-- → without scans: line 1:36: Cannot compare S (STRING) to 1 (INTEGER) with EQUAL.
 -- →   hint: CAST one to the other's type
 
 SELECT * FROM one WHERE n IN (NULL);
--- → line 1:31: = with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
--- → without scans: line 1:31: = with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
+-- → line 1:31: Comparison with NULL not supported: BIGINT = NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
+-- → without scans: line 1:31: Comparison with NULL not supported: BIGINT = NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
 
 SELECT * FROM two WHERE id IN (1, NULL) AND s IN ('a');
--- → line 1:35: = with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
--- → without scans: line 1:35: = with NULL says nothing
--- →   hint: IS NULL and IS NOT NULL ask for null
+-- → line 1:35: Comparison with NULL not supported: INTEGER = NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
+-- → without scans: line 1:35: Comparison with NULL not supported: INTEGER = NULL
+-- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
 
 SELECT * FROM one WHERE id IN (1.5, 2);
 -- → keys (Decimal('1.5'), Decimal('2'))
 -- → without scans: keys (Decimal('1.5'), Decimal('2'))
 
 SELECT * FROM one WHERE NOT id IN (1, '2');
--- → line 1:39: ID (INTEGER) cannot be compared with '2' (STRING) by =
+-- → line 1:39: Cannot compare ID (INTEGER) to '2' (STRING) with EQUAL.
 -- →   hint: CAST one to the other's type
--- → without scans: line 1:39: ID (INTEGER) cannot be compared with '2' (STRING) by =
+-- → without scans: line 1:39: Cannot compare ID (INTEGER) to '2' (STRING) with EQUAL.
 -- →   hint: CAST one to the other's type
 
 SELECT * FROM txt WHERE s > 'a';

@@ -162,7 +162,7 @@ CREATE STREAM s AS SELECT id, NULL AS nothing FROM orders;
 -- →   hint: give it one: CAST(NULL AS STRING)
 
 CREATE STREAM s AS SELECT id, item FROM orders WHERE item;
--- → line 1:54: WHERE requires a BOOLEAN, and ITEM (STRING) is none
+-- → line 1:54: Type error in WHERE expression: Should evaluate to boolean but is ITEM (STRING) instead.
 
 CREATE STREAM s AS SELECT * FROM people;
 -- → line 1:1: Invalid result type. Your SELECT query produces a TABLE. Please use CREATE TABLE AS SELECT statement instead.
@@ -269,7 +269,7 @@ INSERT INTO orders (id, amount) VALUES (1, ARRAY[2]);
 -- → line 1:44: Failed to insert values into 'ORDERS'. Expected type INTEGER for field `AMOUNT` but got ARRAY<INTEGER>
 
 CREATE STREAM o AS SELECT id FROM orders WHERE amount = ARRAY[2];
--- → line 1:48: AMOUNT (INTEGER) cannot be compared with ARRAY[2] (ARRAY<INTEGER>) by =
+-- → line 1:48: Error in WHERE expression: Cannot compare AMOUNT (INTEGER) to ARRAY[2] (ARRAY<INTEGER>) with EQUAL.
 
 INSERT INTO orders (id, rowoffset) VALUES (1, 2);
 -- → line 1:25: Failed to insert values into 'ORDERS'. Inserting into column `ROWOFFSET` is not allowed.
@@ -311,18 +311,18 @@ DELETE FROM people WHERE NOT name = 'ann';
 -- → line 1:26: DELETE FROM PEOPLE needs a WHERE that gives its key (NAME) values by = or IN, and nothing else
 
 DELETE FROM people WHERE nmae = 'ann';
--- → line 1:26: there is no column NMAE
+-- → line 1:26: Error in WHERE expression: there is no column NMAE
 -- →   hint: did you mean NAME?
 
 DELETE FROM people WHERE name = 3;
--- → line 1:26: NAME (STRING) cannot be compared with 3 (INTEGER) by =
+-- → line 1:26: Error in WHERE expression: Cannot compare NAME (STRING) to 3 (INTEGER) with EQUAL.
 -- →   hint: CAST one to the other's type
 
 DELETE FROM people WHERE name;
--- → line 1:26: WHERE requires a BOOLEAN, and NAME (STRING) is none
+-- → line 1:26: Type error in WHERE expression: Should evaluate to boolean but is NAME (STRING) instead.
 
 DELETE FROM people WHERE COUNT(*) = 3;
--- → line 1:26: the aggregate function COUNT is not supported here
+-- → line 1:26: Error in WHERE expression: the aggregate function COUNT is not supported here
 -- →   hint: an aggregate function is only allowed in the SELECT or HAVING of a query with GROUP BY
 
 DELETE FROM people WHERE name = 'ann' AND rowtime < 5;
@@ -1064,14 +1064,15 @@ INSERT INTO orders (id, item, ROWVALUE.nothing) VALUES (1, 'a', 2);
 -- → line 1:31: Failed to insert values into 'ORDERS'. Column name ROWVALUE.`NOTHING` does not exist.
 
 CREATE TABLE t AS SELECT item, item * 2 + COUNT(*) AS n FROM orders GROUP BY item HAVING SUM(item) > 1;
--- → line 1:32: * does not apply to ITEM (STRING) and 2 (INTEGER)
+-- → line 1:32: Error processing expression: (ITEM * 2). Unsupported arithmetic types. STRING INTEGER
+-- →   hint: CAST one to the other's type
 
 CREATE TABLE t AS SELECT item, SUM(item) AS n FROM orders GROUP BY item HAVING COUNT(*) > 'x';
 -- → line 1:32: Function 'SUM' does not accept parameters (STRING).
 -- →   hint: valid calls are SUM(value INTEGER); SUM(value BIGINT); SUM(value DOUBLE); SUM(value DECIMAL)
 
 CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item HAVING MAX(amount) + 1;
--- → line 1:79: HAVING requires a BOOLEAN, and MAX(AMOUNT) + 1 (INTEGER) is none
+-- → line 1:79: Type error in HAVING expression: Should evaluate to boolean but is MAX(AMOUNT) + 1 (INTEGER) instead.
 
 CREATE TABLE t AS SELECT item * 2 AS x, COUNT(*) AS n FROM orders GROUP BY item HAVING nowhere > 1;
 -- → line 1:88: there is no column NOWHERE
