@@ -32,9 +32,10 @@ def _shown(entity: dict[str, object]) -> str:
     ("message", "text", "report"),
     [
         (
-            "line 2:3: there is no column AMOUT\n  hint: did you mean AMOUNT?",
+            "line 2:3: SELECT column 'AMOUT' cannot be resolved.\n  hint: did you mean AMOUNT?",
             "SELECT\n\tAMOUT FROM s;",
-            "error: line 2:3: there is no column AMOUT\n   AMOUT FROM s;\n    ^\n  hint: did you mean AMOUNT?",
+            "error: line 2:3: SELECT column 'AMOUT' cannot be resolved.\n   AMOUT FROM s;\n    ^\n"
+            "  hint: did you mean AMOUNT?",
         ),
         ("line 9:1: beyond", "SELECT 1;", "error: line 9:1: beyond"),
         ("without a place", "SELECT 1;", "error: without a place"),

@@ -70,7 +70,7 @@ def test_migrations_from_the_first_to_the_last(server: EngineProcess, project: P
     wrong = project / "migrations" / "V000003__wrong.sql"
     wrong.write_text(WRONG, encoding="utf-8")
     code, out, err = migrate("apply", "--all")
-    assert (code, f"{wrong}:3:10: there is no column NOTHING" in err) == (1, True)
+    assert (code, f"{wrong}:3:10: SELECT column 'NOTHING' cannot be resolved." in err) == (1, True)
     assert states(migrate)[1:] == [["2", "late", "MIGRATED"], ["3", "wrong", "ERROR"]]
     assert server.rows("SELECT id, n FROM counts;", 1) in ([["a", 1]], [])
 

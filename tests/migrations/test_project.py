@@ -147,8 +147,8 @@ def test_another_folder_of_migrations(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("message", "shown"),
     [
-        ("line 1:8: there is no column X\n  hint: Y", "a.sql:10:11: there is no column X\n  hint: Y"),
-        ("line 2:5: there is no column X", "a.sql:11:5: there is no column X"),
+        ("line 1:8: there is no type X\n  hint: Y", "a.sql:10:11: there is no type X\n  hint: Y"),
+        ("line 2:5: SELECT column 'X' cannot be resolved.", "a.sql:11:5: SELECT column 'X' cannot be resolved."),
         ("Kafka: no leader", "a.sql:10:4: Kafka: no leader"),
     ],
 )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from millstream.analysis.typed_expressions import Constant
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
@@ -12,6 +13,7 @@ from millstream.plan.deletes import deleted_keys
 from millstream.plan.existing_topics import check_existing_topic
 from millstream.plan.explain import explain
 from millstream.plan.inserts import row
+from millstream.plan.nodes import NamedExpression
 from millstream.plan.persistent import explained_replacement
 from millstream.plan.planning import PlanningContext
 from millstream.plan.queries import plan_transient
@@ -106,7 +108,7 @@ def _answer(parsed: parser.Parsed, catalog: Catalog) -> tuple[str, Catalog]:
             return explain(plan_transient(query, catalog, SETTINGS).plan), catalog
         case tree.InsertValues() as insert:
             step = row(insert, catalog, SETTINGS)
-            return f"{step.sink.name}: {', '.join(n.name for n in (*step.keys, *step.values))}", catalog
+            return f"{step.sink.name}: {', '.join(map(_inserted, (*step.keys, *step.values)))}", catalog
         case tree.DeleteFrom() as delete:
             deleted = deleted_keys(delete, catalog, SETTINGS)
             lookups = (" × ".join(str(len(values)) for values in lookup.keys) for lookup in deleted.lookups)
@@ -116,6 +118,11 @@ def _answer(parsed: parser.Parsed, catalog: Catalog) -> tuple[str, Catalog]:
             after = outcome(statement, parsed.text, catalog, FACTS, SETTINGS)
             check_existing_topic(statement, after, catalog, FACTS, SETTINGS)
             return _outcome(after, catalog), after.catalog
+
+
+def _inserted(column: NamedExpression) -> str:
+    constant = column.expression if isinstance(column.expression, Constant) else None
+    return column.name if constant is None or constant.value is None else f"{column.name} = {constant.value}"
 
 
 def _outcome(after: Outcome, before: Catalog) -> str:

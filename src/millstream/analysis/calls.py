@@ -1,14 +1,16 @@
 """Types calls of functions: chooses the signature by the arguments' types, and types lambdas by the signature."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
 
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.coercion import convert
 from millstream.functions import Library
-from millstream.functions.declare import UNIT, FunctionKind, LambdaArgument, LambdaType, ResolvedCall
+from millstream.functions.declare import UNIT, Function, FunctionKind, LambdaArgument, LambdaType, ResolvedCall
 from millstream.functions.resolve import resolve
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.types import SqlType
+from millstream.model.units import MILLISECONDS, UNITS
 from millstream.syntax import tree
 
 # Returns the typed expression of an argument.
@@ -29,7 +31,7 @@ def call(
     if expression.distinct:
         hint = "COUNT_DISTINCT counts in persistent and push queries"
         raise StatementError("DISTINCT is for aggregate functions of a pull query", expression.span, hint)
-    arguments = [None if isinstance(a, tree.Lambda | tree.Unit) else type_argument(a) for a in expression.args]
+    arguments = [_typed_argument(expression, i, type_argument, library) for i in range(len(expression.args))]
     types = tuple(_type(a, value) for a, value in zip(expression.args, arguments, strict=True))
     # The lambdas by the indexes of their arguments. Each is bound once and used twice: binding it twice would double
     # the work at each level of nested lambdas.
@@ -47,6 +49,33 @@ def call(
     triples = enumerate(zip(expression.args, arguments, resolved.arguments, strict=True))
     converted = tuple(_argument(a, v, target, lambdas.get(i)) for i, (a, v, target) in triples)
     return typed.TypedCall(resolved.returns, resolved, converted)
+
+
+def _typed_argument(
+    expression: tree.Call, index: int, type_argument: Typer, library: Library
+) -> typed.TypedExpression | None:
+    """The typed argument of that index; None for a lambda and a time unit, which are typed by the signature."""
+    argument = expression.args[index]
+    if isinstance(argument, tree.Lambda | tree.Unit):
+        return None
+    try:
+        return type_argument(argument)
+    except StatementError as error:
+        if isinstance(argument, tree.ColumnRef) and _takes_unit(library.lookup(expression.name), index):
+            raise StatementError(error.fact, error.at, _unit_hint(argument.name)) from error
+        raise
+
+
+def _takes_unit(function: Function | None, index: int) -> bool:
+    """True if the function has a signature with a time unit as the parameter of that index."""
+    signatures = function.signatures if function is not None else ()
+    return any(i == index and p.type == UNIT for s in signatures for i, p in enumerate(s.parameters))
+
+
+def _unit_hint(word: str) -> str:
+    """What to write instead of a word that is no time unit: DAYS for DAY."""
+    unit = UNITS.get(word) or next(iter(get_close_matches(word, MILLISECONDS, 1, 0.6)), "")
+    return f"as a unit it is written {unit}" if unit else f"units are {', '.join(MILLISECONDS)}"
 
 
 def _units(expression: tree.Call) -> list[str | None]:

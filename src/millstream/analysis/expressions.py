@@ -34,7 +34,7 @@ from millstream.analysis.coercion import (
     operand_text,
     read_constant,
 )
-from millstream.analysis.scope import NameScope
+from millstream.analysis.scope import NameScope, check_names
 from millstream.functions.declare import FunctionKind
 from millstream.functions.widening import TIMES, as_decimal, widened
 from millstream.model.errors import NotSupported, Span, StatementError
@@ -100,9 +100,11 @@ def function_call(expression: tree.Call, scope: NameScope, kind: FunctionKind) -
 
 
 def condition(expression: tree.Expression, scope: NameScope, clause: str) -> typed.TypedExpression:
-    """The typed condition of `clause` (WHERE, HAVING). Raises StatementError if it is not BOOLEAN."""
+    """The typed condition of `clause` (WHERE, HAVING, JOIN ON). Raises StatementError if it is not BOOLEAN."""
+    inside = scope.inside(clause)
+    check_names(expression, inside)
     try:
-        typed_condition = _typed(expression, _ExpressionContext(scope))
+        typed_condition = _typed(expression, _ExpressionContext(inside))
     except StatementError as error:
         raise type(error)(f"Error in {clause} expression: {error.fact}", error.at, error.hint) from error
     if typed_condition.type != BOOLEAN:
@@ -156,8 +158,9 @@ def _(expression: tree.Deref, inside: _ExpressionContext) -> typed.TypedExpressi
     index = base.type.index(expression.field)
     if index is None:
         names = [f.name for f in base.type.fields]
-        fact = f"{base.type} has no field {identifier(expression.field)}"
-        raise StatementError(fact, expression.span, did_you_mean(expression.field, names))
+        fact = f"Could not find field '{expression.field}' in '{to_sql(expression.base)}'."
+        hint = did_you_mean(expression.field, names) or f"it is a {base.type}"
+        raise StatementError(fact, expression.span, hint)
     return typed.TypedField(base.type.fields[index].type, base, index, expression.field)
 
 

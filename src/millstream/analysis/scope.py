@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.functions import BUILT_IN, Library
@@ -57,6 +57,7 @@ class NameScope:
     `computed` maps expressions whose value is already a column of the relation to that column; it is looked up first.
     `types` are the custom types, `settings` the session's properties, `functions` the functions that can be called.
     `aliases` are the names that the query gives to its results, which it cannot refer to; they are for hints.
+    `clause` is the one whose expressions are typed, such as WHERE; "" where there are no clauses. Errors name it.
     """
 
     columns: tuple[ScopeColumn, ...] = ()
@@ -65,6 +66,11 @@ class NameScope:
     settings: Mapping[str, str] = field(default_factory=dict)
     functions: Library = BUILT_IN
     aliases: frozenset[str] = frozenset()
+    clause: str = ""
+
+    def inside(self, clause: str) -> "NameScope":
+        """The same scope for the expressions of another clause."""
+        return replace(self, clause=clause)
 
     def lookup(self, reference: tree.ColumnRef) -> ColumnReference:
         """The column that `reference` refers to. Raises StatementError if there is none, or more than one."""
@@ -116,11 +122,10 @@ class NameScope:
 
     def _unknown(self, reference: tree.ColumnRef) -> StatementError:
         sources = _distinct(c.source for c in self.columns if c.source is not None)
+        fact = unresolved(self.clause, ".".join(filter(None, (reference.source, reference.part, reference.name))))
         if reference.source is not None and reference.source not in sources:
-            fact = f"no source here is named {identifier(reference.source)}"
             return StatementError(fact, reference.span, _hint(reference.source, sources, "sources"))
         names = _distinct(c.name for c in self.columns if _qualifies(reference, c))
-        fact = f"there is no column {_text(reference.source, reference.part, reference.name)}"
         hint = self._side_hint(reference, sources) or _hint(reference.name, names, "columns")
         if reference.source is None and reference.name in self.aliases:
             hint = f"an alias of SELECT cannot be referred to: write what {identifier(reference.name)} stands for"
@@ -150,6 +155,14 @@ def check_names(expression: tree.SyntaxNode, scope: NameScope, variables: frozen
                 check_names(part, scope, variables)
 
 
+def unresolved(clause: str, column: str) -> str:
+    """The fact for a name of a clause that no column has, in the words of ksqlDB's UnknownColumnException."""
+    fact = f"{clause} column '{column}' cannot be resolved." if clause else f"Column '{column}' cannot be resolved."
+    if clause == "PARTITION BY":
+        fact += f" '{column}' must be a column in the source schema since PARTITION BY is applied on the input."
+    return fact
+
+
 def _qualifies(reference: tree.ColumnRef, column: ScopeColumn) -> bool:
     """True if the column belongs to the source and the side that the reference names, if any."""
     return reference.source in (None, column.source) and reference.part in (None, column.part)
@@ -160,7 +173,8 @@ def _text(*names: str | None) -> str:
 
 
 def _ambiguous(reference: tree.ColumnRef, matches: list[ScopeColumn]) -> StatementError:
-    """The error for a name of columns of several sources, or of both sides of one."""
+    """The error for a name of columns of several sources, or of both sides of one, in the words of ksqlDB's
+    AmbiguousColumnException."""
     if len({c.source for c in matches}) > 1:
         several = len({(c.source, c.name) for c in matches}) < len(matches)
         full = [_text(c.source, c.part if several else None, c.name) for c in matches]
@@ -168,7 +182,9 @@ def _ambiguous(reference: tree.ColumnRef, matches: list[ScopeColumn]) -> Stateme
     else:
         full = [_text(reference.source, c.part, c.name) for c in matches]
         hint = f"it is in the key and in the value: write {' or '.join(full)}"
-    return StatementError(f"{identifier(reference.name)} could be {' or '.join(full)}", reference.span, hint)
+    *most, last = sorted(full)
+    fact = f"Column '{reference.name}' is ambiguous. Could be {', '.join(most)} or {last}."
+    return StatementError(fact, reference.span, hint)
 
 
 def _hint(name: str, known: list[str], kind: str) -> str:

@@ -117,8 +117,10 @@ def _choose(function: Function, arguments: Types, at: Span) -> _Match:
 
 def _refused(function: Function, how: str, arguments: Types, at: Span) -> StatementError:
     argument_types = ", ".join("null" if t is None else _type_text(t) for t in arguments)
-    calls = "; ".join(call_text(function.name, s) for s in function.signatures)
-    return StatementError(f"Function '{function.name}' {how} ({argument_types}).", at, f"valid calls are {calls}")
+    hint = "valid calls are " + "; ".join(call_text(function.name, s) for s in function.signatures)
+    if any(p.type == UNIT for s in function.signatures for p in s.parameters):
+        hint += f"; units are {', '.join(MILLISECONDS)}, without quotes"
+    return StatementError(f"Function '{function.name}' {how} ({argument_types}).", at, hint)
 
 
 def _type_text(t: SqlType) -> str:

@@ -166,9 +166,9 @@ def _carry_out(parsed: Sequence[Parsed], connection: Connection, report: Callabl
 def in_file(message: str, statement: Span) -> str:
     """An error of the server with its place in the file of the statement, which is at `statement`.
 
-    a place in the statement      line 2:5: there is no column X
+    a place in the statement      line 2:5: SELECT column 'X' cannot be resolved.
     the statement's place         V000001__a.sql:10:1
-    the error's                   V000001__a.sql:11:5: there is no column X
+    the error's                   V000001__a.sql:11:5: SELECT column 'X' cannot be resolved.
     """
     match = _PLACE.match(message)
     line, column = (int(match[1]), int(match[2])) if match else (1, 1)

@@ -10,7 +10,7 @@ from millstream.syntax.errors import SqlSyntaxError
 
 SYNTAX, NOT_SUPPORTED, INTERNAL = "42601", "0A000", "XX000"
 UNKNOWN_TABLE, UNKNOWN_COLUMN, UNKNOWN_FUNCTION, REFUSED = "42P01", "42703", "42883", "42000"
-UNKNOWN_OBJECT, TABLE_EXISTS, WRONG_TYPE = "42704", "42P07", "42804"
+UNKNOWN_OBJECT, TABLE_EXISTS, WRONG_TYPE, AMBIGUOUS_COLUMN = "42704", "42P07", "42804", "42702"
 FORBIDDEN, TOO_LARGE, TOO_MANY, NOT_READY, STOPPING = "42501", "54000", "53300", "57P03", "57P01"
 CANCELLED, IDLE, IN_FAILED, NO_CURSOR, NO_STATEMENT = "57014", "57P05", "25P02", "34000", "26000"
 CODES = {40300: FORBIDDEN, 41300: TOO_LARGE, 42900: TOO_MANY, 50302: NOT_READY, 50303: STOPPING}
@@ -21,7 +21,8 @@ _BY_WORDS = tuple(
     for pattern, state in (
         (r"no stream or table|there is no (stream|table)|could not find stream/table", UNKNOWN_TABLE),
         (r"unknown stream/table|^(source|stream|table) \S+ does not exist", UNKNOWN_TABLE),
-        (r"there is no column|no source here is named|has no column|column name \S+ does not exist", UNKNOWN_COLUMN),
+        (r"column '.*' cannot be resolved|has no column|column name \S+ does not exist", UNKNOWN_COLUMN),
+        (r"column '.*' is ambiguous", AMBIGUOUS_COLUMN),
         (r"there is no function|can't find any functions|^function \S+ does not exist", UNKNOWN_FUNCTION),
         (r"there is no type|^type \S+ does not exist|^unknown queryid", UNKNOWN_OBJECT),
         (r"with the same name already exists", TABLE_EXISTS),

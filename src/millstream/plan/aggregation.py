@@ -136,7 +136,8 @@ class GroupedRows:
     def groups(self, query: tree.SelectQuery) -> PlanNode:
         """The groups, filtered by HAVING: it has no node of its own. Raises StatementError."""
         node, calls = self.node, self.calls
-        of_having = (aggregate_call(c, self.scope, node.kind) for c in calls[len(self.aggregations) :])
+        having_scope = self.scope.inside("HAVING")
+        of_having = (aggregate_call(c, having_scope, node.kind) for c in calls[len(self.aggregations) :])
         aggregations = (*self.aggregations, *of_having)
         having = None
         if query.having is not None:
@@ -255,7 +256,7 @@ def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression
         raise StatementError(
             f"GROUP BY does not support aggregate functions: {inner.name} is an aggregate function.", inner.span
         )
-    key = type_expression(expression, scope)
+    key = type_expression(expression, scope.inside("GROUP BY"))
     if key.type is None:
         raise StatementError("GROUP BY NULL makes no group: a row without key is left out", expression.span)
     return key

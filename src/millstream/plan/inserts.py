@@ -129,7 +129,7 @@ def _column(name: str, part: str | None, sink: Source, times: Sequence[Column], 
     matches = [c for c in sink.schema if c.name == name and part in (None, part_of(c))]
     if len(matches) > 1:
         names = " or ".join(f"{part_of(c)}.{identifier(name)}" for c in matches)
-        raise StatementError(f"{identifier(name)} could be {names}", at, f"write {names}")
+        raise StatementError(f"Column '{name}' is ambiguous. Could be {names}.", at, f"write {names}")
     writable = (*times, *physical_schema(sink).columns) if part is None else ()
     column = next((c for c in (*matches, *writable) if c.name == name), None)
     if column is None:
@@ -164,13 +164,12 @@ def writable(
 def _expressions_by_column(
     columns: Sequence[Column], values: Sequence[tree.Expression], sink: Source, scope: NameScope
 ) -> dict[Column, TypedExpression]:
-    expressions: dict[Column, TypedExpression] = {}
-    for column, value in zip(columns, values, strict=True):
-        for target, expression in _column_expressions(column, value, sink, scope):
-            if target in expressions:
-                raise StatementError(f"column {identifier(target.name)} is given twice", value.span)
-            expressions[target] = expression
-    return expressions
+    """The expression for each column; as in ksqlDB's GenericRecordFactory, the last one if a column is named twice."""
+    return {
+        target: expression
+        for column, value in zip(columns, values, strict=True)
+        for target, expression in _column_expressions(column, value, sink, scope)
+    }
 
 
 def _column_expressions(

@@ -504,6 +504,7 @@ def _criterion(
         if isinstance(condition, tree.Logical):
             fact = "joins on multiple conditions are not yet supported"
         raise StatementError(f"Invalid join condition: {fact}. Got {to_sql(condition)}.", condition.span)
+    scope = scope.inside("JOIN ON")
     sides = [(type_expression(e, scope), e) for e in (condition.left, condition.right)]
     aliases = [_alias(expression, e, condition, visible) for expression, e in sides]
     if new_alias not in aliases or aliases[0] == aliases[1]:

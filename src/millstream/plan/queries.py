@@ -21,14 +21,13 @@ The nodes' expressions contain no names: ID is the position of the column that P
 key.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from millstream.analysis import views
 from millstream.analysis.expressions import condition, function_call, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn, check_names
-from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.declare import FunctionKind
 from millstream.functions.python import library
@@ -180,15 +179,16 @@ def _check_names(query: tree.SelectQuery, relation: Relation) -> None:
 
     Those of SELECT are checked later if it can name columns that the rows of FROM do not have.
     """
-    for expression in (*filter(None, (query.where,)), *(query.group_by or ())):
-        check_names(expression, relation.scope)
-    with _of_partition_by():
-        for expression in query.partition_by or ():
-            check_names(expression, relation.scope)
-    own_columns = query.partition_by or query.joins or query.window
-    items = () if own_columns else query.items
-    for part in (*filter(None, (query.having,)), *items):
-        check_names(part, relation.scope)
+    having = () if query.having is None else (query.having,)
+    where = () if query.where is None else (query.where,)
+    grouped, keys = query.group_by or (), query.partition_by or ()
+    named = {"WHERE": where, "GROUP BY": grouped, "PARTITION BY": keys, "HAVING": having}
+    for clause, expressions in named.items():
+        for expression in expressions:
+            check_names(expression, relation.scope.inside(clause))
+    if not (query.partition_by or query.joins or query.window):
+        for item in query.items:
+            check_names(item, relation.scope)
 
 
 def _source(source: tree.FromSource, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
@@ -281,7 +281,8 @@ def _relation(
     """The rows of a node with these columns, and the bounds of their windows if they have windows."""
     bounds = WINDOW_COLUMNS if windowed(node) is not None else ()
     named = (*columns, *(ScopeColumn(r.name, alias, r) for r in bounds))
-    return Relation(node, NameScope(named, {}, catalog.types, settings, library(catalog.functions)), alias)
+    scope = NameScope(named, {}, catalog.types, settings, library(catalog.functions), clause="SELECT")
+    return Relation(node, scope, alias)
 
 
 def _columns(schema: Schema, alias: str) -> list[ScopeColumn]:
@@ -327,8 +328,9 @@ def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> R
     names = query.key_names or (None,) * len(expressions)
     unnamed = (e for e, name in zip(expressions, names, strict=True) if name is None)
     aliases.reserve(unnamed, [item for item in query.items if isinstance(item, tree.SelectOne)])
+    scope = relation.scope.inside("PARTITION BY")
     keys = tuple(
-        NamedExpression(aliases.of_key(e, name), _partition_expression(e, relation), to_sql(e))
+        NamedExpression(aliases.of_key(e, name), type_expression(e, scope), to_sql(e))
         for e, name in zip(expressions, names, strict=True)
     )
     _check_distinct(keys, expressions)
@@ -345,21 +347,6 @@ def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> R
 
 def _is_null(expression: tree.Expression) -> bool:
     return isinstance(expression, tree.Literal) and expression.type is None
-
-
-def _partition_expression(expression: tree.Expression, relation: Relation) -> TypedExpression:
-    with _of_partition_by():
-        return type_expression(expression, relation.scope)
-
-
-@contextmanager
-def _of_partition_by() -> Iterator[None]:
-    """A StatementError that is raised inside names the clause."""
-    try:
-        yield
-    except StatementError as error:
-        hint = error.hint or "PARTITION BY applies to the source's columns, not to the projection's aliases"
-        raise StatementError(f"PARTITION BY: {error.fact}", error.at, hint) from error
 
 
 def _check_distinct(keys: tuple[NamedExpression, ...], expressions: tuple[tree.Expression, ...]) -> None:

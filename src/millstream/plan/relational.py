@@ -24,7 +24,7 @@ from functools import reduce
 
 from millstream.analysis import views
 from millstream.analysis.expressions import condition, type_expression
-from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.analysis.scope import NameScope, ScopeColumn, unresolved
 from millstream.analysis.typed_expressions import (
     ColumnPlace,
     ColumnReference,
@@ -210,7 +210,7 @@ def _scope(sources: Sequence[JoinedSource], planning: _Planning) -> NameScope:
         parts = zip(refs, source.parts, strict=True)
         columns += [ScopeColumn(ref.name, source.alias, ref, part) for ref, part in parts]
         offset += len(refs)
-    return NameScope(tuple(columns), {}, planning.catalog.types, planning.settings, planning.functions)
+    return NameScope(tuple(columns), {}, planning.catalog.types, planning.settings, planning.functions, clause="SELECT")
 
 
 # ---------------------------------------------------------------- WHERE
@@ -223,7 +223,7 @@ def _reached(
     scope = _scope(sources, planning)
     conditions = [] if query.where is None else _conjuncts(condition(query.where, scope, "WHERE"), query.where)
     for typed, written in conditions:
-        _check_columns(typed, written)
+        _check_columns(typed, written, "WHERE")
     return _narrowed(node, conditions, query.span, planning)
 
 
@@ -309,11 +309,11 @@ def _over_columns(typed: TypedExpression, rows: TableRows) -> TypedExpression:
     return typed.transform(place)
 
 
-def _check_columns(typed: TypedExpression, written: tree.Expression) -> None:
+def _check_columns(typed: TypedExpression, written: tree.Expression, clause: str) -> None:
     """Raises StatementError for a record's pseudo-column (ROWOFFSET, for example), since relations have none."""
     for part in typed.walk():
         if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
-            raise StatementError(f"there is no column {part.name}", written.span, "a table's rows have it, no others")
+            raise StatementError(unresolved(clause, part.name), written.span, "a table's rows have it, no others")
 
 
 # ---------------------------------------------------------------- GROUP BY
@@ -336,7 +336,8 @@ def _grouped(
         fact = "Pull queries don't support GROUP BY clauses without aggregate functions."
         raise StatementError(fact, query.span, "SELECT DISTINCT gives each row once")
     keys = tuple(_key(e, scope) for e in query.group_by or ())
-    group = Group(node, keys, tuple(_grouped_call(c, scope) for c in calls))
+    scopes = (scope.inside(_clause_of(c, query, scope.functions)) for c in calls)
+    group = Group(node, keys, tuple(map(_grouped_call, calls, scopes)))
     width, columns = len(node.columns), group.columns
     computed: dict[tree.Expression, ColumnReference] = {
         c: replace(columns[len(keys) + i], index=width + i) for i, c in enumerate(calls)
@@ -363,15 +364,22 @@ def _grouped(
     return Where(group, having, to_sql(query.having)), inside, over
 
 
+def _clause_of(call: tree.Call, query: tree.SelectQuery, functions: Library) -> str:
+    """The first clause that has the call of an aggregate function, for errors."""
+    if call in aggregate_calls(query.items, functions):
+        return "SELECT"
+    return "HAVING" if query.having and call in aggregate_calls([query.having], functions) else "ORDER BY"
+
+
 def _key(expression: tree.Expression, scope: NameScope) -> NamedExpression:
     inner = aggregate_calls([expression], scope.functions)
     if inner:
         fact = f"GROUP BY does not support aggregate functions: {inner[0].name} is an aggregate function."
         raise StatementError(fact, inner[0].span)
-    typed = type_expression(expression, scope)
+    typed = type_expression(expression, scope.inside("GROUP BY"))
     if typed.type is None:
         raise StatementError("GROUP BY NULL makes no group: a row without key is left out", expression.span)
-    _check_columns(typed, expression)
+    _check_columns(typed, expression, "GROUP BY")
     name = expression.name if isinstance(expression, tree.ColumnRef) else to_sql(expression)
     return NamedExpression(name, typed, to_sql(expression))
 
@@ -385,7 +393,7 @@ def _grouped_call(call: tree.Call, scope: NameScope) -> GroupedCall:
         raise StatementError(f"Aggregate functions cannot be nested: {to_sql(call)}", nested[0].span)
     typed = aggregate_call(replace(call, distinct=False), scope, RelationKind.TABLE)
     for argument in typed.arguments:
-        _check_columns(argument, call)
+        _check_columns(argument, call, scope.clause)
     if call.distinct and not typed.arguments:
         raise StatementError(f"{call.name}(DISTINCT …) needs an argument", call.span)
     return GroupedCall(replace(typed, text=to_sql(call)), call.distinct)
@@ -433,7 +441,7 @@ def _columns(
             hint = "give it one: CAST(NULL AS STRING)"
             raise StatementError("a bare NULL has no type and cannot be a column", item.at, hint)
         typed = over(typed, item.expression)
-        _check_columns(typed, item.expression)
+        _check_columns(typed, item.expression, "SELECT")
         name = aliases.of(item.expression, item.alias)
         if name in [c.name for c in columns]:
             text = f"`{name}` {typed.type}"
@@ -482,8 +490,8 @@ def _sort_key(
     index = _selected(written, columns, items)
     if index is None:
         scope, over = typing
-        typed = over(type_expression(written, scope), written)
-        _check_columns(typed, written)
+        typed = over(type_expression(written, scope.inside("ORDER BY")), written)
+        _check_columns(typed, written, "ORDER BY")
         index = len(columns) + len(hidden)
         hidden.append(NamedExpression(f"SORT_{len(hidden)}", typed, to_sql(written)))
     type = (*columns, *hidden)[index].expression.type

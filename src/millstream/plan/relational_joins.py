@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from millstream.analysis.expressions import condition
-from millstream.analysis.scope import NameScope
+from millstream.analysis.scope import NameScope, unresolved
 from millstream.analysis.typed_expressions import (
     ColumnPlace,
     ColumnReference,
@@ -61,10 +61,10 @@ def join_tables(query: tree.SelectQuery, sources: Sequence[JoinedSource], scope:
 def _joined(join: tree.JoinClause, left: RelationalNode, right: RelationalNode, scope: NameScope) -> RowJoin:
     width = len(left.columns)
     visible = tuple(c for c in scope.columns if c.ref.index < width + len(right.columns))
-    typed_condition = condition(join.condition, replace(scope, columns=visible), "JOIN")
+    typed_condition = condition(join.condition, replace(scope, columns=visible), "JOIN ON")
     for part in typed_condition.walk():
         if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
-            raise StatementError(f"there is no column {part.name}", join.condition.span)
+            raise StatementError(unresolved("JOIN ON", part.name), join.condition.span)
     pairs = [pair for conjunct in _conjuncts(typed_condition) if (pair := _equal(conjunct, width)) is not None]
     left_keys, right_keys = (tuple(keys) for keys in (zip(*pairs, strict=True) if pairs else ((), ())))
     return RowJoin(left, right, OUTER_SIDES[join.kind], left_keys, right_keys, typed_condition, to_sql(join.condition))

@@ -302,7 +302,7 @@ ST->id
 -- → INTEGER
 
 ST->NAMES
--- → StatementError: line 1:1: STRUCT<`ID` INTEGER, `NAME` STRING> has no field NAMES
+-- → StatementError: line 1:1: Could not find field 'NAMES' in 'ST'.
 -- →   hint: did you mean NAME?
 
 I->ID
@@ -361,15 +361,15 @@ TS AT TIME ZONE 'UTC'
 -- →   hint: CONVERT_TZ shifts a timestamp between zones
 
 UNKNOWN
--- → StatementError: line 1:1: there is no column UNKNOWN
+-- → StatementError: line 1:1: Column 'UNKNOWN' cannot be resolved.
 -- →   hint: columns here: I, L, D, M, S, T, B, BIN, DAY, CLOCK, TS, A, MP, ST, SAME, DEEP
 
 i + `i`
--- → StatementError: line 1:5: there is no column `i`
+-- → StatementError: line 1:5: Column 'i' cannot be resolved.
 -- →   hint: did you mean I? Unquoted names are read in upper case; backticks keep the case
 
 `unknown`.I
--- → StatementError: line 1:1: no source here is named `unknown`
+-- → StatementError: line 1:1: Column 'unknown.I' cannot be resolved.
 -- →   hint: sources here: T1, T2
 
 T1.I
@@ -379,7 +379,7 @@ T1.ROWTIME
 -- → BIGINT
 
 SAME
--- → StatementError: line 1:1: SAME could be T1.SAME or T2.SAME
+-- → StatementError: line 1:1: Column 'SAME' is ambiguous. Could be T1.SAME or T2.SAME.
 -- →   hint: put the source's name before the column's
 
 T1.SAME
@@ -389,7 +389,7 @@ ROWTIME + ROWOFFSET + ROWPARTITION
 -- → BIGINT
 
 WINDOWSTART
--- → StatementError: line 1:1: there is no column WINDOWSTART
+-- → StatementError: line 1:1: Column 'WINDOWSTART' cannot be resolved.
 -- →   hint: a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate without a join
 
 LCASE(S)
@@ -418,7 +418,7 @@ TRANSFORM(A, x => x * L)
 -- → ARRAY<BIGINT>
 
 TRANSFORM(A, x => y)
--- → StatementError: line 1:19: there is no column Y
+-- → StatementError: line 1:19: Column 'Y' cannot be resolved.
 -- →   hint: columns here: I, L, D, M, S, T, B, BIN, DAY, CLOCK, TS, A, MP, ST, SAME, DEEP
 
 TRANSFORM(A, x => NULL)

@@ -156,7 +156,7 @@ SELECT id, total FROM (SELECT id, amount * 2 AS total FROM orders) WHERE total >
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 SELECT ROWKEY, id FROM (SELECT ROWKEY, ROWVALUE->item FROM orders) EMIT CHANGES;
--- → line 1:8: there is no column ROWKEY
+-- → line 1:8: SELECT column 'ROWKEY' cannot be resolved.
 -- →   hint: no key columns are there
 
 CREATE STREAM s AS SELECT v FROM (SELECT a, v FROM pairs);
@@ -237,11 +237,11 @@ CREATE STREAM s AS SELECT id, item FROM (SELECT DISTINCT id, item FROM orders);
 -- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 CREATE STREAM s AS SELECT id, amont FROM (SELECT id, amount FROM orders) o;
--- → line 1:31: there is no column AMONT
+-- → line 1:31: SELECT column 'AMONT' cannot be resolved.
 -- →   hint: did you mean AMOUNT?
 
 CREATE STREAM s AS SELECT id, place FROM (SELECT id, amount FROM orders) o;
--- → line 1:31: there is no column PLACE
+-- → line 1:31: SELECT column 'PLACE' cannot be resolved.
 -- →   hint: columns here: ID, AMOUNT
 
 CREATE STREAM s AS SELECT id, item FROM (SELECT id, item, UCASE(item) AS item FROM orders);

@@ -218,15 +218,15 @@ CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.id + b.id = b.y;
 -- → line 1:60: Invalid comparison expression 'A.ID + B.ID' in join '(A.ID + B.ID = B.Y)'. Each side of the join comparision must contain references from exactly one source.
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON id = y;
--- → line 1:60: ID could be A.ID or B.ID
+-- → line 1:60: Column 'ID' is ambiguous. Could be A.ID or B.ID.
 -- →   hint: put the source's name before the column's
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON zz.id = b.id;
--- → line 1:60: no source here is named ZZ
+-- → line 1:60: JOIN ON column 'ZZ.ID' cannot be resolved.
 -- →   hint: sources here: A, B
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.xx = b.id;
--- → line 1:60: there is no column A.XX
+-- → line 1:60: JOIN ON column 'A.XX' cannot be resolved.
 -- →   hint: did you mean X?
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.v = b.id;
@@ -273,7 +273,7 @@ CREATE STREAM o AS SELECT a.id, a.id AS again, y FROM a JOIN b WITHIN 1 HOUR ON 
 -- →   hint: use AS_VALUE(A_ID) to copy the key into the value
 
 CREATE STREAM o AS SELECT a.id, v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id;
--- → line 1:33: V could be A.V or B.V
+-- → line 1:33: Column 'V' is ambiguous. Could be A.V or B.V.
 -- →   hint: put the source's name before the column's
 
 CREATE STREAM o AS SELECT a.id, zz.* FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id;

@@ -123,8 +123,11 @@ INSERT INTO pairs WITH (query_id='mine') SELECT * FROM pairs;
 -- →   Select A KEY, B KEY, V
 -- →     Read STREAM PAIRS from topic pairs (key JSON, value JSON)
 
+INSERT INTO orders (id, amount, id, amount) VALUES (1, 2, 3, 4);
+-- → ORDERS: ID = 3, ITEM, AMOUNT = 4, PRICE, TAGS, PLACE, PLACED
+
 INSERT INTO orders (id, item, place) VALUES (1, 'x', STRUCT(city := 'Ulm', zip := 89073));
--- → ORDERS: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+-- → ORDERS: ID = 1, ITEM = x, AMOUNT, PRICE, TAGS, PLACE, PLACED
 
 DELETE FROM people WHERE name IN ('ann', 'bob') OR name = 'eve';
 -- → PEOPLE: keys 2 + 1
@@ -319,7 +322,7 @@ INSERT INTO wide SELECT id, amount, price, 1 AS one FROM orders; TERMINATE ALL; 
 -- → Source ORDERS (topic: orders) was dropped.
 
 INSERT INTO late_key VALUES ('a', 1);
--- → LATE_KEY: K, V
+-- → LATE_KEY: K = a, V = 1
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n, COUNT(*) + 1 AS m FROM orders WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 1 DAY) WHERE amount > 1 GROUP BY item HAVING COUNT(*) > 2;
 -- → Created query with ID CTAS_COUNTED_0

@@ -82,7 +82,7 @@ CREATE STREAM s AS SELECT * FROM oders;
 -- →   hint: did you mean ORDERS?
 
 CREATE STREAM s AS SELECT id, amuont FROM orders;
--- → line 1:31: there is no column AMUONT
+-- → line 1:31: SELECT column 'AMUONT' cannot be resolved.
 -- →   hint: did you mean AMOUNT?
 
 CREATE STREAM s AS SELECT item FROM orders;
@@ -311,7 +311,7 @@ DELETE FROM people WHERE NOT name = 'ann';
 -- → line 1:26: DELETE FROM PEOPLE needs a WHERE that gives its key (NAME) values by = or IN, and nothing else
 
 DELETE FROM people WHERE nmae = 'ann';
--- → line 1:26: Error in WHERE expression: there is no column NMAE
+-- → line 1:26: WHERE column 'NMAE' cannot be resolved.
 -- →   hint: did you mean NAME?
 
 DELETE FROM people WHERE name = 3;
@@ -458,7 +458,7 @@ INSERT INTO orders (id, item) VALUES (1, "x");
 -- →   hint: text is put in single quotes
 
 SELECT o.id, people.age FROM orders o EMIT CHANGES;
--- → line 1:14: no source here is named PEOPLE
+-- → line 1:14: SELECT column 'PEOPLE.AGE' cannot be resolved.
 -- →   hint: sources here: O
 
 CREATE STREAM o AS SELECT * FROM orders PARTITION BY ();
@@ -494,19 +494,19 @@ CREATE TABLE o AS SELECT item, COUNT(*) FROM orders GROUP BY item, EXPLODE(tags)
 -- →   hint: make a stream of the rows first, and aggregate that
 
 CREATE TABLE s AS SELECT amount + 1 AS k, COUNT(*) AS n FROM orders GROUP BY k;
--- → line 1:78: there is no column K
+-- → line 1:78: GROUP BY column 'K' cannot be resolved.
 -- →   hint: an alias of SELECT cannot be referred to: write what K stands for
 
 CREATE TABLE s AS SELECT amount, COUNT(*) AS n FROM orders GROUP BY amount HAVING n > 1;
--- → line 1:83: there is no column N
+-- → line 1:83: HAVING column 'N' cannot be resolved.
 -- →   hint: an alias of SELECT cannot be referred to: write what N stands for
 
 CREATE STREAM s AS SELECT id, amount AS sold FROM orders WHERE sold > 1;
--- → line 1:64: there is no column SOLD
+-- → line 1:64: WHERE column 'SOLD' cannot be resolved.
 -- →   hint: an alias of SELECT cannot be referred to: write what SOLD stands for
 
 CREATE STREAM s AS SELECT id, amount AS sold, sold + 1 AS more FROM orders;
--- → line 1:47: there is no column SOLD
+-- → line 1:47: SELECT column 'SOLD' cannot be resolved.
 -- →   hint: an alias of SELECT cannot be referred to: write what SOLD stands for
 
 SELECT id, amount AS `windowStart` FROM orders EMIT CHANGES;
@@ -1003,11 +1003,11 @@ CREATE TABLE s AS SELECT COUNT(*) AS n FROM orders o JOIN wide w WITHIN 1 HOUR O
 -- →   hint: SELECT W.ONE, …
 
 SELECT * FROM orders WHERE item = "apple" EMIT CHANGES;
--- → line 1:35: there is no column `apple`
+-- → line 1:35: WHERE column 'apple' cannot be resolved.
 -- →   hint: text is put in single quotes; columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
 
 SELECT * FROM orders WHERE item = "ITEMS" EMIT CHANGES;
--- → line 1:35: there is no column ITEMS
+-- → line 1:35: WHERE column 'ITEMS' cannot be resolved.
 -- →   hint: did you mean ITEM?
 
 CREATE STREAM x (a INT);
@@ -1075,21 +1075,46 @@ CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item HAVING MA
 -- → line 1:79: Type error in HAVING expression: Should evaluate to boolean but is MAX(AMOUNT) + 1 (INTEGER) instead.
 
 CREATE TABLE t AS SELECT item * 2 AS x, COUNT(*) AS n FROM orders GROUP BY item HAVING nowhere > 1;
--- → line 1:88: there is no column NOWHERE
+-- → line 1:88: HAVING column 'NOWHERE' cannot be resolved.
 -- →   hint: columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
 
 CREATE STREAM t AS SELECT id, nowhere FROM orders WHERE item > 1;
--- → line 1:31: there is no column NOWHERE
+-- → line 1:31: SELECT column 'NOWHERE' cannot be resolved.
 -- →   hint: columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
 
 CREATE STREAM t AS SELECT id, item * 2 FROM orders WHERE nowhere > 1 AND item > 1;
--- → line 1:58: there is no column NOWHERE
+-- → line 1:58: WHERE column 'NOWHERE' cannot be resolved.
 -- →   hint: columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
 
 CREATE STREAM t AS SELECT item * 2 FROM orders WHERE item > 1 PARTITION BY nowhere;
--- → line 1:76: PARTITION BY: there is no column NOWHERE
+-- → line 1:76: PARTITION BY column 'NOWHERE' cannot be resolved. 'NOWHERE' must be a column in the source schema since PARTITION BY is applied on the input.
 -- →   hint: columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
 
 CREATE STREAM t AS SELECT id, TRANSFORM(tags, tag => nowhere) FROM orders WHERE item > 1;
--- → line 1:54: there is no column NOWHERE
+SELECT * FROM orders o PARTITION BY o.itm EMIT CHANGES;
+-- → line 1:54: SELECT column 'NOWHERE' cannot be resolved.
 -- →   hint: columns here: ID, ITEM, AMOUNT, PRICE, TAGS, PLACE, PLACED
+
+SELECT item AS thing FROM orders PARTITION BY thing EMIT CHANGES;
+-- → line 1:47: PARTITION BY column 'THING' cannot be resolved. 'THING' must be a column in the source schema since PARTITION BY is applied on the input.
+-- →   hint: an alias of SELECT cannot be referred to: write what THING stands for
+
+SELECT item, COUNT(*) FROM orders GROUP BY item HAVING SUM(amuont) > 1 EMIT CHANGES;
+-- → line 1:60: HAVING column 'AMUONT' cannot be resolved.
+-- →   hint: did you mean AMOUNT?
+
+SELECT item, SUM(amuont) FROM orders GROUP BY item HAVING SUM(amuont) > 1 EMIT CHANGES;
+-- → line 1:63: HAVING column 'AMUONT' cannot be resolved.
+-- →   hint: did you mean AMOUNT?
+
+SELECT TRANSFORM(tags, t => t + itm) AS x FROM orders EMIT CHANGES;
+-- → line 1:33: SELECT column 'ITM' cannot be resolved.
+-- →   hint: did you mean ITEM?
+
+SELECT place->town FROM orders EMIT CHANGES;
+-- → line 1:8: Could not find field 'TOWN' in 'PLACE'.
+-- →   hint: it is a STRUCT<`CITY` STRING, `ZIP` INTEGER>
+
+INSERT INTO orders (id, amount, amount) VALUES (1, 'two', 2);
+-- → line 1:52: Failed to insert values into 'ORDERS'. Expected type INTEGER for field `AMOUNT` but got STRING(two)
+-- →   hint: CAST it

@@ -240,7 +240,7 @@ SELECT o.id FROM one o JOIN one o ON o.id = o.id;
 -- →   hint: give one of them an alias
 
 SELECT id FROM one o JOIN two t ON o.id = t.id;
--- → line 1:8: ID could be O.ID or T.ID
+-- → line 1:8: Column 'ID' is ambiguous. Could be O.ID or T.ID.
 -- →   hint: put the source's name before the column's
 -- → without scans: line 1:1: Missing WHERE clause.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
@@ -272,7 +272,7 @@ SELECT DISTINCT v FROM a;
 -- →   hint: add EMIT CHANGES if you intended to issue a push query; pull queries on tables have it, if millstream.pull.relational is true
 
 SELECT ROWTIME FROM (SELECT id FROM one) ORDER BY 1;
--- → line 1:8: there is no column ROWTIME
+-- → line 1:8: SELECT column 'ROWTIME' cannot be resolved.
 -- →   hint: a table's rows have it, no others
 -- → without scans: line 1:22: Missing WHERE clause.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
