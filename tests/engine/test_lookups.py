@@ -34,8 +34,9 @@ CATALOG = "".join(
         ),
         "CREATE STREAM e (id INT KEY, s STRING) WITH (kafka_topic='a', value_format='JSON', key_format='KAFKA');",
         f"CREATE STREAM f (K DECIMAL(9, 2), L STRING, S STRING) {WITH.format('JSON')};",
+        f"CREATE STREAM g (K BIGINT, L STRING, S STRING) {WITH.format('JSON')};",
         "CREATE TABLE tm AS SELECT K, COUNT(*) AS V, MAX(S) AS S FROM f GROUP BY K;",
-        "CREATE TABLE t2 AS SELECT K, L, COUNT(*) AS V FROM f GROUP BY K, L;",
+        "CREATE TABLE t2 AS SELECT K, L, COUNT(*) AS V FROM g GROUP BY K, L;",
         "CREATE TABLE win AS SELECT id, COUNT(*) AS n FROM e WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY id;",
     )
 )
@@ -90,10 +91,9 @@ def planning() -> Planning:
         ("SELECT V FROM TI WHERE 5 = K;", ["SELECT V FROM TI WHERE 0 = K;"]),
         ("SELECT V FROM TI WHERE K IN (1, -2, 3);", ["SELECT V FROM TI WHERE K IN (3, -3, 3);"]),
         ("SELECT V FROM TI WHERE K = 1 OR K = 2 LIMIT 1;", ["SELECT V FROM TI WHERE K = 8 OR K = 8 LIMIT 1;"]),
-        ("SELECT V FROM TI WHERE K = 5000000000;", ["SELECT V FROM TI WHERE K = 999999999999999999;"]),
+        ("SELECT V FROM TL WHERE K = 5000000000;", ["SELECT V FROM TL WHERE K = 999999999999999999;"]),
         ("SELECT V FROM TL WHERE K = 5;", ["SELECT V FROM TL WHERE K = 6;"]),
         ("SELECT V FROM TD WHERE K = 5;", ["SELECT V FROM TD WHERE K = 0;"]),
-        ("SELECT V FROM TM WHERE K = 5;", ["SELECT V FROM TM WHERE K = 7;"]),
         (
             "SELECT V FROM TS WHERE K = 'a';",
             ["SELECT V FROM TS WHERE K = 'it''s; -- /* ☃';", "SELECT V FROM TS WHERE K = '';"],
@@ -136,6 +136,7 @@ def test_other_shapes(first: str, other: str, planning: Planning) -> None:
     "text",
     [
         "SELECT V + 1 AS x FROM TI WHERE K = 1;",
+        "SELECT V FROM TM WHERE K = 5;",
         "SELECT V, 'a' AS x FROM TI WHERE K = 1;",
         "SELECT V FROM TI WHERE K = 1 AND V = 2;",
         "SELECT V FROM TI WHERE K = 1 AND K = 2;",

@@ -24,6 +24,8 @@ CREATE STREAM a (id INT KEY, s STRING, v INT) WITH (kafka_topic='a', format='JSO
 CREATE TABLE declared (id INT PRIMARY KEY, v INT) WITH (kafka_topic='t', value_format='JSON');
 CREATE SOURCE TABLE src (id BIGINT PRIMARY KEY, v INT) WITH (kafka_topic='t', value_format='JSON');
 CREATE SOURCE TABLE srcjson (id BIGINT PRIMARY KEY, v INT) WITH (kafka_topic='j', format='JSON');
+CREATE SOURCE TABLE money (price DECIMAL(4, 2) PRIMARY KEY, v INT) WITH (kafka_topic='j', format='JSON');
+CREATE SOURCE TABLE real (d DOUBLE PRIMARY KEY, v INT) WITH (kafka_topic='t', value_format='JSON');
 CREATE TABLE one WITH (key_format='KAFKA') AS SELECT id, COUNT(*) AS n FROM a GROUP BY id;
 CREATE TABLE txt WITH (key_format='KAFKA') AS SELECT s, COUNT(*) AS n FROM a GROUP BY s;
 CREATE TABLE two AS SELECT id, s, COUNT(*) AS n FROM a GROUP BY id, s;

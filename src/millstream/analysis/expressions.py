@@ -437,7 +437,7 @@ def _(expression: tree.Cast, inside: _ExpressionContext) -> typed.TypedExpressio
     target = inside.scope.expanded(expression.type, expression.span)
     if operand.type is not None and not castable(operand.type, target):
         raise StatementError(f"{operand.type} cannot be CAST to {target}", expression.span, _instead(operand.type))
-    cast = typed.TypedCast(target, operand, alone=not _is_strict(inside))
+    cast = typed.TypedCast(target, operand, alone=not _is_strict(inside), written=True)
     if target != STRING or is_on(inside.scope.settings, "ksql.cast.strings.preserve.nulls"):
         return operand if operand.type == target else cast
     return typed.TypedCase(STRING, ((typed.TypedIsNull(BOOLEAN, operand), typed.Constant(STRING, "null")),), cast)

@@ -28,8 +28,12 @@ def check_replaceable(old: Source, new: Source, at: Span) -> None:
     check_same_sort(old, new, at)
     difference = next(differences(old, new), None)
     if difference is not None:
-        grows = difference.part == "columns"
-        hint = "new columns come after those that are there" if grows else f"its {difference.part} cannot change"
+        grows = difference.part in ("columns", "key columns")
+        hint = (
+            f"new {difference.part} come after those that are there"
+            if grows
+            else f"its {difference.part} cannot change"
+        )
         raise StatementError(difference.fact, at, hint)
 
 
@@ -57,10 +61,14 @@ def differences(old: Source, new: Source) -> Iterator[SourceDifference]:
 
 
 def _of_columns(old: Source, new: Source) -> Iterator[SourceDifference]:
-    """The difference of the key columns, and that of the value columns, which may have new ones at their end."""
+    """The difference of the key columns, and that of the value columns, which may have new ones at their end.
+
+    The key columns of a declared source may too: ksqlDB's comparison looks for those that are gone. A query's cannot.
+    """
     schemas = [", ".join(map(column_text, source.schema)) for source in (old, new)]
     before_key, after_key = old.schema.key, new.schema.key
-    if after_key != before_key:
+    grows = old.created_by is None and after_key[: len(before_key)] == before_key
+    if after_key != before_key and not grows:
         reason = f"Key columns must be identical. {_changed('key ', before_key, after_key)}".rstrip()
         fact = f"{_fact(old, 'schema', *schemas)}. ({reason})"
         yield SourceDifference("key columns", columns_text(before_key), columns_text(after_key), fact)

@@ -4,7 +4,7 @@ A relation has a key struct, a value struct and pseudocolumns (docs/reference/ex
 columns by position, not by the user's names. Header columns are part of the value struct once a source is read.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from millstream.functions.declare import ResolvedCall
@@ -74,12 +74,13 @@ class TypedCast(TypedExpression):
     """`operand` cast to `type`; fails at run time if the value cannot be cast. Also used for implicit conversions.
 
     A failure makes a cast that is `alone` null, and the expression around it goes on; any other fails as a whole.
-    An `exact` cast of a DECIMAL to a DECIMAL fails where it would round.
+    An `exact` cast of a DECIMAL to a DECIMAL fails where it would round. `written`: a CAST of the statement.
     """
 
     operand: TypedExpression
     alone: bool = False
     exact: bool = False
+    written: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

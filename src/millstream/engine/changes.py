@@ -35,7 +35,8 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     """Execute a statement that changes the catalog; returns its entity: its status is QUEUED if it is logged, but not
     executed within RESPONSE_TIMEOUT.
 
-    Raises StatementError if it is not valid, AccessDenied, KafkaException if it cannot be appended to the log.
+    Raises StatementError if it is not valid or its topic cannot be created, AccessDenied, KafkaException if it cannot
+    be appended to the log.
     """
     state, settings = engine.state, context.settings
     topic_access.check(context.statement, state.catalog, settings, engine.kafka)
@@ -51,6 +52,8 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     command = with_default_tasks(command, result)
     _check_state(result, state, context)
     _check(result, command, state, settings, engine)
+    # Before the command: a statement whose topic cannot be created changes nothing, as in ksqlDB.
+    topics.create(result.steps, engine.kafka)
     answer = _entity(context, command, engine.log.append(command), engine)
     engine.schemas.forget(result.steps)
     return answer

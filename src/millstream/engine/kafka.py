@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -514,7 +515,8 @@ class KafkaClient:
         return frozenset(member.client_id for member in _answer(described[group]).members)
 
     def readers_of(self) -> dict[str, tuple[int, int]]:
-        """For each topic in which consumer groups have positions: the number of members and of groups."""
+        """For each topic that consumer groups read: the numbers of consumers and of groups, counted as ksqlDB's
+        ListTopicsExecutor does: a consumer once for each partition of the topic that it is assigned."""
         ids = [g.id for g in self.groups()]
         if not ids:
             return {}
@@ -522,10 +524,10 @@ class KafkaClient:
         described = self._admin.describe_consumer_groups(ids, request_timeout=PATIENCE)
         for answer in described.values():
             members = _answer(answer).members
-            topics = [{p.topic for p in m.assignment.topic_partitions} for m in members]
-            for topic in set().union(*topics):
+            assigned = Counter(p.topic for m in members for p in m.assignment.topic_partitions)
+            for topic, partitions in assigned.items():
                 consumers, groups = counts.get(topic, (0, 0))
-                counts[topic] = (consumers + sum(topic in t for t in topics), groups + 1)
+                counts[topic] = (consumers + partitions, groups + 1)
         return counts
 
 

@@ -20,6 +20,7 @@ from millstream.engine.pull_queries import TableQuery, table_query
 from millstream.engine.state import EngineState
 from millstream.engine.transient import planned_pull
 from millstream.model.errors import StatementError
+from millstream.model.types import Decimal
 from millstream.plan.pull_queries import Access, FullScan, KeyLookup, PullPlan
 from millstream.syntax import tree
 
@@ -213,7 +214,12 @@ def _session(request: Request) -> str:
 
 
 def _is_template(plan: PullPlan, placeholders: Sequence[Key]) -> bool:
-    """True if a plan is a look-up that contains all of the placeholders, each as a constant of its accesses only."""
+    """True if a plan is a look-up that contains all of the placeholders, each as a constant of its accesses only.
+
+    Whether a number is a DECIMAL key depends on its digits: each is planned.
+    """
+    if any(isinstance(column.type, Decimal) for column in plan.source.schema.key):
+        return False
     if any(isinstance(access, FullScan) or not isinstance(access, KeyLookup) for access in plan.accesses):
         return False
     constants = [

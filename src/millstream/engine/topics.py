@@ -1,5 +1,7 @@
 """Carries out the steps that create and delete topics, or checks that they are possible."""
 
+from collections.abc import Iterable
+
 from confluent_kafka import KafkaException
 
 from millstream.engine import topic_access, trimming
@@ -29,6 +31,24 @@ def check(step: Step, kafka: KafkaClient) -> None:
     try:
         kafka.create(step.name, step.partitions, step.replicas, step.config, validate_only=True)
     except KafkaException as failure:
-        if is_denial(failure):
-            raise topic_access.denied(topic_access.CREATE, step.name) from failure
-        raise StatementError(f"Kafka would not create topic {step.name}: {reason(failure)}") from failure
+        raise _refused(step, failure, "would") from failure
+
+
+def create(steps: Iterable[Step], kafka: KafkaClient) -> None:
+    """Create the topics of a statement that is not logged yet. Raises StatementError with Kafka's reason, AccessDenied.
+
+    The follower's step then finds them; it creates one where a server that has taken the statement could not.
+    """
+    for step in steps:
+        if isinstance(step, CreateTopic):
+            try:
+                carry_out(step, kafka)
+            except KafkaException as failure:
+                raise _refused(step, failure, "did") from failure
+
+
+def _refused(step: CreateTopic, failure: KafkaException, verb: str) -> Exception:
+    """The error for a topic that Kafka would not, or did not, create."""
+    if is_denial(failure):
+        return topic_access.denied(topic_access.CREATE, step.name)
+    return StatementError(f"Kafka {verb} not create topic {step.name}: {reason(failure)}")

@@ -28,6 +28,7 @@ from millstream.model.schema import Column
 from millstream.model.settings import is_on
 from millstream.model.types import BIGINT, INTEGER, STRING
 from millstream.plan.index_lookups import MOST_VALUES, RANGES, IndexAccess, index_access, orientations
+from millstream.plan.key_types import check_key
 from millstream.plan.nodes import ClientOutput, Filter
 from millstream.plan.steps import TransientQuery
 
@@ -110,6 +111,10 @@ class _Alternative:
         """True if it says nothing but which values each of `width` key columns may have, and within which windows."""
         return len(self.equal) == width and not (self.ranges or self.missed)
 
+    def compares(self, width: int) -> bool:
+        """True if it compares each of `width` key columns with constants."""
+        return len(self.equal) == width or (width == 1 and bool(self.ranges))
+
     def is_lookup(self, width: int) -> bool:
         """True if it gives each of `width` key columns values, in not too many combinations to look each up."""
         return len(self.equal) == width and (width == 1 or prod(map(len, self.equal.values())) <= MOST_VALUES)
@@ -135,11 +140,13 @@ def plan_pull(
 ) -> PullPlan:
     """The plan of a pull query on a table that has these indexes.
 
-    Raises StatementError if the table is not materialised, or the settings forbid the scan that it needs.
+    Raises StatementError if the table is not materialised, the settings forbid the scan that it needs, or a key is
+    compared with a value that is none of its type.
     """
     source, node, plan = query.sources[0], query.plan.source, query.plan
     condition = node.condition if isinstance(node, Filter) else None
     accesses = table_accesses(source, condition, settings, at, indexes)
+    check_keys(source, condition, at)
     if isinstance(node, Filter) and _has_one_encoding(source):
         alternatives = [_classified(a) for a in _alternatives(node.condition)]
         if all(alternative.exact(len(source.schema.key)) for alternative in alternatives):
@@ -215,6 +222,37 @@ def check_queryable(source: Source, at: Span) -> None:
             at,
             "or declare it as CREATE SOURCE TABLE",
         )
+
+
+def check_keys(source: Source, condition: TypedExpression | None, at: Span) -> None:
+    """Raises StatementError if keys are to be looked up by values that are none of their types, as ksqlDB does.
+
+    Its QueryFilterNode checks so where each alternative compares each key column, and compares columns only; else it
+    reads the whole table, whose rows are compared as in any other query.
+    """
+    conditions = [] if condition is None else _alternatives(condition)
+    alternatives, keys = [_classified(a) for a in conditions], source.schema.key
+    direct = all(_compares_column(c) for conjuncts in conditions for c in conjuncts)
+    if not direct or not all(a.compares(len(keys)) for a in alternatives):
+        return
+    for alternative in alternatives:
+        for i, constants in alternative.equal.items():
+            check_key(keys[i], constants, at)
+        check_key(keys[0], [bound.constant for bound in alternative.ranges], at)
+
+
+def _compares_column(condition: TypedExpression) -> bool:
+    """True if a condition compares a column without a CAST with constants, or is a LIKE."""
+    if isinstance(condition, TypedInList):
+        return _is_column(condition.operand) and all(map(_is_constant, condition.items))
+    sides = orientations(condition)
+    return isinstance(condition, TypedLike) or any(_is_column(left) and _is_constant(right) for left, _, right in sides)
+
+
+def _is_column(expression: TypedExpression) -> bool:
+    """True for a column without a CAST, also where it is widened for the comparison."""
+    cast = isinstance(expression, TypedCast) and expression.written
+    return not cast and _column(expression) is not None
 
 
 def _merged(accesses: Sequence[Access]) -> tuple[Access, ...]:

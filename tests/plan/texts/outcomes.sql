@@ -138,6 +138,19 @@ CREATE TABLE pairs_2 (a INT PRIMARY KEY, b BIGINT PRIMARY KEY, v STRING) WITH (k
 -- → PAIRS_2 (A INTEGER KEY, B BIGINT KEY, V STRING)
 -- → PAIRS_2: keys 3 × 1 + 3 × 1
 
+CREATE OR REPLACE STREAM pairs (a INT KEY, b INT KEY, c INT KEY, v STRING) WITH (kafka_topic='pairs', partitions=2, format='JSON');
+-- → Stream replaced
+-- → create topic pairs with 2 partition(s)
+-- → PAIRS (A INTEGER KEY, B INTEGER KEY, C INTEGER KEY, V STRING)
+
+CREATE TABLE lines (a INT PRIMARY KEY, v INT) WITH (kafka_topic='lines', partitions=1, format='DELIMITED'); CREATE OR REPLACE TABLE lines (a INT PRIMARY KEY, b INT PRIMARY KEY, v INT, w INT) WITH (kafka_topic='lines', partitions=1, format='DELIMITED');
+-- → Table created
+-- → create topic lines with 1 partition(s)
+-- → LINES (A INTEGER KEY, V INTEGER)
+-- → Table replaced
+-- → create topic lines with 1 partition(s)
+-- → LINES (A INTEGER KEY, B INTEGER KEY, V INTEGER, W INTEGER)
+
 CREATE OR REPLACE STREAM orders (id BIGINT KEY, item STRING, amount INT, price DECIMAL(6, 2), tags ARRAY<STRING>,
   place STRUCT<city STRING, zip INT>, placed TIMESTAMP, more INT) WITH (kafka_topic='orders', value_format='JSON');
 -- → Stream replaced

@@ -33,8 +33,10 @@ SELECT * FROM one WHERE (id = 1 OR id = 2) AND n = 2;
 -- → without scans: keys (1); keys (2), each row asked
 
 SELECT * FROM one WHERE id = 10000000000;
--- → keys (10000000000)
--- → without scans: keys (10000000000)
+-- → line 1:1: '10000000000' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: '10000000000' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
 
 SELECT * FROM one WHERE id < 10;
 -- → range key < 10, each row asked
@@ -231,8 +233,10 @@ SELECT * FROM two WHERE id IN (1, NULL) AND s IN ('a');
 -- →   hint: Use 'IS NULL' or 'IS NOT NULL' instead.
 
 SELECT * FROM one WHERE id IN (1.5, 2);
--- → keys (Decimal('1.5'), Decimal('2'))
--- → without scans: keys (Decimal('1.5'), Decimal('2'))
+-- → line 1:1: '1.5' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: '1.5' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
 
 SELECT * FROM one WHERE NOT id IN (1, '2');
 -- → line 1:39: Cannot compare ID (INTEGER) to '2' (STRING) with EQUAL.
@@ -405,3 +409,126 @@ SELECT * FROM windowed WHERE n = 1 AND WINDOWSTART >= 1000;
 SELECT * FROM windowed WHERE n = 1 AND WINDOWSTART >= 1000 OR n = 2;
 -- → index BY_N (1) or (2), each row asked
 -- → without scans: index BY_N (1) or (2), each row asked
+
+SELECT * FROM one WHERE id = 1.0;
+-- → line 1:1: '1.0' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: '1.0' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+
+SELECT * FROM one WHERE id = 1E0;
+-- → line 1:1: '1.0' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: '1.0' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+
+SELECT * FROM one WHERE id = CAST(1 AS BIGINT);
+-- → line 1:1: a BIGINT can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: a BIGINT can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+
+SELECT * FROM one WHERE id IN (1, 10000000000);
+-- → line 1:1: '10000000000' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: '10000000000' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+
+SELECT * FROM one WHERE id IN (1, 2) OR id = 2.5;
+-- → line 1:1: '2.5' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: '2.5' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+
+SELECT * FROM one WHERE id < 2.5;
+-- → line 1:1: '2.5' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: Bound on key columns '[`ID` INTEGER KEY]' must currently be '='.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id = 1.0 OR n = 2;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id = 1.0 AND n = 2;
+-- → line 1:1: '1.0' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: '1.0' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+
+SELECT * FROM one WHERE id = 1.0 AND n + 1 = 2;
+-- → keys (Decimal('1.0')), each row asked
+-- → without scans: keys (Decimal('1.0')), each row asked
+
+SELECT * FROM one WHERE id != 1.0;
+-- → whole table, each row asked
+-- → without scans: line 1:1: Bound on key columns '[`ID` INTEGER KEY]' must currently be '='.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE CAST(id AS DECIMAL(5, 1)) = 1.0;
+-- → keys (Decimal('1.0'))
+-- → without scans: keys (Decimal('1.0'))
+
+SELECT * FROM src WHERE id = 1;
+-- → keys (1)
+-- → without scans: keys (1)
+
+SELECT * FROM src WHERE id = 1.0;
+-- → line 1:1: '1.0' can not be converted to the type of the key column: ID BIGINT KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: '1.0' can not be converted to the type of the key column: ID BIGINT KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+
+SELECT * FROM two WHERE id = 1.5 AND s = 'x';
+-- → line 1:1: '1.5' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: '1.5' can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+
+SELECT * FROM two WHERE id = 1.5;
+-- → whole table, each row asked
+-- → without scans: line 1:1: Multi-column sources must specify every key in the WHERE clause.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM money WHERE price = 1;
+-- → whole table, each row asked
+-- → without scans: whole table, each row asked
+
+SELECT * FROM money WHERE price = 1.5;
+-- → whole table, each row asked
+-- → without scans: whole table, each row asked
+
+SELECT * FROM money WHERE price IN (1, 1.250);
+-- → whole table, each row asked
+-- → without scans: whole table, each row asked
+
+SELECT * FROM money WHERE price = 1.255;
+-- → line 1:1: '1.255' can not be converted to the type of the key column: PRICE DECIMAL(4, 2) KEY
+-- →   hint: a key is looked up by its own type; CAST(PRICE AS …) compares it with others
+-- → without scans: line 1:1: '1.255' can not be converted to the type of the key column: PRICE DECIMAL(4, 2) KEY
+-- →   hint: a key is looked up by its own type; CAST(PRICE AS …) compares it with others
+
+SELECT * FROM money WHERE price = 100;
+-- → line 1:1: '100' can not be converted to the type of the key column: PRICE DECIMAL(4, 2) KEY
+-- →   hint: a key is looked up by its own type; CAST(PRICE AS …) compares it with others
+-- → without scans: line 1:1: '100' can not be converted to the type of the key column: PRICE DECIMAL(4, 2) KEY
+-- →   hint: a key is looked up by its own type; CAST(PRICE AS …) compares it with others
+
+SELECT * FROM money WHERE price = 1E0;
+-- → line 1:1: '1.0' can not be converted to the type of the key column: PRICE DECIMAL(4, 2) KEY
+-- →   hint: a key is looked up by its own type; CAST(PRICE AS …) compares it with others
+-- → without scans: line 1:1: '1.0' can not be converted to the type of the key column: PRICE DECIMAL(4, 2) KEY
+-- →   hint: a key is looked up by its own type; CAST(PRICE AS …) compares it with others
+
+SELECT * FROM real WHERE d = 1;
+-- → keys (1.0)
+-- → without scans: keys (1.0)
+
+SELECT * FROM real WHERE d = 1.5;
+-- → keys (1.5)
+-- → without scans: keys (1.5)
+
+SELECT * FROM real WHERE d = 10000000000;
+-- → keys (10000000000.0)
+-- → without scans: keys (10000000000.0)

@@ -215,11 +215,32 @@ CREATE OR REPLACE TABLE narrow (id BIGINT PRIMARY KEY, amount DECIMAL(4, 2)) WIT
 
 CREATE OR REPLACE STREAM narrow (id INT KEY, amount DECIMAL(4, 2)) WITH (kafka_topic='n', partitions=1, value_format='JSON');
 -- → line 1:1: Cannot upgrade data source: DataSource '`NARROW`' has schema = `ID` BIGINT KEY, `AMOUNT` DECIMAL(4, 2) which is not upgradeable to `ID` INTEGER KEY, `AMOUNT` DECIMAL(4, 2). (Key columns must be identical. The following key columns are changed, missing or reordered: [`ID` BIGINT KEY])
--- →   hint: its key columns cannot change
+-- →   hint: new key columns come after those that are there
 
-CREATE OR REPLACE STREAM pairs (a INT KEY, b INT KEY, c INT KEY, v STRING) WITH (kafka_topic='pairs', partitions=2, format='JSON');
--- → line 1:1: Cannot upgrade data source: DataSource '`PAIRS`' has schema = `A` INTEGER KEY, `B` INTEGER KEY, `V` STRING which is not upgradeable to `A` INTEGER KEY, `B` INTEGER KEY, `C` INTEGER KEY, `V` STRING. (Key columns must be identical.)
--- →   hint: its key columns cannot change
+CREATE OR REPLACE STREAM pairs (b INT KEY, a INT KEY, c INT KEY, v STRING) WITH (kafka_topic='pairs', partitions=2, format='JSON');
+-- → line 1:1: Cannot upgrade data source: DataSource '`PAIRS`' has schema = `A` INTEGER KEY, `B` INTEGER KEY, `V` STRING which is not upgradeable to `B` INTEGER KEY, `A` INTEGER KEY, `C` INTEGER KEY, `V` STRING. (Key columns must be identical. The following key columns are changed, missing or reordered: [`A` INTEGER KEY, `B` INTEGER KEY])
+-- →   hint: new key columns come after those that are there
+
+CREATE STREAM bare (a INT KEY, v INT) WITH (kafka_topic='bare', partitions=1, format='JSON'); CREATE OR REPLACE STREAM bare (a INT KEY, b INT KEY, v INT) WITH (kafka_topic='bare', partitions=1, format='JSON');
+-- → Stream created
+-- → create topic bare with 1 partition(s)
+-- → BARE (A INTEGER KEY, V INTEGER)
+-- → line 1:95: Cannot upgrade data source: DataSource '`BARE`' has key format = JSON, not wrapped which is not upgradeable to JSON
+-- →   hint: its key format cannot change
+
+CREATE STREAM copy AS SELECT * FROM pairs; CREATE OR REPLACE STREAM pairs (a INT KEY, b INT KEY, c INT KEY, v STRING) WITH (kafka_topic='pairs', partitions=2, format='JSON'); CREATE OR REPLACE STREAM copy AS SELECT * FROM pairs;
+-- → Created query with ID CSAS_COPY_0
+-- → create topic COPY with 1 partition(s)
+-- → start query CSAS_COPY_0
+-- → COPY (A INTEGER KEY, B INTEGER KEY, V STRING)
+-- → Write STREAM COPY to topic COPY (key JSON, value JSON)
+-- →   Select A KEY, B KEY, V
+-- →     Read STREAM PAIRS from topic pairs (key JSON, value JSON)
+-- → Stream replaced
+-- → create topic pairs with 2 partition(s)
+-- → PAIRS (A INTEGER KEY, B INTEGER KEY, C INTEGER KEY, V STRING)
+-- → line 1:176: Cannot upgrade data source: DataSource '`COPY`' has schema = `A` INTEGER KEY, `B` INTEGER KEY, `V` STRING which is not upgradeable to `A` INTEGER KEY, `B` INTEGER KEY, `C` INTEGER KEY, `V` STRING. (Key columns must be identical.)
+-- →   hint: it has A INTEGER, B INTEGER; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
 
 CREATE OR REPLACE STREAM narrow (id BIGINT KEY, amount DECIMAL(4, 2)) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:1: Cannot upgrade data source: DataSource '`NARROW`' has topic = n which is not upgradeable to orders
