@@ -30,10 +30,13 @@ def test_a_table_that_a_query_makes(server: EngineProcess, kafka: BrokerClient) 
     server.execute("".join(f"INSERT INTO orders VALUES ({n % 5 - 2}, {n});" for n in range(10)))
     settled(server, "SELECT * FROM totals;", [[i - 2, 2, 2 * i + 5] for i in range(5)])
     assert pull(server, "SELECT s, id FROM totals WHERE id = -1;") == [[7, -1]]
-    assert pull(server, "SELECT id FROM totals WHERE id IN (1, 2 - 4, 77, 100000000000);") == [[1], [-2]]
+    assert pull(server, "SELECT id FROM totals WHERE id IN (1, 2 - 4, 77);") == [[1], [-2]]
     assert pull(server, "SELECT id FROM totals WHERE id > -2 AND id <= 1;") == [[-1], [0], [1]]
     assert pull(server, "SELECT id + 1 AS x FROM totals WHERE s > 9 AND ABS(id) = 2;") == [[3]]
-    assert pull(server, "SELECT id FROM totals WHERE id = 1.5;") == []
+    with pytest.raises(
+        RequestFailed, match=r"'1\.5' can not be converted to the type of the key column: ID INTEGER KEY"
+    ):
+        pull(server, "SELECT id FROM totals WHERE id = 1.5;")
     assert len(pull(server, "SELECT * FROM totals LIMIT 3;")) == 3
     server.execute("INSERT INTO orders VALUES (1, 100);")
     seen = server.rows("SELECT * FROM totals EMIT CHANGES;", 11)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal as Number
 
-from millstream.analysis.typed_expressions import Constant, TypedExpression
+from millstream.analysis.typed_expressions import Constant, TypedCast, TypedExpression
+from millstream.functions.widening import number_widens
 from millstream.model.decimals import exact
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
@@ -27,6 +28,12 @@ def check_key(column: Column, constants: Sequence[TypedExpression], at: Span) ->
 
 
 def _is_value(constant: TypedExpression, type: SqlType) -> bool:
+    own = constant
+    while isinstance(own, TypedCast) and not own.written:
+        own = own.operand
+    if not isinstance(own, Constant) and own.type is not None:
+        # What it computes is known later.
+        return own.type == type or number_widens(own.type, type)
     if constant.type == type:
         return True
     value = constant.value if isinstance(constant, Constant) else None

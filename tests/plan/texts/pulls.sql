@@ -532,3 +532,27 @@ SELECT * FROM real WHERE d = 1.5;
 SELECT * FROM real WHERE d = 10000000000;
 -- → keys (10000000000.0)
 -- → without scans: keys (10000000000.0)
+
+SELECT * FROM one WHERE id IN (1, 2 - 4);
+-- → keys (1, TypedArithmetic)
+-- → without scans: keys (1, TypedArithmetic)
+
+SELECT * FROM one WHERE id = 1 + 1.5;
+-- → line 1:1: a DECIMAL(12, 1) can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+-- → without scans: line 1:1: a DECIMAL(12, 1) can not be converted to the type of the key column: ID INTEGER KEY
+-- →   hint: a key is looked up by its own type; CAST(ID AS …) compares it with others
+
+SELECT * FROM money WHERE price = 1 + 1;
+-- → whole table, each row asked
+-- → without scans: whole table, each row asked
+
+SELECT * FROM money WHERE price = CAST(1 AS DOUBLE);
+-- → line 1:1: a DOUBLE can not be converted to the type of the key column: PRICE DECIMAL(4, 2) KEY
+-- →   hint: a key is looked up by its own type; CAST(PRICE AS …) compares it with others
+-- → without scans: line 1:1: a DOUBLE can not be converted to the type of the key column: PRICE DECIMAL(4, 2) KEY
+-- →   hint: a key is looked up by its own type; CAST(PRICE AS …) compares it with others
+
+SELECT * FROM src WHERE id = 1 + 1;
+-- → keys (TypedCast)
+-- → without scans: keys (TypedCast)
