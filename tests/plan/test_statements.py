@@ -51,6 +51,11 @@ def test_what_is_refused_and_why() -> None:
     golden.check(TEXTS / "refused.sql", _described)
 
 
+def test_forms_of_other_dialects_are_refused_with_what_is_written_here() -> None:
+    """Mistakes of users of Flink SQL, Spark SQL, Postgres and others."""
+    golden.check(TEXTS / "dialects.sql", _described)
+
+
 def test_inner_queries_and_unions_of_queries_that_keep_running() -> None:
     golden.check(TEXTS / "inner_queries.sql", _described)
 

@@ -7,7 +7,7 @@ from millstream.analysis import typed_expressions as typed
 from millstream.analysis.coercion import convert
 from millstream.functions import Library
 from millstream.functions.declare import UNIT, Function, FunctionKind, LambdaArgument, LambdaType, ResolvedCall
-from millstream.functions.resolve import resolve
+from millstream.functions.resolve import look_up, resolve
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.types import SqlType
 from millstream.model.units import MILLISECONDS, UNITS
@@ -31,6 +31,8 @@ def call(
     if expression.distinct:
         hint = "COUNT_DISTINCT counts in persistent and push queries"
         raise StatementError("DISTINCT is for aggregate functions of a pull query", expression.span, hint)
+    # Before its arguments: in DATEDIFF(day, a, b) the fault is the function, not the column DAY.
+    look_up(expression.name, expression.span, library)
     arguments = [_typed_argument(expression, i, type_argument, library) for i in range(len(expression.args))]
     types = tuple(_type(a, value) for a, value in zip(expression.args, arguments, strict=True))
     # The lambdas by the indexes of their arguments. Each is bound once and used twice: binding it twice would double
@@ -61,12 +63,12 @@ def _typed_argument(
     try:
         return type_argument(argument)
     except StatementError as error:
-        if isinstance(argument, tree.ColumnRef) and _takes_unit(library.lookup(expression.name), index):
+        if isinstance(argument, tree.ColumnRef) and takes_unit(library.lookup(expression.name), index):
             raise StatementError(error.fact, error.at, _unit_hint(argument.name)) from error
         raise
 
 
-def _takes_unit(function: Function | None, index: int) -> bool:
+def takes_unit(function: Function | None, index: int) -> bool:
     """True if the function has a signature with a time unit as the parameter of that index."""
     signatures = function.signatures if function is not None else ()
     return any(i == index and p.type == UNIT for s in signatures for i, p in enumerate(s.parameters))

@@ -209,7 +209,9 @@ def _no_arithmetic(expression: tree.Arithmetic, left: SqlType | None, right: Sql
         fact = f"{processing} Arithmetic on types {both} are not supported."
         return StatementError(fact, expression.span, "the result would be NULL for every record")
     fact = f"{processing} Unsupported arithmetic types. {base_type(left)} {base_type(right)}"
-    return StatementError(fact, expression.span, cast_hint(left, right))
+    concatenates = expression.operator == "+" and STRING in (left, right)
+    hint = "CAST the other to STRING, or use CONCAT" if concatenates else cast_hint(left, right)
+    return StatementError(fact, expression.span, hint)
 
 
 def _to_decimal(value: typed.TypedExpression, at: Span) -> typed.TypedExpression:
@@ -349,7 +351,7 @@ def _boolean(expression: tree.Expression, inside: _ExpressionContext, operator: 
     operand = _typed(expression, inside)
     if operand.type != BOOLEAN:
         fact = f"{operator} requires a BOOLEAN, and {_described(expression, operand)} is none"
-        raise StatementError(fact, expression.span)
+        raise StatementError(fact, expression.span, "compare it with a value, by = or >")
     return operand
 
 

@@ -135,6 +135,22 @@ DECLARED = {
 }
 CREATE_AS = {**_SHARED, "TASKS": "tasks", "STATE_TTL": "duration", "REBUILD": "flag"}
 INSERTED = {"QUERY_ID": "text", "TASKS": "tasks"}
+# Options of tables in Flink SQL and Spark SQL, with what says the same here.
+_BROKER = "the brokers are the server's: millstream server --bootstrap-servers HOST:9092"
+_BEGIN = "where reading begins is a setting of the query: SET 'auto.offset.reset' = 'earliest'"
+_FOREIGN = {
+    "CONNECTOR": "each stream or table reads a Kafka topic: KAFKA_TOPIC='…', VALUE_FORMAT='JSON'",
+    "SUBSCRIBE": "write KAFKA_TOPIC",
+    "KEY.FORMAT": "write KEY_FORMAT",
+    "VALUE.FORMAT": "write VALUE_FORMAT",
+    "KEY.FIELDS": "the columns of the key are marked in the list of columns: id STRING KEY",
+    "PROPERTIES.BOOTSTRAP.SERVERS": _BROKER,
+    "KAFKA.BOOTSTRAP.SERVERS": _BROKER,
+    "SCAN.STARTUP.MODE": _BEGIN,
+    "STARTINGOFFSETS": _BEGIN,
+    "AUTO.OFFSET.RESET": _BEGIN,
+    "PROPERTIES.GROUP.ID": "a query keeps its positions itself: leave it out",
+}
 
 
 def read(items: Iterable[tree.Property], known: dict[str, str], at: Span) -> Properties:
@@ -144,7 +160,7 @@ def read(items: Iterable[tree.Property], known: dict[str, str], at: Span) -> Pro
     for item in items:
         if item.name not in known:
             fact = f"Invalid config variable(s) in the WITH clause: {item.name}"
-            raise StatementError(fact, item.span, did_you_mean(item.name, known))
+            raise StatementError(fact, item.span, _FOREIGN.get(item.name) or did_you_mean(item.name, known))
         if item.name in values:
             raise StatementError(f"{item.name} is given twice in the WITH clause", item.span)
         description, reader = _READERS[known[item.name]]

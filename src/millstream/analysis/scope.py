@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from millstream.analysis.calls import takes_unit
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
-from millstream.functions import BUILT_IN, Library
+from millstream.functions import BUILT_IN, Library, foreign
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.settings import is_on
@@ -29,7 +30,13 @@ FOREIGN_TYPES = {
     **dict.fromkeys(("FLOAT", "REAL"), "DOUBLE"),
     **dict.fromkeys(("NUMERIC", "NUMBER"), "DECIMAL(10, 2)"),
     **dict.fromkeys(("BINARY", "VARBINARY", "BYTEA", "BLOB"), "BYTES"),
-    "LONG": "BIGINT",
+    **dict.fromkeys(("LONG", "INT8", "BIGSERIAL"), "BIGINT"),
+    **dict.fromkeys(("INT2", "INT4", "SERIAL", "MEDIUMINT", "SIGNED"), "INTEGER"),
+    **dict.fromkeys(("FLOAT4", "FLOAT8"), "DOUBLE"),
+    **dict.fromkeys(("JSONB", "XML", "ENUM", "NCHAR", "CLOB"), "STRING"),
+    **dict.fromkeys(("TIMESTAMPTZ", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"), "TIMESTAMP"),
+    **dict.fromkeys(("ROW", "RECORD"), "STRUCT<name STRING, age INT>"),
+    "MULTISET": "MAP<STRING, INT>",
     "BOOL": "BOOLEAN",
     "DATETIME": "TIMESTAMP",
 }
@@ -124,14 +131,23 @@ class NameScope:
         sources = _distinct(c.source for c in self.columns if c.source is not None)
         fact = unresolved(self.clause, ".".join(filter(None, (reference.source, reference.part, reference.name))))
         if reference.source is not None and reference.source not in sources:
-            return StatementError(fact, reference.span, _hint(reference.source, sources, "sources"))
+            hint = self._field_hint(reference) or _hint(reference.source, sources, "sources")
+            return StatementError(fact, reference.span, hint)
         names = _distinct(c.name for c in self.columns if _qualifies(reference, c))
         hint = self._side_hint(reference, sources) or _hint(reference.name, names, "columns")
         if reference.source is None and reference.name in self.aliases:
             hint = f"an alias of SELECT cannot be referred to: write what {identifier(reference.name)} stands for"
         elif identifier(reference.name) != reference.name and not did_you_mean(reference.name, names):
             hint = f"text is put in single quotes; {hint}"
+        elif reference.source is None and reference.name in foreign.NOW:
+            hint = foreign.HINTS[reference.name]
         return StatementError(fact, reference.span, _BOUNDS if reference.name in WINDOW else hint)
+
+    def _field_hint(self, reference: tree.ColumnRef) -> str:
+        """The hint for `column.field`, where the column is a STRUCT."""
+        structs = [c for c in self.columns if c.name == reference.source and isinstance(c.ref.type, Struct)]
+        column, name = identifier(reference.source or ""), identifier(reference.name)
+        return f"a field of the STRUCT {column} is written {column}->{name}" if structs else ""
 
     def _side_hint(self, reference: tree.ColumnRef, sources: list[str]) -> str:
         """A hint for a ROWKEY or ROWVALUE that cannot be resolved."""
@@ -143,13 +159,21 @@ class NameScope:
 
 
 def check_names(expression: tree.SyntaxNode, scope: NameScope, variables: frozenset[str] = frozenset()) -> None:
-    """Raises StatementError for a name in `expression` that is no column and none of the `variables` of lambdas."""
+    """Raises StatementError for a name in `expression` that is no column and none of the `variables` of lambdas.
+
+    In DATEDIFF(day, a, b) and DATEADD(DAY, 1, a) the fault is not the column DAY: what is told later says more.
+    """
     match expression:
         case tree.ColumnRef():
             if expression.name not in variables or expression.source or expression.part:
                 scope.lookup(expression)
         case tree.Lambda(parameters, body):
             check_names(body, scope, variables.union(parameters))
+        case tree.Call():
+            function = scope.functions.lookup(expression.name)
+            for i, part in enumerate(expression.args if function is not None else ()):
+                if not (isinstance(part, tree.ColumnRef) and takes_unit(function, i)):
+                    check_names(part, scope, variables)
         case _:
             for part in expression.children():
                 check_names(part, scope, variables)

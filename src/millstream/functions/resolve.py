@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from millstream.functions import BUILT_IN, Library
+from millstream.functions import BUILT_IN, Library, foreign
 from millstream.functions.declare import (
     ANY,
     ANY_DECIMAL,
@@ -70,14 +70,21 @@ def resolve(
     Raises StatementError if no signature matches, several do, or a lambda has no valid type. `literals` has the name of
     each bare time unit, by the index of its argument.
     """
-    function = library.lookup(name)
-    if function is None:
-        hint = did_you_mean(name.upper(), library.names) or "SHOW FUNCTIONS lists all"
-        raise StatementError(f"there is no function named '{name}'", at, hint)
+    function = look_up(name, at, library)
     for unit in (value for t, value in zip(arguments, literals or (), strict=False) if t == UNIT):
         if unit not in MILLISECONDS:
             raise StatementError(f"{unit} is not a unit here", at, f"units are {', '.join(MILLISECONDS)}")
     return resolve_among(function, arguments, lambda_typer, at)
+
+
+def look_up(name: str, at: Span, library: Library = BUILT_IN) -> Function:
+    """The function of that name. Raises StatementError if there is none."""
+    function = library.lookup(name)
+    if function is None:
+        known = did_you_mean(name.upper(), library.names)
+        hint = foreign.HINTS.get(name.upper()) or known or "SHOW FUNCTIONS lists all"
+        raise StatementError(f"there is no function named '{name}'", at, hint)
+    return function
 
 
 def resolve_among(function: Function, arguments: Types, lambda_typer: LambdaTyper | None, at: Span) -> ResolvedCall:

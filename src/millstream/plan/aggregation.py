@@ -72,7 +72,8 @@ class GroupColumns:
         used = ((written, self._not_grouped(row_expression)) for written, row_expression in row_expressions)
         wrong = [(written, columns) for written, columns in used if columns]
         if wrong:
-            raise not_grouped(wrong, clause, self.functions)
+            by_position = any(isinstance(key, typed.Constant) for key in self.keys)
+            raise not_grouped(wrong, clause, self.functions, by_position)
 
     def _not_grouped(self, row_expression: typed.TypedExpression) -> list[typed.ColumnReference]:
         columns = []
@@ -101,10 +102,13 @@ class GroupColumns:
 
 
 def not_grouped(
-    wrong: Sequence[tuple[tree.Expression, Sequence[typed.ColumnReference]]], clause: str, functions: Library
+    wrong: Sequence[tuple[tree.Expression, Sequence[typed.ColumnReference]]],
+    clause: str,
+    functions: Library,
+    by_position: bool = False,
 ) -> StatementError:
     """The error for expressions of SELECT or HAVING, each with the columns in it that are neither grouped nor
-    aggregated."""
+    aggregated; `by_position` = the query groups by a constant, as by the position of a column in other dialects."""
     columns = ", ".join(dict.fromkeys(identifier(column.name) for _, columns in wrong for column in columns))
     if clause == "HAVING":
         fact = f"Non-aggregate HAVING expression not part of GROUP BY: {columns}"
@@ -112,7 +116,10 @@ def not_grouped(
     plain = [e for e, _ in wrong if not aggregate_calls([e], functions)]
     if plain:
         fact = f"Non-aggregate SELECT expression(s) not part of GROUP BY: {', '.join(map(to_sql, plain))}"
-        return StatementError(fact, plain[0].span, "add it to the GROUP BY, or remove it")
+        hint = "add it to the GROUP BY, or remove it"
+        return StatementError(
+            fact, plain[0].span, f"a number in GROUP BY is no position: {hint}" if by_position else hint
+        )
     fact = "Column used in aggregate SELECT expression(s) outside of aggregate functions not part of GROUP BY: "
     hint = "add it to the GROUP BY, or put it into an aggregate function"
     return StatementError(fact + columns, wrong[0][0].span, hint)

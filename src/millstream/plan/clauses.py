@@ -102,7 +102,8 @@ def check_final(query: tree.SelectQuery, settings: Mapping[str, str]) -> None:
     if query.emit is not tree.Emit.FINAL:
         return
     if query.window is None:
-        raise StatementError("EMIT FINAL is only for windowed aggregates", query.span)
+        hint = "use EMIT CHANGES, or group by WINDOW TUMBLING (SIZE 1 HOUR)"
+        raise StatementError("EMIT FINAL is only for windowed aggregates", query.span, hint)
     if not is_on(settings, SUPPRESS):
         hint = f"set {SUPPRESS} to true, or use EMIT CHANGES"
         raise StatementError("Suppression is currently disabled: EMIT FINAL is not allowed", query.span, hint)

@@ -500,10 +500,10 @@ def _criterion(
     """The two sides of the condition: the expression over the rows so far, and the one over the new source."""
     condition, new_alias = join.condition, visible[-1].alias
     if not isinstance(condition, tree.Comparison) or condition.operator != "=":
-        fact = "only one equality is supported"
+        fact, hint = "only one equality is supported", "ON a.id = b.id; other conditions are put into WHERE"
         if isinstance(condition, tree.Logical):
             fact = "joins on multiple conditions are not yet supported"
-        raise StatementError(f"Invalid join condition: {fact}. Got {to_sql(condition)}.", condition.span)
+        raise StatementError(f"Invalid join condition: {fact}. Got {to_sql(condition)}.", condition.span, hint)
     scope = scope.inside("JOIN ON")
     sides = [(type_expression(e, scope), e) for e in (condition.left, condition.right)]
     aliases = [_alias(expression, e, condition, visible) for expression, e in sides]

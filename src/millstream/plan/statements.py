@@ -326,7 +326,8 @@ def running_query(id: str, verb: str, at: Span, catalog: Catalog) -> str:
     """The query's id as spelled in the catalog. Raises StatementError if there is no such running query."""
     query = next((q for q in catalog.queries if q.upper() == id.upper()), None)
     if query is None:
-        raise StatementError(f"Unknown queryId: {id}", at, did_you_mean(id, catalog.queries))
+        hint = did_you_mean(id, catalog.queries) or "SHOW QUERIES lists the ids"
+        raise StatementError(f"Unknown queryId: {id}", at, hint)
     if catalog.queries[query].kind is QueryKind.CREATE_SOURCE_TABLE:
         raise StatementError(f"Cannot {verb} query '{query}' as it is linked to a source table.", at)
     return query

@@ -6,11 +6,9 @@ from typing import NoReturn, TypeVar
 
 from millstream.model.errors import Span
 from millstream.model.names import RESERVED, quoted
+from millstream.syntax.dialects import hint_at, hint_before
 from millstream.syntax.errors import (
     BEGINNINGS,
-    FOREIGN_CLAUSES,
-    FOREIGN_OBJECTS,
-    FOREIGN_STATEMENTS,
     MISPLACED,
     SUBQUERY,
     SqlSyntaxError,
@@ -168,16 +166,15 @@ class Cursor:
         token, before = self.token, self._tokens[max(self._index - 1, 0)]
         if self.at("(", "SELECT"):
             return SUBQUERY
-        if token.key in MISPLACED and self._index:
-            return MISPLACED[token.key]
-        if token.key in FOREIGN_OBJECTS and "STREAM" in expected:
-            return FOREIGN_OBJECTS[token.key]
-        foreign = FOREIGN_CLAUSES if self._index else FOREIGN_STATEMENTS
+        words, source = [t.key for t in self._tokens], "STREAM" in expected
+        foreign = hint_at(words, self._index, source)
+        if foreign or (token.key in MISPLACED and self._index):
+            return foreign or MISPLACED[token.key]
         names_source = self._index > 1 and self._tokens[self._index - 2].key in _BEFORE_SOURCES
         for word in (token, before):
-            if word.key in foreign:
-                return foreign[word.key]
             keyword = misspelled_keyword(word.value, expected) if word.kind is TokenKind.WORD else ""
+            if word is before and (foreign := hint_before(words, self._index, source)):
+                return foreign
             if keyword and not (word is before and (before.value in RESERVED or names_source)):
                 return f"did you mean {keyword}?" if word is token else f"did you mean {keyword} instead of {before}?"
         written = _punctuation(before, token, expected) if self._index else ""
@@ -204,6 +201,14 @@ def _punctuation(before: Token, token: Token, expected: Sequence[str]) -> str:
         return f"did you mean {'>=' if token.key == '=>' else '<='}?"
     if before.key == "PARTITION" and ends:
         return "did you mean PARTITION BY?"
+    if token.key == "SELECT" and before.key == "(":
+        return SUBQUERY
+    if before.key == "AS" and token.kind is TokenKind.STRING:
+        return "a name is written without quotes, or in backticks"
+    if before.key == "DROP" and token.is_name:
+        return f"say what it is: DROP STREAM {token.text}, or DROP TABLE"
+    if token.key == ";" and "FROM" in expected:
+        return "a query reads a stream or table: SELECT … FROM a"
     if token.key == "SELECT" and "AS" in expected:
         return "AS comes before SELECT"
     if token.key in BEGINNINGS and ends:

@@ -71,10 +71,15 @@ def _properties(c: Cursor) -> tuple[tree.Property, ...]:
     return tuple(tree.Property(p.name.upper(), p.value, span=p.span) for p in properties)
 
 
+# Reserved words that are written for the name of a property.
+_MEANT = {"TOPIC": "KAFKA_TOPIC", "RETENTION": "RETENTION_MS", "SIZE": "WINDOW_SIZE"}
+
+
 def _property(c: Cursor) -> tree.Property:
-    if c.at("TOPIC", "="):
+    meant = _MEANT.get(c.token.key)
+    if meant and c.ahead(1).key == "=":
         fact = f"unexpected {c.token}; expected the name of a property"
-        raise SqlSyntaxError(fact, c.span, "did you mean KAFKA_TOPIC?")
+        raise SqlSyntaxError(fact, c.span, f"did you mean {meant}?")
     at, name = c.span, _as_written(c, "the name of a property")
     c.expect("=")
     return tree.Property(name, literal(c), span=at)

@@ -40,7 +40,7 @@ S * 2
 
 I + S
 -- → StatementError: line 1:1: Error processing expression: (I + S). Unsupported arithmetic types. INTEGER STRING
--- →   hint: CAST one to the other's type
+-- →   hint: CAST the other to STRING, or use CONCAT
 
 -S
 -- → StatementError: line 1:1: - does not apply to S (STRING)
@@ -194,9 +194,11 @@ S LIKE 'a!' ESCAPE '!'
 
 T AND I
 -- → StatementError: line 1:7: AND requires a BOOLEAN, and I (INTEGER) is none
+-- →   hint: compare it with a value, by = or >
 
 NOT I
 -- → StatementError: line 1:5: NOT requires a BOOLEAN, and I (INTEGER) is none
+-- →   hint: compare it with a value, by = or >
 
 CASE WHEN T THEN 1 ELSE 2.5 END
 -- → DECIMAL(11, 1)
@@ -217,6 +219,7 @@ CASE WHEN T THEN NULL ELSE NULL END
 
 CASE WHEN I THEN 1 END
 -- → StatementError: line 1:11: WHEN requires a BOOLEAN, and I (INTEGER) is none
+-- →   hint: compare it with a value, by = or >
 
 CASE I WHEN 1 THEN S WHEN 2 THEN 'b' END
 -- → STRING

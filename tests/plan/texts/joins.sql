@@ -207,9 +207,11 @@ CREATE STREAM o AS SELECT * FROM a JOIN b AS a WITHIN 1 HOUR ON a.id = a.id;
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.x = b.y;
 -- → line 1:60: Invalid join condition: joins on multiple conditions are not yet supported. Got A.ID = B.ID AND A.X = B.Y.
+-- →   hint: ON a.id = b.id; other conditions are put into WHERE
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.id < b.id;
 -- → line 1:60: Invalid join condition: only one equality is supported. Got A.ID < B.ID.
+-- →   hint: ON a.id = b.id; other conditions are put into WHERE
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.id = 1;
 -- → line 1:67: Invalid comparison expression '1' in join '(A.ID = 1)'. Each side of the join comparision must contain references from exactly one source.

@@ -402,6 +402,7 @@ CREATE STREAM s (k STRING KEY, v addres) WITH (kafka_topic='orders', value_forma
 
 TERMINATE nothing;
 -- → line 1:1: Unknown queryId: NOTHING
+-- →   hint: SHOW QUERIES lists the ids
 
 CREATE STREAM s AS SELECT id, item FROM orders EMIT CHANGES LIMIT 5;
 -- → line 1:20: a query that a sink keeps has no LIMIT

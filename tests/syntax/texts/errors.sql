@@ -108,6 +108,7 @@ CREATE STREAM x (a ARRAY<INT) WITH (kafka_topic='x');
 
 CREATE STREAM x (a NULL) WITH (kafka_topic='x');
 -- → line 1:20: unexpected NULL; expected a type
+-- →   hint: leave it out: each column can be NULL but those of a table's key
 
 CREATE STREAM x (a INT) WITH (kafka_topic=x);
 -- → line 1:43: unexpected x; expected NULL, TRUE, FALSE, a number or a string
@@ -125,6 +126,7 @@ CREATE STREAM x AS SELECT * FROM y WITH (kafka_topic='x');
 
 SELECT * FROM x WINDOW TUMBLING (10 SECONDS) GROUP BY a;
 -- → line 1:34: unexpected 10; expected SIZE
+-- →   hint: WINDOW TUMBLING (SIZE 1 HOUR)
 
 SELECT * FROM x WINDOW TUMBLING (SIZE 10 YEARS) GROUP BY a;
 -- → line 1:42: unexpected YEARS; expected MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS
@@ -189,9 +191,11 @@ SELECT ${x FROM x;
 
 SELECT a.b.c FROM x;
 -- → line 1:11: unexpected '.'; expected AS, ',' or FROM
+-- →   hint: a field of a STRUCT is written column->field; there is no schema before a source
 
 INSERT INTO x (a, b) SELECT * FROM y;
 -- → line 1:22: unexpected SELECT; expected VALUES
+-- →   hint: INSERT INTO a SELECT … has no list of columns: SELECT names them, SELECT v AS name
 
 INSERT x VALUES (1);
 -- → line 1:8: unexpected x; expected INTO
@@ -211,13 +215,14 @@ DESCRIBE;
 
 DROP x;
 -- → line 1:6: unexpected x; expected TYPE, INDEX, FUNCTION, CONNECTOR, STREAM or TABLE
+-- →   hint: say what it is: DROP STREAM x, or DROP TABLE
 
 TERMINATE;
 -- → line 1:10: unexpected ';'; expected ALL or the id of a query
 
 SET a = 'b';
 -- → line 1:5: unexpected a; expected the setting's name as a string
--- →   hint: text is put in single quotes
+-- →   hint: a setting's name is a string: SET 'auto.offset.reset' = 'earliest'; a variable is set by DEFINE
 
 DEFINE a = b;
 -- → line 1:12: unexpected b; expected the value as a string
@@ -264,6 +269,7 @@ CREATE SINK CONNECTOR c;
 
 ALTER STREAM x DROP COLUMN a;
 -- → line 1:16: unexpected DROP; expected CUT OVER or ADD
+-- →   hint: columns can be added only: ADD name type; for others CREATE OR REPLACE, or DROP and CREATE anew
 
 ALTER STREAM x ADD COLUMN a;
 -- → line 1:28: unexpected ';'; expected a type
@@ -295,7 +301,7 @@ SELECT a FROM x; SELECT b FRM y;
 
 SELECT * FROM x WHERE a = 1 WINDOW TUMBLING (SIZE 1 DAY);
 -- → line 1:29: unexpected WINDOW; expected GROUP BY, PARTITION BY, HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
--- →   hint: WINDOW follows FROM and its joins, before WHERE
+-- →   hint: WINDOW TUMBLING (SIZE 10 MINUTES) follows FROM and its joins, before WHERE
 
 SELECT * FROM x GROUP BY a WHERE b = 1;
 -- → line 1:28: unexpected WHERE; expected AS, ',', PARTITION BY, HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
@@ -326,6 +332,7 @@ CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE JAVA AS $$return a$$;
 
 CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE PYTHON AS 'return a';
 -- → line 1:57: unexpected 'return a'; expected the function's text between $$ and $$
+-- →   hint: a name is written without quotes, or in backticks
 
 CREATE FUNCTION f(a) RETURNS INT LANGUAGE PYTHON AS $$a$$;
 -- → line 1:20: unexpected ')'; expected a type
@@ -364,6 +371,7 @@ SELECT a FROM x LIMIT 3 ORDER BY a;
 
 SELECT a FROM x WHERE a IN (SELECT b FROM y);
 -- → line 1:29: unexpected SELECT; expected an expression
+-- →   hint: a query is allowed in FROM only: join it, FROM a JOIN b ON a.id = b.id
 
 SELECT a FROM x LIMIT 3 UNION SELECT b FROM y;
 -- → line 1:25: unexpected UNION; expected OFFSET or the end of the statement
@@ -460,7 +468,7 @@ CREATE STREAM x (a INT) WITH (topic='x');
 
 SET 'auto.offset.reset' = earliest;
 -- → line 1:27: unexpected earliest; expected the value as a string
--- →   hint: text is put in single quotes
+-- →   hint: a setting's name is a string: SET 'auto.offset.reset' = 'earliest'; a variable is set by DEFINE
 
 DEFINE a = 5;
 -- → line 1:12: unexpected 5; expected the value as a string
