@@ -102,6 +102,11 @@ def test_the_keyboard_is_enough(page: Page) -> None:
     expect(page.locator("#detail")).to_be_hidden()
     page.keyboard.press("2")
     expect(page.locator("#query-list tbody tr")).to_have_count(3)
+    before = page.locator("#sql").input_value()
+    page.keyboard.press("3")
+    expect(page.locator("#sql")).to_be_focused()
+    assert page.locator("#sql").input_value() == before
+    page.locator("#tab-editor").focus()
     page.keyboard.press("/")
     page.keyboard.type("out_2")
     expect(page.locator(".node.query")).to_have_count(1)

@@ -202,8 +202,11 @@ function onKey(event) {
   if (event.key === "Escape" && state.selected && !byId("confirm").open) select("");
   if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
   const views = {1: "flow", 2: "queries", 3: "editor", 4: "log"};
-  if (views[event.key]) view(views[event.key]);
-  else if (event.key === "t") switchTheme();
+  if (views[event.key]) {
+    // The editor takes the focus: without this the key itself would be typed into it.
+    event.preventDefault();
+    view(views[event.key]);
+  } else if (event.key === "t") switchTheme();
   else if (event.key === "/") {
     event.preventDefault();
     view("flow");
