@@ -122,6 +122,7 @@ def test_long_cells_are_wrapped_or_cut(desk: Desk) -> None:
         ("spool off", True),
         ("helpful", False),
         ("set cli wrap on", True),
+        ("set cli width 10", True),
         ("set", False),
     ],
 )

@@ -161,6 +161,8 @@ def test_a_property_is_one_under_all_of_its_names(
         ("SET a=1;", "it is written SET 'property' = 'value';"),
         ("UNSET 'a';", "a was not set in this session"),
         ("run script '/no/such/file';", "cannot read /no/such/file: No such file or directory"),
+        ("set cli width 10;", "the shell has no setting width\n  hint: set cli wrap ON|OFF, or set cli column-width N"),
+        ("set cli;", "the name of a setting is missing"),
         ("output XML;", "there is no output format XML"),
         (
             "output JSON SHOW STREAMS;",

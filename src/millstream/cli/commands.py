@@ -138,6 +138,11 @@ def _pipelining(session: "ShellSession", _: Sequence[str]) -> None:
     session.output.note("each statement waits for the one before: there is no pipelining to switch on")
 
 
+def _unknown_setting(_: "ShellSession", arguments: Sequence[str]) -> None:
+    fact = f"the shell has no setting {arguments[0]}" if arguments else "the name of a setting is missing"
+    raise ClientError(fact, "set cli wrap ON|OFF, or set cli column-width N")
+
+
 def _single(arguments: Sequence[str], form: str) -> str:
     if len(arguments) != 1:
         raise ClientError("this command takes one word", f"it is written {form}")
@@ -179,6 +184,7 @@ _LIST = (
     "SHOW TABLES; and SHOW STREAMS; list them, DESCRIBE name; shows the columns of one",
 )
 FOREIGN = (
+    ShellCommand(("set", "cli"), "set cli", "", _unknown_setting),
     *(_elsewhere(word, *_EXIT) for word in ("\\q", ":q", ":q!", ":quit", ":exit", ".exit", ".quit", "/exit", "/quit")),
     *(_elsewhere(word, *_HELP) for word in ("?", "\\h", "\\?", ":h", ":help", ":?", ".help", "/help", "/?", "--help")),
     *(_elsewhere(word, *_LIST) for word in ("\\d", "\\dt", "\\l", ".tables", ".schema")),
