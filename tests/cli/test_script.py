@@ -292,6 +292,12 @@ def test_options_that_are_wrong(
     assert message in done.err
 
 
+@pytest.mark.parametrize(("word", "meant"), [("exprt", "export"), ("migrate", "migrations"), ("servr", "server")])
+def test_a_misspelled_command_is_no_address(capsys: pytest.CaptureFixture[str], word: str, meant: str) -> None:
+    assert main([word]) == 2
+    assert f"there is no command {word}\n  hint: did you mean `millstream {meant}`?" in capsys.readouterr().err
+
+
 def test_spooling_keeps_what_was_shown(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "spool.txt"
     run("-e", f"spool '{file}'; SELECT * FROM orders; spool off; SHOW STREAMS;")

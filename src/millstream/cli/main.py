@@ -4,6 +4,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from millstream.services.errors import SetupError
 
@@ -19,12 +20,16 @@ COMMANDS = {
     "migrations": "apply versioned files of statements to a server, as ksql-migrations does",
     "demo": "load real flights and watch them stream through SQL",
 }
-INTERRUPTED = 130
+UNUSABLE, INTERRUPTED = 2, 130
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command in `words` (default: the command line); returns its exit code."""
     arguments = list(sys.argv[1:] if words is None else words)
+    if arguments and (meant := _misspelled(arguments[0])):
+        hint = f"did you mean `millstream {meant}`? The shell of a server takes its address: http://{arguments[0]}:8088"
+        print(f"millstream: there is no command {arguments[0]}\n  hint: {hint}", file=sys.stderr)
+        return UNUSABLE
     name, rest = (arguments[0], arguments[1:]) if arguments and arguments[0] in COMMANDS else (SHELL, arguments)
     args = _parser(name).parse_args(rest)
     try:
@@ -35,6 +40,12 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _misspelled(word: str) -> str:
+    """The command that `word` is a misspelling of, or ""; a word with other characters than letters is an address."""
+    similar = get_close_matches(word, COMMANDS, 1, 0.7) if word.isalpha() and word not in COMMANDS else []
+    return similar[0] if similar else ""
 
 
 def _parser(name: str) -> argparse.ArgumentParser:

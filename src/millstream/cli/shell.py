@@ -17,7 +17,7 @@ from millstream.cli.commands import QuitShell, text_of
 from millstream.cli.completion import SqlCompleter
 from millstream.cli.error_report import trouble
 from millstream.cli.login import add_login, add_url, rest_client
-from millstream.cli.main import command_list, formatter
+from millstream.cli.main import UNUSABLE, command_list, formatter
 from millstream.cli.output import Output, OutputFormat
 from millstream.cli.prompt import Prompt, history_file
 from millstream.cli.session import QueryLimits, ShellSession
@@ -28,7 +28,7 @@ from millstream.syntax.variables import is_variable_name
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-FAILED, UNUSABLE = 1, 2
+FAILED = 1
 USAGE = "millstream [URL] [options]\n       millstream COMMAND [options]"
 ABOUT = """\
 Streaming SQL over Kafka. Without a command this is the shell of a running server: type statements, each ended by

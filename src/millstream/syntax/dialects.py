@@ -146,6 +146,9 @@ DROP = {
     "CASCADE": "what reads it is dropped before it, by a statement of its own",
     ",": "each is dropped by a statement of its own",
 }
+PRINT = {
+    "INTERVAL …": "it is a whole number: PRINT 'topic' INTERVAL 2 shows every second record",
+}
 SET = {
     "SET … .": "a setting's name is a string: SET 'auto.offset.reset' = 'earliest'",
     "SET … =": "a setting's name is a string: SET 'auto.offset.reset' = 'earliest'; a variable is set by DEFINE",
@@ -232,6 +235,7 @@ _BY_STATEMENT = {
     "DROP": DROP,
     "INSERT": INSERT,
     "LIST": SHOW,
+    "PRINT": PRINT,
     "SET": SET,
     "SHOW": SHOW,
 }

@@ -819,3 +819,15 @@ SELECT ROW(1,2) FROM orders EMIT CHANGES;
 
 WITH x AS SELECT 1 SELECT * FROM x;
 -- → line 1:11: unexpected SELECT; expected '('
+
+PRINT orders INTERVAL '1' HOUR;
+-- → line 1:23: unexpected '1'; expected a whole number of records
+-- →   hint: it is a whole number: PRINT 'topic' INTERVAL 2 shows every second record
+
+CREATE VIEW shop.v AS SELECT * FROM orders;
+-- → line 1:8: unexpected VIEW; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
+
+INSERT INTO shop.orders VALUES (1);
+-- → line 1:17: unexpected '.'; expected VALUES, WITH or SELECT
+-- →   hint: there are no databases or schemas: a name is that of one stream or table
