@@ -6,6 +6,7 @@ import java.util.regex.{Matcher, Pattern}
 import scala.language.implicitConversions
 
 import org.apache.commons.lang3.StringUtils
+import org.apache.commons.text.StringEscapeUtils
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
@@ -74,11 +75,12 @@ object TextFunctions extends Family {
   /** CHR: the character of a code point; null if there is none. */
   def chr(code: Int): UTF8String = if (Character.isValidCodePoint(code)) Character.toString(code) else null
 
-  private val escaped = "(\\\\u[0-9a-fA-F]{4})+".r.pattern
-  /** CHR of escaped UTF-16 units (backslash, u, four hexadecimal digits each); null for any other text. */
+  /**
+   * CHR of text that begins with an escaped UTF-16 unit (backslash, u, four hexadecimal digits): Java's escapes in it are
+   * replaced, as in ksqlDB. null for any other text; throws for a backslash and u without four such digits.
+   */
   def chrText(code: UTF8String): UTF8String =
-    if (!escaped.matcher(code).matches) null
-    else code.split("\\\\u").drop(1).map(Integer.parseInt(_, 16).toChar).mkString
+    if (code.length < 6 || !code.startsWith("\\u")) null else StringEscapeUtils.unescapeJava(code)
 
   // Java's case mappings, as in ksqlDB. Spark's own functions load a class that computes the title case of all characters:
   // three seconds of processor time in a new JVM.

@@ -29,6 +29,7 @@ object TimeFunctions extends Family {
     fn("stringToTimestamp", LongType, text, text, text),
     fn("timestampToString", text, LongType, text, text),
     fn("convertTz", TimestampType, TimestampType, text, text),
+    fn("serverZone", text),
     fresh("today", IntegerType),
     fresh("now", LongType, classOf[System], "currentTimeMillis"))
 
@@ -42,10 +43,10 @@ object TimeFunctions extends Family {
     Map("EST" -> "America/Panama", "MST" -> "America/Phoenix", "HST" -> "Pacific/Honolulu")).asJava
 
   /**
-   * The zone of a name; the server's zone for an empty name. Short names are looked up in java.util.TimeZone (PST)
-   * first, then among the short names that texts use (PDT).
+   * The zone of a name. Short names are looked up in java.util.TimeZone (PST) first, then among the short names that
+   * texts use (PDT).
    */
-  private val zone = new Memo[String, ZoneId](name => if (name.isEmpty) ZoneId.systemDefault else zoneOf(name))
+  private val zone = new Memo[String, ZoneId](zoneOf)
   private def zoneOf(name: String): ZoneId =
     try ZoneId.of(name, shortIds)
     catch { case unknown: ZoneRulesException => zoneOfText(name).getOrElse(throw unknown) }
@@ -128,6 +129,9 @@ object TimeFunctions extends Family {
     def offset(name: String) = zone(name).getRules.getOffset(instant(micros)).getTotalSeconds
     micros + (offset(to) - offset(from)) * 1000000L
   }
+
+  /** The name of the server's zone. */
+  def serverZone(): UTF8String = ZoneId.systemDefault.getId
 
   /** Today's epoch day in the server's zone (UNIX_DATE). */
   def today(): Int = LocalDate.now.toEpochDay.toInt

@@ -102,9 +102,10 @@ object RowBudget {
   /** Check the size so far of a growing result: throws a Fault if it is too large. */
   def checkSize(bytes: Long): Unit = if (bytes > MaxBytes) throw new Fault(TooLarge)
 
-  /** Count an array of the numbers from one to another by a step. */
+  /** Count an array of the numbers from one to another by a step; throws a Fault if that is 0. */
   def reserveSeries(from: Long, to: Long, step: Long): Boolean = {
-    val count = if (step == 0) BigInt(0) else (BigInt(to) - from).abs / BigInt(step).abs + 1
+    if (step == 0) throw new Fault("the step of a series must not be 0")
+    val count = (BigInt(to) - from).abs / BigInt(step).abs + 1
     reserve((count * 8).min(Long.MaxValue / 16).toLong)
     true
   }

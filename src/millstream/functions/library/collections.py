@@ -113,10 +113,12 @@ def _directed(upwards: str, downwards: str) -> str:
 
 
 def _entries() -> tuple[Signature, ...]:
+    """ENTRIES; unsorted they are in the order of ksqlDB's maps (ms_hashed_entries)."""
     values = ("INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "STRING")
-    pairs = "transform(map_entries({0}), e -> named_struct('F0', e.key, 'F1', e.value))"
-    order = f"array_sort({pairs}, (a, b) -> ms_text_order(a.F0, b.F0))"
-    spark = f"case when {{1}} is not null then {order} end"
+    pairs = "transform(ms_hashed_entries({0}), e -> named_struct('F0', e.key, 'F1', e.value))"
+    order = "array_sort(pairs, (a, b) -> ms_text_order(a.F0, b.F0))"
+    chosen = f"ms_let({{1}}, sorted -> case when sorted then {order} when not sorted then pairs end)"
+    spark = f"ms_let({pairs}, pairs -> {chosen})"
     return tuple(
         parse_signature(f"(map MAP<STRING, {v}>, sorted BOOLEAN) -> ARRAY<STRUCT<K STRING, V {v}>>", spark)
         for v in values
@@ -278,7 +280,7 @@ COLLECTIONS = (
     ),
     _row(
         "ENTRIES",
-        "The entries of the map as an array of structs; sorted by key.",
+        "The entries of the map as an array of structs: sorted by key, or in the order of a Java HashMap.",
         _entries(),
         "ENTRIES(MAP('b' := 2, 'a' := 1), true)",
         "[Struct{K=a,V=1}, Struct{K=b,V=2}]",
@@ -292,15 +294,15 @@ COLLECTIONS = (
     ),
     _row(
         "MAP_KEYS",
-        "The keys of the map.",
-        (parse_signature("(map MAP<K, V>) -> ARRAY<K>", "map_keys({0})"),),
+        "The keys of the map, in the order of a Java HashMap.",
+        (parse_signature("(map MAP<K, V>) -> ARRAY<K>", "transform(ms_hashed_entries({0}), e -> e.key)"),),
         "MAP_KEYS(MAP('a' := 1))",
         "[a]",
     ),
     _row(
         "MAP_VALUES",
-        "The values of the map.",
-        (parse_signature("(map MAP<K, V>) -> ARRAY<V>", "map_values({0})"),),
+        "The values of the map, in the order of a Java HashMap.",
+        (parse_signature("(map MAP<K, V>) -> ARRAY<V>", "transform(ms_hashed_entries({0}), e -> e.value)"),),
         "MAP_VALUES(MAP('a' := 1))",
         "[1]",
     ),

@@ -162,7 +162,7 @@ DATETIME = (
         "STRINGTOTIMESTAMP",
         "The milliseconds from 1970-01-01T00:00 to what a text says in a pattern, in that zone (the server's unless"
         " given; PARSE_TIMESTAMP is the newer way).",
-        _zoned("(text STRING, pattern STRING) -> BIGINT", "ms_string_to_timestamp", "''"),
+        _zoned("(text STRING, pattern STRING) -> BIGINT", "ms_string_to_timestamp", "ms_server_zone()"),
         "STRINGTOTIMESTAMP('2020-06-01 12:00', 'yyyy-MM-dd HH:mm', 'UTC')",
         "1591012800000",
     ),
@@ -170,7 +170,7 @@ DATETIME = (
         "TIMESTAMPTOSTRING",
         "Milliseconds from 1970-01-01T00:00 as text in a pattern, in that zone (the server's unless given;"
         " FORMAT_TIMESTAMP is the newer way).",
-        _zoned("(milliseconds BIGINT, pattern STRING) -> STRING", "ms_timestamp_to_string", "''"),
+        _zoned("(milliseconds BIGINT, pattern STRING) -> STRING", "ms_timestamp_to_string", "ms_server_zone()"),
         "TIMESTAMPTOSTRING(1591012800000, 'yyyy-MM-dd HH:mm', 'UTC')",
         "2020-06-01 12:00",
     ),
