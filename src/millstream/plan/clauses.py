@@ -101,12 +101,12 @@ def check_final(query: tree.SelectQuery, settings: Mapping[str, str]) -> None:
     """Raises StatementError if EMIT FINAL is used without a windowed aggregate, or is switched off."""
     if query.emit is not tree.Emit.FINAL:
         return
+    if not is_on(settings, SUPPRESS):
+        fact = f"Suppression is currently disabled. You can enable it by setting {SUPPRESS} to true"
+        raise StatementError(fact, query.span, f"set {SUPPRESS} to true, or use EMIT CHANGES")
     if query.window is None:
         hint = "use EMIT CHANGES, or group by WINDOW TUMBLING (SIZE 1 HOUR)"
-        raise StatementError("EMIT FINAL is only for windowed aggregates", query.span, hint)
-    if not is_on(settings, SUPPRESS):
-        hint = f"set {SUPPRESS} to true, or use EMIT CHANGES"
-        raise StatementError("Suppression is currently disabled: EMIT FINAL is not allowed", query.span, hint)
+        raise StatementError("EMIT FINAL is only supported for windowed aggregations.", query.span, hint)
 
 
 def check_window_bounds(query: tree.SelectQuery, functions: Library) -> None:

@@ -266,7 +266,9 @@ def _check_window_types(inputs: Sequence[JoinInput]) -> None:
     if other is not None:
         raise StatementError(
             f"Incompatible windowed sources. Left source: {types[0]}. Right source: {other}. Session windowed sources "
-            "can only be joined to other session windowed sources.",
+            "can only be joined to other session windowed sources, and may still not result in expected behaviour as "
+            "session bounds must be an exact match for the join to work. Hopping and tumbling windowed sources can "
+            "only be joined to other hopping and tumbling windowed sources.",
             inputs[1].at,
         )
 

@@ -735,11 +735,11 @@ PRINT;
 -- → line 1:6: unexpected ';'; expected a topic
 
 SELECT * FROM orders EMIT FINAL;
--- → line 1:1: EMIT FINAL is only for windowed aggregates
+-- → line 1:1: EMIT FINAL is only supported for windowed aggregations.
 -- →   hint: use EMIT CHANGES, or group by WINDOW TUMBLING (SIZE 1 HOUR)
 
 SELECT item, COUNT(*) FROM orders GROUP BY item EMIT FINAL;
--- → line 1:1: EMIT FINAL is only for windowed aggregates
+-- → line 1:1: EMIT FINAL is only supported for windowed aggregations.
 -- →   hint: use EMIT CHANGES, or group by WINDOW TUMBLING (SIZE 1 HOUR)
 
 SELECT * FROM orders EMIT CHANGES EMIT CHANGES;

@@ -255,7 +255,7 @@ CREATE STREAM o AS SELECT * FROM a FULL JOIN c WITHIN 1 HOUR ON a.id = c.id PART
 -- →         Read STREAM C from topic c (key JSON, value JSON)
 
 CREATE STREAM o AS SELECT * FROM w JOIN hop WITHIN 1 HOUR ON w.id = hop.id;
--- → line 1:41: Incompatible windowed sources. Left source: SESSION. Right source: HOPPING. Session windowed sources can only be joined to other session windowed sources.
+-- → line 1:41: Incompatible windowed sources. Left source: SESSION. Right source: HOPPING. Session windowed sources can only be joined to other session windowed sources, and may still not result in expected behaviour as session bounds must be an exact match for the join to work. Hopping and tumbling windowed sources can only be joined to other hopping and tumbling windowed sources.
 
 CREATE STREAM o AS SELECT * FROM x JOIN w WITHIN 1 HOUR ON x.q = w.id;
 -- → line 1:36: Implicit repartitioning of windowed sources is not supported.

@@ -1138,5 +1138,6 @@ SELECT place->town FROM orders EMIT CHANGES;
 -- →   hint: it is a STRUCT<`CITY` STRING, `ZIP` INTEGER>
 
 INSERT INTO orders (id, amount, amount) VALUES (1, 'two', 2);
+CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item EMIT FINAL;
 -- → line 1:52: Failed to insert values into 'ORDERS'. Expected type INTEGER for field `AMOUNT` but got STRING(two)
 -- →   hint: CAST it
