@@ -4,11 +4,14 @@ import java.util.Locale
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.avro.{AvroRuntimeException, Schema}
+import org.apache.avro.{AvroRuntimeException, LogicalTypes, Schema}
 import org.apache.avro.Schema.Type._
 
 /** Questions about Avro schemas that the reader and the writer both ask. */
 object Avro {
+  private val ConnectDecimal = "org.apache.kafka.connect.data.Decimal"
+  /** The digits of a decimal whose schema does not say how many it has, as in Kafka Connect. */
+  private val MostDigits = 64
 
   /** Parses a schema and the schemas that it refers to; throws BadRecord if one is not valid. */
   def parsed(schema: Registered): Schema =
@@ -22,6 +25,27 @@ object Avro {
     schema.references.foreach { case (_, referred) => include(referred, parser) }
     parser.parse(schema.text)
   }
+
+  /**
+   * The digits of a schema's decimals, where it has a decimal's logical type or is Kafka Connect's Decimal by its name
+   * alone: `{"type": "bytes", "connect.name": "org.apache.kafka.connect.data.Decimal", "connect.parameters": {"scale":
+   * "2"}}`. A precision may be missing; Avro's own parser takes no notice of such a logical type.
+   */
+  def decimal(schema: Schema): Option[LogicalTypes.Decimal] = schema.getLogicalType match {
+    case known: LogicalTypes.Decimal => Some(known)
+    case _ if schema.getProp("logicalType") == "decimal" =>
+      Some(LogicalTypes.decimal(MostDigits, number(schema.getObjectProp("scale"), 0)))
+    case _ if schema.getProp("connect.name") == ConnectDecimal =>
+      val parameters = schema.getObjectProp("connect.parameters") match {
+        case given: java.util.Map[_, _] => given
+        case _ => java.util.Map.of()
+      }
+      val digits = number(parameters.get("connect.decimal.precision"), MostDigits)
+      Some(LogicalTypes.decimal(digits, number(parameters.get("scale"), 0)))
+    case _ => None
+  }
+
+  private def number(value: Any, otherwise: Int): Int = Option(value).flatMap(_.toString.toIntOption).getOrElse(otherwise)
 
   /** True if an array with this element type is Kafka Connect's encoding of a map: records of `key` and `value`. */
   def isEntry(element: Schema): Boolean =

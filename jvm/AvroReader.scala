@@ -128,15 +128,31 @@ trait AvroFieldReader {
   def read(in: AvroInput): Any
 }
 
+/** Reads Avro's null. */
+private object AvroNull extends AvroFieldReader {
+  override def read(in: AvroInput): Any = null
+}
+
+/**
+ * Fails when it is read, not when it is built: of a union of several types only records that use this branch are bad,
+ * not those of others.
+ */
+private class AvroUnreadable(fact: String) extends AvroFieldReader {
+  override def read(in: AvroInput): Any = throw new BadRecord(fact)
+}
+
 /** Readers by the writer's schema and the column's type. */
 object AvroFieldReader {
   /** The reader of a field; of a type that does not fit, a reader that throws BadRecord for each value. */
   def of(schema: Schema, sqlType: SqlType): AvroFieldReader = (schema.getType, sqlType) match {
-    case (NULL, _) => _ => null
+    case (NULL, _) => AvroNull
     case (_, struct: SqlType.Struct) if Avro.isUnionOf(schema, struct) => new AvroUnionReader(schema, struct)
     case (UNION, _) =>
       val branches = schema.getTypes.asScala.map(of(_, sqlType)).toArray
-      in => in.choice(branches, "a union has no branch").read(in)
+      val only = branches.filterNot(_ == AvroNull)
+      // As in ksqlDB a value of another type is refused also where it is null.
+      if (only.length == 1 && only.head.isInstanceOf[AvroUnreadable]) only.head
+      else in => in.choice(branches, "a union has no branch").read(in)
     case (RECORD, struct: SqlType.Struct) => new AvroRecordReader(schema, struct)
     case (ARRAY, SqlType.Array(element)) => array(of(schema.getElementType, element))
     case (MAP, SqlType.Map(key, value)) =>
@@ -151,11 +167,11 @@ object AvroFieldReader {
     case (BYTES, _) => bytes(schema, sqlType, _.bytes())
     case (FIXED, _) => bytes(schema, sqlType, _.bytes(schema.getFixedSize))
     case (BOOLEAN, SqlType.Bool | SqlType.Text) => in => ScalarConversions.bool(in.decoder.readBoolean(), sqlType)
-    case (FLOAT, SqlType.Double | SqlType.Text | _: SqlType.Decimal) => { in =>
+    case (FLOAT, SqlType.Double | SqlType.Text) => { in =>
       val value = in.decoder.readFloat()
       ScalarConversions.real(value, value.toString, sqlType)
     }
-    case (DOUBLE, SqlType.Double | SqlType.Text | _: SqlType.Decimal) => { in =>
+    case (DOUBLE, SqlType.Double | SqlType.Text) => { in =>
       val value = in.decoder.readDouble()
       ScalarConversions.real(value, value.toString, sqlType)
     }
@@ -163,16 +179,12 @@ object AvroFieldReader {
     case _ => unreadable(schema, sqlType)
   }
 
-  /**
-   * Fails when it is read, not when it is built: only records that use this union branch are bad, not those of others.
-   */
   private def unreadable(schema: Schema, sqlType: SqlType): AvroFieldReader =
-    _ => throw new BadRecord(s"cannot read Avro's ${schema.getType.getName} as ${sqlType.sql}")
+    new AvroUnreadable(s"cannot read Avro's ${schema.getType.getName} as ${sqlType.sql}")
 
   private[millstream] def bytes(schema: Schema, sqlType: SqlType, data: AvroInput => Array[Byte]): AvroFieldReader =
-    (schema.getLogicalType, sqlType) match {
-      case (logicalType: LogicalTypes.Decimal, decimal: SqlType.Decimal) =>
-        in => ScalarConversions.decimal(data(in), logicalType.getScale, decimal)
+    (Avro.decimal(schema), sqlType) match {
+      case (Some(digits), decimal: SqlType.Decimal) => in => ScalarConversions.decimal(data(in), digits.getScale, decimal)
       case (_, SqlType.Bytes) => data(_)
       case _ => unreadable(schema, sqlType)
     }
@@ -181,8 +193,7 @@ object AvroFieldReader {
     case (_: LogicalTypes.TimestampMicros | _: LogicalTypes.LocalTimestampMicros, SqlType.Timestamp) =>
       in => Math.floorDiv(in.decoder.readLong(), 1000L) * 1000L
     case (_: LogicalTypes.TimeMicros, SqlType.Time) => in => ScalarConversions.time(in.decoder.readLong() / 1000)
-    case (_, SqlType.Int | SqlType.Long | SqlType.Double | SqlType.Text | SqlType.Date | SqlType.Time | SqlType.Timestamp |
-             _: SqlType.Decimal) =>
+    case _ if ScalarConversions.holdsWhole(if (schema.getType == INT) 32 else 64, sqlType) =>
       in => ScalarConversions.whole(in.decoder.readLong(), sqlType)
     case _ => unreadable(schema, sqlType)
   }

@@ -169,8 +169,8 @@ object AvroFieldWriter {
 
   /** The bytes of a decimal, encoded as Avro's own decimal conversion does. */
   private def decimal(schema: Schema, sqlType: SqlType.Decimal): (SpecializedGetters, Int) => Array[Byte] =
-    schema.getLogicalType match {
-      case logicalType: LogicalTypes.Decimal => { (from, i) =>
+    Avro.decimal(schema) match {
+      case Some(logicalType) => { (from, i) =>
         val value = from.getDecimal(i, sqlType.precision, sqlType.scale).toJavaBigDecimal
         try
           if (schema.getType == BYTES) decimals.toBytes(value, schema, logicalType).array
@@ -181,7 +181,7 @@ object AvroFieldWriter {
             throw new BadRecord(s"$value does not fit into the schema's $sql")
         }
       }
-      case _ => throw unheld(schema, sqlType)
+      case None => throw unheld(schema, sqlType)
     }
 
   private def array(element: AvroFieldWriter): AvroFieldWriter = { (from, at, out) =>

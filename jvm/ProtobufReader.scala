@@ -59,6 +59,9 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
 object ProtobufReader {
   private val First = Seq(0)
   private[millstream] val Decimal = "confluent.type.Decimal"
+  /** The messages that are values of one column, and no STRUCTs. */
+  private[millstream] val Scalars =
+    Set("google.protobuf.Timestamp", "google.type.Date", "google.type.TimeOfDay", Decimal)
 
   /** Entries in the order in which their keys first occurred. */
   def mapOf(entries: LinkedHashMap[Any, Any]): ArrayBasedMapData =
@@ -89,6 +92,11 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
     reader
   }.toArray
 
+  /** The refusal of every record, if a field's type is not the column's; as in ksqlDB also where the field is absent. */
+  private val refusal: BadRecord = byColumn.indices.collectFirst {
+    case i if byColumn(i) != null && byColumn(i).refusal != null => byColumn(i).refusal.inside("." + struct.names(i))
+  }.orNull
+
   private def oneof(oneof: OneofDescriptor, column: Int): Unit = {
     val sqlType = struct.fieldTypes(column).asInstanceOf[SqlType.Struct]
     ProtobufSchema.members(oneof, sqlType).foreach { case (field, member) =>
@@ -100,6 +108,7 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
   /** The row of the message that extends to the input's end or limit; `depth` is its nesting depth. */
   def read(in: CodedInputStream, depth: Int): InternalRow = {
     if (depth > ProtobufReader.Deepest) throw new BadRecord("messages are nested too deep")
+    if (refusal != null) throw refusal
     val row = new Array[Any](byColumn.length)
     var tag = in.readTag()
     while (tag != 0) {
@@ -136,6 +145,12 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
 /** Reads a field's values into its column of a row; of several values the last one is taken. */
 class ProtobufFieldReader(val column: Int, value: ProtobufValueReader, absent: Any) {
 
+  /** Why no value of the field can be the column's; null if it can. */
+  def refusal: BadRecord = value match {
+    case unreadable: ProtobufUnreadable => unreadable.refusal
+    case _ => null
+  }
+
   /** Reads a value of the field; false if the wire type does not fit the field. */
   def read(in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean = {
     if (wireType == value.wireType) row(column) = value.read(in, depth)
@@ -150,7 +165,7 @@ class ProtobufFieldReader(val column: Int, value: ProtobufValueReader, absent: A
 object ProtobufFieldReader {
   /** The reader of a field into a column; throws BadRecord if the type does not fit. */
   def of(field: FieldDescriptor, sqlType: SqlType, column: Int): ProtobufFieldReader = sqlType match {
-    case map: SqlType.Map if field.isMapField =>
+    case map: SqlType.Map if ProtobufSchema.isMap(field) =>
       val entry = SqlType.Struct(Seq("key", "value"), Seq(map.key, map.value), "")
       new ProtobufMapReader(column, new ProtobufMessageReader(field.getMessageType, entry))
     // The entries of a map are messages too, which an ARRAY of STRUCTs may hold.
@@ -190,6 +205,9 @@ private class ProtobufMemberReader(column: Int, value: ProtobufValueReader, memb
 /** Numbers may be packed or not, whatever the schema says. */
 private class ProtobufListReader(column: Int, value: ProtobufValueReader)
     extends ProtobufFieldReader(column, value, null) {
+  /** A list without elements has none of another type. */
+  override def refusal: BadRecord = null
+
   override def read(in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean = {
     if (row(column) == null) row(column) = new ArrayList[Any]
     val list = row(column).asInstanceOf[ArrayList[Any]]
@@ -213,6 +231,7 @@ private class ProtobufMapReader(column: Int, entry: ProtobufMessageReader)
     if (isEntry) {
       if (row(column) == null) row(column) = new LinkedHashMap[Any, Any]
       val member = entry.readNested(in, depth).asInstanceOf[GenericInternalRow].values
+      if (member(0) == null) throw new BadRecord("a MAP has a null key")
       row(column).asInstanceOf[LinkedHashMap[Any, Any]].put(member(0), member(1))
     }
     isEntry
@@ -229,6 +248,11 @@ abstract class ProtobufValueReader(val wireType: Int, val default: Any) {
   def read(in: CodedInputStream, depth: Int): Any
 }
 
+/** Refuses each value of a field: its type is not the column's. */
+class ProtobufUnreadable(wireType: Int, val refusal: BadRecord) extends ProtobufValueReader(wireType, null) {
+  override def read(in: CodedInputStream, depth: Int): Any = throw refusal
+}
+
 /** Readers of single values by field and column type. */
 object ProtobufValueReader {
   /** The reader of a value of the field; throws BadRecord if the type does not fit. */
@@ -237,28 +261,30 @@ object ProtobufValueReader {
     case (Type.BYTES, SqlType.Bytes) => make(field, Array.emptyByteArray)(_.readByteArray())
     case (Type.BOOL, SqlType.Bool | SqlType.Text) =>
       make(field, ScalarConversions.bool(false, sqlType))(in => ScalarConversions.bool(in.readBool(), sqlType))
-    case (Type.DOUBLE, SqlType.Double | SqlType.Text | _: SqlType.Decimal) =>
+    case (Type.DOUBLE, SqlType.Double | SqlType.Text) =>
       make(field, ScalarConversions.real(0, "0.0", sqlType)) { in =>
         val d = in.readDouble()
         ScalarConversions.real(d, d.toString, sqlType)
       }
-    case (Type.FLOAT, SqlType.Double | SqlType.Text | _: SqlType.Decimal) =>
+    case (Type.FLOAT, SqlType.Double | SqlType.Text) =>
       make(field, ScalarConversions.real(0, "0.0", sqlType)) { in =>
         val f = in.readFloat()
         ScalarConversions.real(f, f.toString, sqlType)
       }
-    case (Type.ENUM, _) =>
+    case (Type.ENUM, SqlType.Text) =>
       val symbols = field.getEnumType
-      make(field, symbol(symbols, 0, sqlType))(in => symbol(symbols, in.readEnum(), sqlType))
+      make(field, symbol(symbols, 0))(in => symbol(symbols, in.readEnum()))
     case (Type.MESSAGE, _) => message(field, sqlType)
-    case (Type.STRING | Type.BYTES | Type.BOOL | Type.DOUBLE | Type.FLOAT | Type.GROUP, _) => unreadable(field, sqlType)
-    case (_, SqlType.Bool | SqlType.Bytes | _: SqlType.Array | _: SqlType.Map | _: SqlType.Struct) =>
-      unreadable(field, sqlType)
-    // A column declared INTEGER over unsigned numbers takes their lower 32 bits.
-    case _ =>
-      val next = whole(field.getType)
+    case (kind, _) if WholeBits.get(kind).exists(ScalarConversions.holdsWhole(_, sqlType)) =>
+      val next = whole(kind)
       make(field, ScalarConversions.whole(0, sqlType))(in => ScalarConversions.whole(next(in), sqlType))
+    case _ => unreadable(field, sqlType)
   }
+
+  /** The bits of the whole numbers of each type, as Kafka Connect holds them. */
+  private val WholeBits: Map[Type, Int] =
+    Seq(Type.INT32, Type.SINT32, Type.SFIXED32).map(_ -> 32).toMap ++
+      Seq(Type.UINT32, Type.FIXED32, Type.INT64, Type.SINT64, Type.SFIXED64, Type.UINT64, Type.FIXED64).map(_ -> 64)
 
   private def make(field: FieldDescriptor, default: Any)(body: CodedInputStream => Any): ProtobufValueReader =
     new ProtobufValueReader(field.getLiteType.getWireType, default) {
@@ -266,7 +292,9 @@ object ProtobufValueReader {
     }
 
   private def unreadable(field: FieldDescriptor, sqlType: SqlType): ProtobufValueReader =
-    make(field, null)(_ => throw new BadRecord(s"cannot read Protobuf's ${ProtobufSchema.kind(field)} as ${sqlType.sql}"))
+    new ProtobufUnreadable(
+      field.getLiteType.getWireType,
+      new BadRecord(s"cannot read Protobuf's ${ProtobufSchema.kind(field)} as ${sqlType.sql}"))
 
   private def whole(kind: Type): CodedInputStream => Long = kind match {
     case Type.INT32 => _.readInt32()
@@ -279,25 +307,31 @@ object ProtobufValueReader {
     case _ => _.readInt64()
   }
 
-  private def symbol(symbols: EnumDescriptor, number: Int, sqlType: SqlType): Any =
-    if (sqlType != SqlType.Text) ScalarConversions.whole(number, sqlType)
-    else UTF8String.fromString(Option(symbols.findValueByNumber(number)).fold(number.toString)(_.getName))
+  private def symbol(symbols: EnumDescriptor, number: Int): UTF8String =
+    UTF8String.fromString(Option(symbols.findValueByNumber(number)).fold(number.toString)(_.getName))
 
   private def message(field: FieldDescriptor, sqlType: SqlType): ProtobufValueReader =
     (field.getMessageType.getFullName, sqlType) match {
-      case (_, struct: SqlType.Struct) => nested(field, struct)(row => row)
-      case ("google.protobuf.Timestamp", SqlType.Timestamp) => numbers(field, "seconds", "nanos") { row =>
-        try Math.addExact(Math.multiplyExact(row.getLong(0), 1000000L), row.getLong(1) / 1000000L * 1000L)
-        catch { case _: ArithmeticException => throw new BadRecord(s"${row.getLong(0)} seconds are no TIMESTAMP") }
-      }
-      case ("google.type.Date", SqlType.Date) => numbers(field, "year", "month", "day") { row =>
-        try LocalDate.of(row.getLong(0).toInt, row.getLong(1).toInt, row.getLong(2).toInt).toEpochDay.toInt
-        catch { case e: DateTimeException => throw new BadRecord(s"no DATE: ${e.getMessage}") }
-      }
-      case ("google.type.TimeOfDay", SqlType.Time) => numbers(field, "hours", "minutes", "seconds", "nanos") { row =>
-        val seconds = (row.getLong(0) * 60 + row.getLong(1)) * 60 + row.getLong(2)
-        ScalarConversions.time(seconds * 1000 + row.getLong(3) / 1000000)
-      }
+      case (name, struct: SqlType.Struct) if !ProtobufReader.Scalars(name) => nested(field, struct)(row => row)
+      case ("google.protobuf.Timestamp", _) if ScalarConversions.holdsWhole(64, sqlType) =>
+        numbers(field, "seconds", "nanos") { row =>
+          try {
+            val millis = Math.addExact(Math.multiplyExact(row.getLong(0), 1000L), row.getLong(1) / 1000000L)
+            ScalarConversions.whole(millis, sqlType)
+          } catch { case _: ArithmeticException => throw new BadRecord(s"${row.getLong(0)} seconds are no TIMESTAMP") }
+        }
+      case ("google.type.Date", _) if ScalarConversions.holdsWhole(32, sqlType) =>
+        numbers(field, "year", "month", "day") { row =>
+          try {
+            val day = LocalDate.of(row.getLong(0).toInt, row.getLong(1).toInt, row.getLong(2).toInt)
+            ScalarConversions.whole(day.toEpochDay, sqlType)
+          } catch { case e: DateTimeException => throw new BadRecord(s"no DATE: ${e.getMessage}") }
+        }
+      case ("google.type.TimeOfDay", _) if ScalarConversions.holdsWhole(32, sqlType) =>
+        numbers(field, "hours", "minutes", "seconds", "nanos") { row =>
+          val seconds = (row.getLong(0) * 60 + row.getLong(1)) * 60 + row.getLong(2)
+          ScalarConversions.whole(ScalarConversions.time(seconds * 1000 + row.getLong(3) / 1000000), sqlType)
+        }
       case (ProtobufReader.Decimal, decimal: SqlType.Decimal) =>
         nested(field, SqlType.Struct(Seq("value", "scale"), Seq(SqlType.Bytes, SqlType.Int), "")) { row =>
           ScalarConversions.decimal(row.getBinary(0), row.getInt(1), decimal)

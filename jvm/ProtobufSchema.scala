@@ -70,6 +70,20 @@ object ProtobufSchema {
   /** The full names of Google's wrapper messages of single scalars. */
   val Wrappers: Set[String] = WrappersProto.getDescriptor.getMessageTypes.asScala.map(_.getFullName).toSet
 
+  /**
+   * True for a map, and for a list of entries whose keys are in wrappers, which Protobuf has in no map<…>, but ksqlDB where
+   * nulls are represented by wrappers: `message MEntry { google.protobuf.StringValue key = 1; … value = 2; }`.
+   */
+  def isMap(field: FieldDescriptor): Boolean =
+    field.isMapField || (field.isRepeated && field.getType == FieldDescriptor.Type.MESSAGE &&
+      isEntryOfWrappers(field.getMessageType))
+
+  private def isEntryOfWrappers(message: Descriptor): Boolean = {
+    val fields = message.getFields.asScala.toSeq
+    message.getName.endsWith("Entry") && fields.map(_.getName) == Seq("key", "value") && !fields.exists(_.isRepeated) &&
+    fields.head.getType == FieldDescriptor.Type.MESSAGE && Wrappers(fields.head.getMessageType.getFullName)
+  }
+
   /** The indexes of a message within its file, outermost first. */
   def path(message: Descriptor): Seq[Int] =
     Option(message.getContainingType).toSeq.flatMap(path) :+ message.getIndex

@@ -131,12 +131,12 @@ class ProtobufFieldWriter(field: FieldDescriptor, sqlType: SqlType, column: Int)
   private val number = field.getNumber
   private val buffer = new ProtobufBuffer
   private val present: (SpecializedGetters, CodedOutputStream) => Unit = sqlType match {
-    case map: SqlType.Map if field.isMapField =>
+    case map: SqlType.Map if ProtobufSchema.isMap(field) =>
       val Seq(key, value) = Seq(1 -> map.key, 2 -> map.value).map { case (n, sqlType) =>
         ProtobufValueWriter.of(field.getMessageType.findFieldByNumber(n), sqlType)
       }
       (row, out) => entries(row.getMap(column), key, value, out)
-    case list: SqlType.Array if field.isRepeated && !field.isMapField =>
+    case list: SqlType.Array if field.isRepeated && !ProtobufSchema.isMap(field) =>
       val value = ProtobufValueWriter.of(field, list.element)
       (row, out) => elements(row.getArray(column), value, out)
     case _ if !field.isRepeated =>

@@ -97,15 +97,20 @@ object ScalarConversions {
 
   private def lost(value: Any, expected: SqlType): BadRecord = new BadRecord(s"cannot read $value as ${expected.sql}")
 
+  /** True if a column can hold whole numbers of `bits` bits: in Kafka Connect, and so in ksqlDB, none becomes narrower. */
+  def holdsWhole(bits: Int, sqlType: SqlType): Boolean = sqlType match {
+    case SqlType.Long | SqlType.Timestamp | SqlType.Text => true
+    case SqlType.Int | SqlType.Date | SqlType.Time => bits <= 32
+    case _ => false
+  }
+
   /** A whole number converted to the column's type; throws BadRecord. */
   def whole(value: Long, sqlType: SqlType): Any = sqlType match {
     case SqlType.Int | SqlType.Date => if (value.toInt == value) value.toInt else throw lost(value, sqlType)
     case SqlType.Long => value
-    case SqlType.Double => value.toDouble
     case SqlType.Text => UTF8String.fromString(value.toString)
     case SqlType.Time => time(value)
     case SqlType.Timestamp => micros(value)
-    case d: SqlType.Decimal => decimal(java.math.BigDecimal.valueOf(value), d)
     case other => throw lost(value, other)
   }
 
@@ -113,7 +118,6 @@ object ScalarConversions {
   def real(value: Double, text: => String, sqlType: SqlType): Any = sqlType match {
     case SqlType.Double => value
     case SqlType.Text => UTF8String.fromString(text)
-    case d: SqlType.Decimal if java.lang.Double.isFinite(value) => decimal(text, d)
     case other => throw lost(value, other)
   }
 

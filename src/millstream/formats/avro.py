@@ -45,6 +45,9 @@ _LOGICAL: dict[SqlType, tuple[str, str, str]] = {
     TIMESTAMP: ("long", "timestamp-millis", "Timestamp"),
 }
 _READ_LOGICAL = {(avro_type, logical): type for type, (avro_type, logical, _) in _LOGICAL.items()}
+_READ_CONNECT = {(avro_type, f"{_CONNECT}{name}"): type for type, (avro_type, _, name) in _LOGICAL.items()}
+# The digits of a decimal whose schema does not say how many it has, in Kafka Connect and so in ksqlDB.
+_CONNECT_DIGITS = 64
 # The types of keys that have a text (as Kafka Connect's values have them in ksqlDB).
 _KEYS = frozenset({BOOLEAN, INTEGER, BIGINT, STRING})
 _READ: dict[str, SqlType] = {
@@ -155,7 +158,7 @@ def _names(columns: Sequence[Column], wrapped: bool) -> Iterator[str]:
 # ---------------------------------------------------------------- a schema to columns
 
 
-def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
+def root_type(schema: SchemaText, message: str = "", representation: str | None = None) -> SqlType | None:
     """The SQL type of a schema; None if SQL has none. Names keep their case.
 
     Raises ValueError if the text is not an Avro schema.
@@ -269,18 +272,35 @@ def _complex(node: Mapping[str, Any], names: dict[str, Any], outer: str, inside:
 
 
 def _scalar(node: Mapping[str, Any], names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
-    """The type of a primitive; a logical type that is not valid is ignored, as Avro's specification requires."""
-    kind, logical = str(node["type"]), str(node.get("logicalType"))
-    if logical == "decimal" and (decimal := _valid_decimal(node)):
-        return decimal
-    if (kind, logical) in _READ_LOGICAL:
-        return _READ_LOGICAL[kind, logical]
+    """The type of a primitive, by its logical type or else by the name of Kafka Connect's type.
+
+    A logical type that is not valid is ignored, as Avro's specification requires; but a decimal may lack its precision.
+    """
+    kind, logical, name = str(node["type"]), node.get("logicalType"), node.get("connect.name")
+    if is_decimal(node):
+        return _decimal_type(node, logical == "decimal") or BYTES
+    known = _READ_LOGICAL.get((kind, str(logical))) or _READ_CONNECT.get((kind, str(name)))
+    if known is not None:
+        return known
     return _READ[kind] if kind in _READ else _named(kind, names, namespace, inside)
 
 
-def _valid_decimal(node: Mapping[str, Any]) -> Decimal | None:
-    precision, scale = node.get("precision"), node.get("scale", 0)
-    if node["type"] not in ("bytes", "fixed") or not isinstance(precision, int) or not isinstance(scale, int):
+def is_decimal(node: Any) -> bool:
+    """True for the schema of decimals, by its logical type or by the name of Kafka Connect's type."""
+    if not isinstance(node, dict) or node["type"] not in ("bytes", "fixed"):
+        return False
+    return node.get("logicalType") == "decimal" or node.get("connect.name") == f"{_CONNECT}Decimal"
+
+
+def _decimal_type(node: Mapping[str, Any], is_logical: bool) -> Decimal | None:
+    """The type of a decimal, whose digits are in the schema itself or among Kafka Connect's parameters."""
+    if is_logical:
+        precision, scale = node.get("precision", _CONNECT_DIGITS), node.get("scale", 0)
+    else:
+        parameters = node.get("connect.parameters", {})
+        digits = (parameters.get("connect.decimal.precision", str(_CONNECT_DIGITS)), parameters.get("scale", ""))
+        precision, scale = (int(text) if str(text).isdecimal() else None for text in digits)
+    if not isinstance(precision, int) or not isinstance(scale, int):
         return None
     return Decimal(precision, scale) if 0 <= scale <= precision and precision > 0 else None
 

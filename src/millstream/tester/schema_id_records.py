@@ -11,6 +11,7 @@ from typing import Any
 import fastavro
 
 from millstream.catalog.schemas import RegisteredSchema, SchemaText
+from millstream.formats import avro
 from millstream.tester import protos
 from millstream.tester.protos import EXACT
 
@@ -146,7 +147,7 @@ def _fits(value: Any, branch: Any) -> bool:
             return isinstance(value, dict) and {name.upper() for name in value} <= names
         case "map" | "array" as kind:
             return isinstance(value, dict if kind == "map" else list)
-        case "bytes" | "fixed" if isinstance(branch, dict) and branch.get("logicalType") == "decimal":
+        case "bytes" | "fixed" if avro.is_decimal(branch):
             return isinstance(value, bytes | int | float | Decimal) and not isinstance(value, bool)
         case "bytes" | "fixed":
             return isinstance(value, bytes | str)
@@ -176,7 +177,7 @@ def _to_avro(view: Json, node: Any, names: Mapping[str, Any]) -> Any:
             return [_to_avro(v, node["items"], names) for v in view]
         case "map":
             return {k: _to_avro(v, node["values"], names) for k, v in view.items()}
-        case "bytes" | "fixed" if isinstance(node, dict) and node.get("logicalType") == "decimal":
+        case "bytes" | "fixed" if avro.is_decimal(node):
             return _unscaled(Decimal(str(view)), node)
         case "bytes" | "fixed":
             return b64decode(view)
@@ -199,8 +200,12 @@ def _record(view: Mapping[str, Json], node: Any, names: Mapping[str, Any]) -> di
     return row
 
 
+def _scale(decimal: Mapping[str, Any]) -> int:
+    return int(decimal.get("scale", decimal.get("connect.parameters", {}).get("scale", 0)))
+
+
 def _unscaled(value: Decimal, node: Any) -> bytes:
-    number = int(value.scaleb(int(node.get("scale", 0)), EXACT))
+    number = int(value.scaleb(_scale(node), EXACT))
     return number.to_bytes(node.get("size", (number.bit_length() + 8) // 8), "big", signed=True)
 
 
@@ -218,8 +223,8 @@ def _from_avro(value: Any, node: Any, names: Mapping[str, Any]) -> Json:
             return [_from_avro(v, node["items"], names) for v in value]
         case "map":
             return {k: _from_avro(v, node["values"], names) for k, v in value.items()}
-        case "bytes" | "fixed" if isinstance(node, dict) and node.get("logicalType") == "decimal":
-            return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-int(node.get("scale", 0)), EXACT)
+        case "bytes" | "fixed" if avro.is_decimal(node):
+            return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-_scale(node), EXACT)
         case "bytes" | "fixed":
             return b64encode(value).decode()
     return value
