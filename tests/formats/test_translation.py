@@ -72,7 +72,6 @@ def test_the_messages_of_a_protobuf_value() -> None:
 @pytest.mark.parametrize(
     ("type", "read"),
     [
-        ({"type": "bytes", "logicalType": "decimal"}, "BYTES"),
         ({"type": "bytes", "logicalType": "decimal", "precision": 0}, "BYTES"),
         ({"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 3}, "BYTES"),
         ({"type": "bytes", "logicalType": "decimal", "precision": "4"}, "BYTES"),
@@ -85,6 +84,42 @@ def test_the_messages_of_a_protobuf_value() -> None:
 )
 def test_a_logical_type_of_avro_that_is_not_valid_is_ignored(type: dict[str, object], read: str) -> None:
     record = {"type": "record", "name": "R", "fields": [{"name": "v", "type": type}]}
+    assert shown("AVRO", SchemaText("AVRO", json.dumps(record))) == f"V {read}"
+
+
+CONNECT = "org.apache.kafka.connect.data."
+
+
+@pytest.mark.parametrize(
+    ("type", "read"),
+    [
+        ({"type": "int", "connect.name": f"{CONNECT}Date"}, "DATE"),
+        ({"type": "int", "connect.name": f"{CONNECT}Time", "connect.version": 1}, "TIME"),
+        ({"type": "long", "connect.name": f"{CONNECT}Timestamp"}, "TIMESTAMP"),
+        ({"type": "long", "connect.name": f"{CONNECT}Date"}, "BIGINT"),
+        ({"type": "int", "connect.name": "io.debezium.time.Date"}, "INTEGER"),
+        ({"type": "int", "connect.type": "int16"}, "INTEGER"),
+        ({"type": "int", "connect.name": f"{CONNECT}Date", "logicalType": "time-millis"}, "TIME"),
+        ({"type": "bytes", "logicalType": "decimal"}, "DECIMAL(64, 0)"),
+        ({"type": "bytes", "logicalType": "decimal", "scale": 3}, "DECIMAL(64, 3)"),
+        (
+            {"type": "bytes", "connect.name": f"{CONNECT}Decimal", "connect.parameters": {"scale": "2"}},
+            "DECIMAL(64, 2)",
+        ),
+        (
+            {
+                "type": "bytes",
+                "connect.name": f"{CONNECT}Decimal",
+                "connect.parameters": {"scale": "2", "connect.decimal.precision": "9"},
+            },
+            "DECIMAL(9, 2)",
+        ),
+        ({"type": "fixed", "name": "F", "size": 2, "connect.name": f"{CONNECT}Decimal"}, "BYTES"),
+    ],
+)
+def test_a_type_of_kafka_connect_in_avro_is_known_by_its_name(type: dict[str, object], read: str) -> None:
+    """Connect's Avro converter takes a schema's logical type, else the name of the type that it had in Connect."""
+    record = {"type": "record", "name": "R", "fields": [{"name": "v", "type": ["null", type]}]}
     assert shown("AVRO", SchemaText("AVRO", json.dumps(record))) == f"V {read}"
 
 
@@ -108,6 +143,62 @@ def test_records_in_a_bare_struct_are_named_as_those_in_a_record_of_its_columns(
 )
 def test_how_protobuf_represents_nulls(nulls: str | None, field: str) -> None:
     assert field in TRANSLATORS["PROTOBUF"].text(declared("a INT"), True, "", nulls)
+
+
+NULLABLE = "a INT, l ARRAY<STRING>, m MAP<STRING, BIGINT>, s STRUCT<x DOUBLE>, d DATE, n DECIMAL(4, 2)"
+DIGITS = '[(confluent.field_meta) = { params: [{ key: "precision", value: "4" }, { key: "scale", value: "2" }] }]'
+
+
+@pytest.mark.parametrize(
+    ("nulls", "lines"),
+    [
+        (
+            "OPTIONAL",
+            f"""
+  optional int32 A = 1;
+  repeated string L = 2;
+  repeated ConnectDefault2Entry M = 3;
+  optional ConnectDefault3 S = 4;
+  optional google.type.Date D = 5;
+  optional confluent.type.Decimal N = 6 {DIGITS};
+
+  message ConnectDefault2Entry {{
+    string key = 1;
+    int64 value = 2;
+  }}
+
+  message ConnectDefault3 {{
+    optional double X = 1;
+  }}
+""",
+        ),
+        (
+            "WRAPPER",
+            f"""
+  google.protobuf.Int32Value A = 1;
+  repeated google.protobuf.StringValue L = 2;
+  repeated ConnectDefault2Entry M = 3;
+  ConnectDefault3 S = 4;
+  google.type.Date D = 5;
+  confluent.type.Decimal N = 6 {DIGITS};
+
+  message ConnectDefault2Entry {{
+    google.protobuf.StringValue key = 1;
+    google.protobuf.Int64Value value = 2;
+  }}
+
+  message ConnectDefault3 {{
+    google.protobuf.DoubleValue X = 1;
+  }}
+""",
+        ),
+    ],
+)
+def test_nulls_of_protobuf_at_all_depths(nulls: str, lines: str) -> None:
+    """As Kafka Connect's converter has them: `optional` is for fields, wrappers are also for elements and keys."""
+    text = TRANSLATORS["PROTOBUF"].text(declared(NULLABLE), True, "", nulls)
+    assert text.partition("message ConnectDefault1 {")[2] == f"{lines}}}\n"
+    assert columns("PROTOBUF", SchemaText("PROTOBUF", text), "VALUE", True, False, "") == declared(NULLABLE)
 
 
 AVRO = {

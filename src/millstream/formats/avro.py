@@ -158,7 +158,7 @@ def _names(columns: Sequence[Column], wrapped: bool) -> Iterator[str]:
 # ---------------------------------------------------------------- a schema to columns
 
 
-def root_type(schema: SchemaText, message: str = "", representation: str | None = None) -> SqlType | None:
+def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
     """The SQL type of a schema; None if SQL has none. Names keep their case.
 
     Raises ValueError if the text is not an Avro schema.

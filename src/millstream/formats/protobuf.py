@@ -105,18 +105,14 @@ class _Writer:
             case Map(key, value):
                 return self._map(key if key in _PLAIN else STRING, value, indent)
         name, nested = self._type(type, indent)
-        if type in _PLAIN and self._representation == OPTIONAL:
-            return f"optional {name}", nested
-        if type in _PLAIN and self._representation == WRAPPER:
-            self.imports.add("google/protobuf/wrappers.proto")
-            return f"google.protobuf.{_WRAPPERS[type]}", nested
-        return name, nested
+        return (f"optional {name}" if self._representation == OPTIONAL else name), nested
 
     def _map(self, key: SqlType, value: SqlType, indent: str) -> tuple[str, list[str]]:
         """A list of entries, as Kafka Connect writes a map, which has the bytes of `map<…>`."""
         name, inner = self.unnamed("Entry"), indent + "  "
+        key_type, _ = self._type(key, inner)
         declared, nested = self._type(value, inner)
-        lines = [f"{_PLAIN[key]} key = 1;", f"{declared} value = 2{self._parameters(value)};"]
+        lines = [f"{key_type} key = 1;", f"{declared} value = 2{self._parameters(value)};"]
         body = [f"{inner}{line}" for line in lines] + (["", *nested] if nested else [])
         return f"repeated {name}", [f"{indent}message {name} {{", *body, f"{indent}}}"]
 
@@ -141,6 +137,9 @@ class _Writer:
             name, file = _WELL_KNOWN[type]
             self.imports.add(file)
             return name, []
+        if self._representation == WRAPPER:
+            self.imports.add("google/protobuf/wrappers.proto")
+            return f"google.protobuf.{_WRAPPERS[type]}", []
         return _PLAIN[type], []
 
 

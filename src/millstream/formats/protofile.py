@@ -40,6 +40,7 @@ _WELL_KNOWN = {
     "confluent/meta.proto": "package confluent; message Meta { string doc = 1; map<string, string> params = 2; "
     "repeated string tags = 3; } message Options { Meta field_meta = 1088; }",
 }
+_WRAPPERS = frozenset(m.full_name for m in wrappers_pb2.DESCRIPTOR.message_types_by_name.values())
 _SCALARS = frozenset(FieldDescriptorProto.Type.keys())
 _F = FieldDescriptorProto
 # The types that the key of a map cannot have. The first is also that of a field whose type is given by name.
@@ -103,7 +104,27 @@ def oneofs(message: Descriptor) -> list[OneofDescriptor]:
 
 def is_map(field: FieldDescriptor) -> bool:
     """True for a map, and for a list of entries, which is how Kafka Connect, and so ksqlDB, writes a map's field."""
-    return field.is_repeated and field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
+    entry = field.message_type
+    return field.is_repeated and entry is not None and (has_plain_keys(entry) or _has_wrapped_keys(entry))
+
+
+def has_plain_keys(entry: Descriptor) -> bool:
+    """True for the entry of a map<…>, which Google's library reads as one."""
+    return bool(entry.GetOptions().map_entry)
+
+
+def is_wrapper(message: Descriptor | None) -> bool:
+    """True for Google's wrappers of single scalars, which are present or not: google.protobuf.Int32Value …."""
+    return message is not None and message.full_name in _WRAPPERS
+
+
+def _has_wrapped_keys(entry: Descriptor) -> bool:
+    """True for an entry whose key is in a wrapper: ksqlDB writes it so where nulls are represented by wrappers."""
+    names = [f.name for f in entry.fields]
+    is_entry = (
+        entry.name.endswith("Entry") and names == ["key", "value"] and not any(f.is_repeated for f in entry.fields)
+    )
+    return is_entry and is_wrapper(entry.fields[0].message_type)
 
 
 def parameters(field: FieldDescriptor) -> dict[str, str]:

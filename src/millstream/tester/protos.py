@@ -132,7 +132,9 @@ def _is_map(f: _Field) -> bool:
 def _fill_map(target: Any, value: Mapping[str, Json], entry: Any) -> None:
     value_field, key_field = entry.fields_by_name["value"], entry.fields_by_name["key"]
     for k, v in value.items():
-        if value_field.message_type:
+        if not protofile.has_plain_keys(entry):
+            _fill(target.add(), {"key": k, "value": v})
+        elif value_field.message_type:
             _fill_message(target[_value(k, key_field)], v)
         else:
             target[_value(k, key_field)] = _value(v, value_field)
@@ -161,7 +163,7 @@ def _fill_message(target: Any, value: Json) -> None:
             target.nanos = millis * 1_000_000
         case "confluent.type.Decimal":
             _fill_decimal(target, Decimal(str(value)))
-        case name if name in _WRAPPED:
+        case name if name in _WRAPPED and not isinstance(value, Mapping):
             target.value = _value(value, target.DESCRIPTOR.fields_by_name["value"])
         case _:
             _fill(target, value)
@@ -193,6 +195,8 @@ def _view(message: Message) -> dict[str, Json]:
 
 def _field_view(message: Message, f: _Field) -> Json:
     value = getattr(message, f.name)
+    if _is_map(f) and not protofile.has_plain_keys(f.message_type):
+        return {str(entry.key.value): _view(entry)["value"] for entry in value}
     if _is_map(f):
         value_field = f.message_type.fields_by_name["value"]
         return {str(k): _shown(value[k], value_field) for k in value}
