@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import HTTPServer
@@ -23,6 +24,7 @@ from millstream.client import (
 )
 from millstream.client.aio import AsyncConnection
 from millstream.client.exchange import READ_ONLY, SessionSettings, address, options
+from millstream.client.rows import Row
 from millstream.services.ports import free_port
 from support.certificates import server_files
 from support.http_server import QuietHandler, serving
@@ -117,6 +119,53 @@ def test_a_timeout_is_not_tried_again() -> None:
     with pytest.raises(RequestTimeout):
         connected(server).execute("SHOW STREAMS;")
     assert server.requests == 1
+
+
+def frozen_server() -> socket.socket:
+    """A server that the kernel lets clients connect to, and that answers nothing: as one stopped with SIGSTOP."""
+    return socket.create_server(("127.0.0.1", 0))
+
+
+@pytest.mark.parametrize("http2", [False, True])
+def test_a_push_query_to_a_frozen_server_ends_after_the_timeout(http2: bool) -> None:
+    with frozen_server() as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with millstream.connect(url, timeout=0.2, http2=http2) as connection, pytest.raises(RequestTimeout):
+            list(connection.push("SELECT * FROM a EMIT CHANGES;"))
+
+
+def test_an_asynchronous_push_query_to_a_frozen_server_ends_after_the_timeout() -> None:
+    async def push(url: str) -> None:
+        async with millstream.connect_async(url, timeout=0.2) as connection:
+            await connection.push("SELECT * FROM a EMIT CHANGES;")
+
+    with frozen_server() as server, pytest.raises(RequestTimeout):
+        asyncio.run(push(f"http://127.0.0.1:{server.getsockname()[1]}"))
+
+
+class LateRowHandler(QuietHandler):
+    """Answers a push query at once, and sends its only row when the client's timeout is long over."""
+
+    def do_POST(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        if self.path == "/query-stream":
+            self.wfile.write(b'{"queryId":"q","columnNames":["A"],"columnTypes":["INTEGER"]}\n')
+            self.wfile.flush()
+            time.sleep(0.5)
+            self.wfile.write(b"[1]\n")
+
+
+def test_the_rows_of_a_push_query_may_be_late() -> None:
+    async def pushed(url: str) -> list[Row]:
+        async with millstream.connect_async(url, timeout=0.2) as connection:
+            return [row async for row in await connection.push("SELECT * FROM a EMIT CHANGES;")]
+
+    with serving(HTTPServer(("127.0.0.1", 0), LateRowHandler)) as server:
+        url = f"http://127.0.0.1:{server.server_port}"
+        with millstream.connect(url, timeout=0.2) as connection:
+            assert [row.A for row in connection.push("SELECT * FROM a EMIT CHANGES;")] == [1]
+        assert [row.A for row in asyncio.run(pushed(url))] == [1]
 
 
 @pytest.mark.parametrize(

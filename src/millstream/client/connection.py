@@ -188,12 +188,14 @@ class Connection(ClosedByBlock):
         """The beginning of the response to the first attempt that gets one."""
         for delay in self._retry.delays():
             try:
-                response = self._http.send(exchange.request(self._http, self._timeout), stream=True)
+                request = exchange.request(self._http, self._timeout)
+                response = self._http.send(request, stream=True)
             except httpx.TransportError as error:
                 if delay is None or not exchange.may_retry(error):
                     raise
             else:
                 if delay is None or not is_not_ready(response):
+                    exchange.wait_for_rows(request)
                     return response
                 response.close()
             time.sleep(delay)

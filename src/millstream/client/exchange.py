@@ -97,10 +97,17 @@ class Exchange:
     endless: bool = False
 
     def request(self, http: httpx.Client | httpx.AsyncClient, timeout: float | None) -> httpx.Request:
-        """The request in httpx's form; an endless response has no timeout between its parts."""
-        limits = httpx.Timeout(timeout, read=None if self.endless else timeout)
+        """The request in httpx's form, with a timeout for its parts and those of the response."""
         headers = {"Accept": self.accept, "Content-Type": "application/json"}
-        return http.build_request("POST", self.path, content=self.content, headers=headers, timeout=limits)
+        return http.build_request("POST", self.path, content=self.content, headers=headers, timeout=timeout)
+
+    def wait_for_rows(self, request: httpx.Request) -> None:
+        """Once the head of an endless response has come: its parts come when there are rows, so no timeout applies.
+
+        httpx looks at a request's timeouts whenever it reads.
+        """
+        if self.endless:
+            request.extensions["timeout"]["read"] = None
 
     def may_retry(self, error: httpx.TransportError) -> bool:
         """True if the request may be sent again after this error."""
