@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import asyncpg
@@ -17,7 +19,9 @@ from millstream.server.context import ServerContext
 from millstream.server.options import options_of
 from support.certificates import Authority
 from support.logins import ParsingEngine
+from support.patience import PATIENCE
 from support.pg_engine import address
+from support.tokens import EXPIRED, token, token_settings
 
 PASSWORD = "pässword ☃"
 
@@ -142,6 +146,39 @@ def test_a_user_who_is_removed_or_changed_while_connected(settings: dict[str, st
         with pytest.raises(psycopg.OperationalError, match="user ann has been removed"):
             connection.execute("SELECT * FROM orders EMIT CHANGES LIMIT 3")
         assert connection.closed
+
+
+def test_an_idle_session_ends_when_its_token_expires(tmp_path: Path) -> None:
+    async def until_the_end(port: int) -> None:
+        closed, login = asyncio.Event(), token(aud=None, exp=int(time.time()) + 3)
+        connection = await asyncpg.connect(
+            host="127.0.0.1", port=port, user="ann", database="millstream", password=login
+        )
+        connection.add_termination_listener(lambda _: closed.set())
+        await asyncio.wait_for(closed.wait(), PATIENCE)
+
+    with served(token_settings(tmp_path)) as server:
+        asyncio.run(until_the_end(server.port))
+
+
+def test_a_running_push_query_of_a_session_ends_when_its_token_expires(tmp_path: Path) -> None:
+    """Its client is told why, as one is that sends another statement then."""
+    login = token(aud=None, exp=int(time.time()) + 3)
+    with (
+        served(token_settings(tmp_path)) as server,
+        ThreadPoolExecutor() as threads,
+        psycopg.connect(address(server, user="ann"), password=login, autocommit=True) as connection,
+    ):
+        running = threads.submit(connection.execute, "SELECT * FROM endless EMIT CHANGES")
+        while not running.done():
+            # The watch of the HTTP server, which runs beside this one, does so every second.
+            assert server._context.login is not None
+            server._context.feeds.end_changed(server._context.login.current)
+            time.sleep(0.1)
+        with pytest.raises(psycopg.errors.InvalidAuthorizationSpecification, match=EXPIRED):
+            running.result()
+        with pytest.raises(psycopg.OperationalError, match=EXPIRED):
+            connection.execute("SELECT * FROM endless EMIT CHANGES")
 
 
 def test_a_file_of_users_that_has_become_unreadable(settings: dict[str, str]) -> None:

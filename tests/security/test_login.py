@@ -22,22 +22,21 @@ from millstream.cli import users as users_command
 from millstream.cli.client import RestClient, ServerRefused
 from millstream.cli.main import main
 from millstream.client.exchange import SessionSettings
-from millstream.security.login import login_of
+from millstream.security.login import Login, LoginRefused, login_of
 from millstream.security.roles import Principal, read_roles
 from millstream.security.tokens import TokenReader, TokenRules
 from millstream.security.users import UserFile, read_users, write_users
 from millstream.server.options import options_of
 from millstream.server.run import Server
-from millstream.server.socket import longest_seconds
 from millstream.services.errors import SetupError
 from support.engine import FakeEngine
 from support.http_clients import Http1Client, WebSocket
 from support.logins import PASSWORD, users_file
 from support.patience import PATIENCE
+from support.tokens import EXPIRED, KEY, token, token_settings
 
 # The base64 of 32 bytes.
 KEY_TEXT = "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE="
-KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 PATHS = ("/ksql", "/info", "/healthcheck", "/query", "/inserts-stream", "/status", "/nowhere")
 OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
@@ -231,13 +230,6 @@ def test_roles_that_are_not_valid(tmp_path: Path, text: str) -> None:
         read_roles(tmp_path / "roles.toml")
 
 
-def token(key: Any = KEY, algorithm: str = "RS256", id: str = "one", **claims: Any) -> str:
-    """A valid token with some claims changed; a claim of None is left out."""
-    valid_claims = {"sub": "ann", "groups": ["read"], "iss": "us", "aud": "millstream", "exp": time.time() + 3600}
-    present = {name: value for name, value in {**valid_claims, **claims}.items() if value is not None}
-    return jwt.encode(present, key, algorithm, headers={"kid": id})
-
-
 @pytest.mark.parametrize(
     ("sent", "fact"),
     [
@@ -302,30 +294,50 @@ def test_keys_that_cannot_be_read_again_are_kept(
     assert caplog.messages == [f"cannot read the keys at {file}: it is no JWKS; those from before are used"]
 
 
-def test_a_websocket_is_closed_when_its_token_expires(engine: FakeEngine, tmp_path: Path) -> None:
-    keys = [json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))]
-    (tmp_path / "keys.json").write_text(json.dumps({"keys": keys}))
-    settings = {"authentication.method": "BEARER", "oauthbearer.jwks.endpoint.url": str(tmp_path / "keys.json")}
-    expires = int(time.time()) + 3
+@pytest.mark.parametrize("path", ["/query-stream", "/query", "/ws/query"])
+def test_a_running_query_ends_when_its_token_expires(engine: FakeEngine, tmp_path: Path, path: str) -> None:
+    with Server(engine, port=0, options=options_of(token_settings(tmp_path))) as server:
+        login = f"Bearer {token(aud=None, exp=int(time.time()) + 3)}"
+        assert EXPIRED in _endless(server, path, login)
+        assert all(rows.closed.wait(PATIENCE) for rows in engine.queries.values())
+
+
+def test_an_insert_stream_ends_when_its_token_expires(engine: FakeEngine, tmp_path: Path) -> None:
+    login = f"Authorization: Bearer {token(aud=None, groups='write', exp=int(time.time()) + 3)}\r\n"
+    with (
+        Server(engine, port=0, options=options_of(token_settings(tmp_path))) as server,
+        Http1Client(server.port, "/inserts-stream", login) as client,
+    ):
+        client.send('{"target":"ORDERS"}\n')
+        assert client.status() == 200
+        ack = {"status": "ok"}
+        while ack["status"] == "ok":
+            client.send('{"ID":1}\n')
+            ack = json.loads(client.part())
+            time.sleep(0.1)
+        assert ack["message"] == EXPIRED
+
+
+def test_a_websocket_outlives_its_token_on_a_server_without_a_limit_for_sockets(
+    engine: FakeEngine, tmp_path: Path
+) -> None:
+    """As in ksqlDB, whose ksql.websocket.connection.max.timeout.ms is 0 then."""
+    settings = {**token_settings(tmp_path), "ksql.websocket.connection.max.timeout.ms": "0"}
+    expires = int(time.time()) + 2
     header = {"Authorization": f"Bearer {token(aud=None, exp=expires)}"}
     target = f"/ws/query?request={quote(json.dumps({'ksql': 'SELECT * FROM endless EMIT CHANGES;'}))}"
-    with Server(engine, port=0, options=options_of(settings)) as server:
-        with WebSocket(server.port, target, header) as socket:
-            while socket.message():
-                pass
-        assert socket.closed is not None
-        assert time.time() >= expires
+    with Server(engine, port=0, options=options_of(settings)) as server, WebSocket(server.port, target, header):
+        (rows,) = engine.wait_for_queries(1)
+        assert not rows.closed.wait(expires + 2 - time.time())
 
 
-@pytest.mark.parametrize(
-    ("most", "expires", "seconds"), [(60, None, 60), (60, 1e12, 60), (60, 0, -1), (0, None, None), (0, 0, None)]
-)
-def test_for_how_long_a_websocket_is_open(most: float, expires: float | None, seconds: float | None) -> None:
-    """No longer than its token is valid, unless ksql.websocket.connection.max.timeout.ms is 0, as in ksqlDB."""
-    left = longest_seconds(most, Principal("ann", (), expires=expires))
-    assert left == seconds if seconds != -1 else left is not None and left < 0
-    options = options_of({"ksql.websocket.connection.max.timeout.ms": str(most * 1000)})
-    assert options.limits.socket_seconds == most
+def test_a_pull_query_is_finished_after_its_token_expires() -> None:
+    """Its answer comes to an end, and a client can begin no other."""
+    ann = Principal("ann", (), expires=0.0)
+    login = Login(None, None, {})
+    with pytest.raises(LoginRefused, match="has expired"):
+        login.current(ann)
+    assert login.current(ann.without_expiry()) == ann.without_expiry()
 
 
 def test_no_login_is_required_by_default() -> None:
@@ -343,7 +355,7 @@ def test_a_running_query_ends_when_its_user_is_removed_or_changed(
     users = users_file(tmp_path, {"ann": ["read"], "bob": ["read"]})
     settings = {"authentication.method": "BASIC", "millstream.users.file": str(users)}
     with Server(engine, port=0, options=options_of(settings)) as server, ThreadPoolExecutor() as threads:
-        answers = {name: threads.submit(_endless, server, path, name) for name in ("ann", "bob")}
+        answers = {name: threads.submit(_endless, server, path, basic(f"{name}:{PASSWORD}")) for name in ("ann", "bob")}
         engine.wait_for_queries(2)
         before = read_users(users)
         changed = {} if roles is None else {"ann": replace(before["ann"], roles=roles)}
@@ -382,17 +394,17 @@ def test_an_insert_stream_ends_when_its_user_is_removed_or_changed(
         assert engine.inserters[0].closed
 
 
-def _endless(server: Server, path: str, user: str) -> str:
-    """The whole answer to a push query."""
+def _endless(server: Server, path: str, login: str) -> str:
+    """The whole answer to a push query; `login` is the Authorization header."""
     text = "SELECT * FROM endless EMIT CHANGES;"
     if path == "/ws/query":
         target = f"{path}?request={quote(json.dumps({'ksql': text}))}"
-        with WebSocket(server.port, target, {"Authorization": basic(f"{user}:{PASSWORD}")}) as socket:
+        with WebSocket(server.port, target, {"Authorization": login}) as socket:
             while socket.message():
                 pass
         return str(socket.closed)
     body = {"ksql" if path == "/query" else "sql": text}
-    return httpx.post(server.url + path, json=body, auth=(user, PASSWORD), timeout=PATIENCE).text
+    return httpx.post(server.url + path, json=body, headers={"Authorization": login}, timeout=PATIENCE).text
 
 
 def test_a_file_of_users_that_has_become_unreadable(

@@ -144,6 +144,24 @@ def test_a_client_that_reads_nothing_is_cut_off_in_the_end(engine: FakeEngine, p
         assert rows.closed.wait(PATIENCE), "the query outlived its client"
 
 
+@pytest.mark.parametrize("path", ["/query-stream", "/query"])
+def test_a_client_of_http2_whose_window_stays_full_is_cut_off_in_the_end(engine: FakeEngine, path: str) -> None:
+    """Its stream is reset, and its connection serves other streams."""
+    limits = RequestLimits(idle_seconds=0.5)
+    with (
+        Server(engine, port=0, options=ServerOptions(limits=limits)) as server,
+        Http2Client(server.port) as client,
+    ):
+        client.send(client.open(path), PUSH, end=True)
+        (rows,) = engine.wait_for_queries(1)
+        for number in range(1000):
+            rows.emit([number, "x" * 1000])
+        assert rows.closed.wait(PATIENCE), "the query outlived its client"
+        other = client.open("/query-stream")
+        client.send(other, PUSH, end=True)
+        assert engine.wait_for_queries(2)
+
+
 def test_a_slow_reader_of_http2_gets_all_rows_though_its_window_is_full_most_of_the_time(
     server: Server, engine: FakeEngine
 ) -> None:

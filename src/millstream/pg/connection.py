@@ -8,13 +8,24 @@ A separate task reads messages ahead, so that a disconnect is detected while a s
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from millstream.pg import messages
 from millstream.pg.context import PgContext
-from millstream.pg.failures import CANCELLED, IDLE, NO_CURSOR, NO_STATEMENT, STOPPING, PgError, pg_error
+from millstream.pg.failures import (
+    CANCELLED,
+    IDLE,
+    INVALID_AUTHORIZATION,
+    NO_CURSOR,
+    NO_STATEMENT,
+    STOPPING,
+    PgError,
+    pg_error,
+)
 from millstream.pg.messages import (
     BareMessage,
     BindPortal,
@@ -31,6 +42,7 @@ from millstream.pg.script import ClientStatement, statements
 from millstream.pg.session import PgSession, is_query
 from millstream.pg.settings import REPORTED
 from millstream.pg.stream import ClientLeft, PgStream
+from millstream.security.login import expired
 
 LOG = logging.getLogger("millstream.server")
 # The number of messages that are read ahead; the size limit of statements applies to each.
@@ -109,11 +121,17 @@ class PgConnection:
                 return
 
     async def _next(self, arriving: "asyncio.Queue[ClientMessage | Exception]") -> ClientMessage:
-        """The next message. Raises ClientLeft, ProtocolViolation, and PgError 57P05 to an idle client."""
+        """The next message. Raises ClientLeft, ProtocolViolation, and PgError: 57P05 to an idle client, 28000 to one
+        whose token has expired.
+        """
+        user = self._session.principal
+        left = math.inf if user.expires is None else max(user.expires - time.time(), 0.0)
         try:
-            async with asyncio.timeout(self._context.limits.idle_seconds):
+            async with asyncio.timeout(min(self._context.limits.idle_seconds, left)):
                 message = await arriving.get()
         except TimeoutError:
+            if left <= self._context.limits.idle_seconds:
+                raise PgError(INVALID_AUTHORIZATION, expired(user), fatal=True) from None
             fact = f"the client was idle for {self._context.limits.idle_seconds:g} s"
             raise PgError(IDLE, fact, "see ksql.idle.connection.timeout.seconds", fatal=True) from None
         if isinstance(message, Exception):

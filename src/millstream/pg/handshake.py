@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from millstream.pg import messages
 from millstream.pg.context import PgContext
-from millstream.pg.failures import PgError
+from millstream.pg.failures import INVALID_AUTHORIZATION, PgError
 from millstream.pg.messages import BareMessage, ByteReader, ProtocolViolation, StartupRequest
 from millstream.pg.stream import PgStream
 from millstream.security.login import LoginRefused, basic
@@ -20,7 +20,7 @@ from millstream.security.users import User
 from millstream.server.addresses import is_loopback
 from millstream.services.errors import SetupError
 
-INVALID_PASSWORD, INVALID_AUTHORIZATION = "28P01", "28000"
+INVALID_PASSWORD = "28P01"
 
 
 @dataclass(frozen=True, slots=True)

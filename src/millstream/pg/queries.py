@@ -27,6 +27,8 @@ async def queried(request: Request, work: PgContext, owner: Principal) -> Statem
     rows = started.rows
     assert rows is not None
     columns = result_columns(rows.names, rows.types)
+    if not rows.push:
+        owner = owner.without_expiry()
     if started.complete:
         return listed(columns, started.first)
     if isinstance(rows, BatchedRows):

@@ -20,8 +20,7 @@ from millstream.pg.context import PgContext
 from millstream.pg.copying import CopyQuery, copy_query
 from millstream.pg.cursors import cursor_query, fetch_of
 from millstream.pg.entities import answered
-from millstream.pg.failures import IN_FAILED, SYNTAX, PgError, pg_error
-from millstream.pg.handshake import INVALID_AUTHORIZATION
+from millstream.pg.failures import IN_FAILED, INVALID_AUTHORIZATION, SYNTAX, PgError, pg_error
 from millstream.pg.inference import catalog_types, described_columns, inferred_types, sample
 from millstream.pg.queries import queried
 from millstream.pg.results import ListedRows, Portal, ResultColumn, StatementAnswer

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -69,8 +70,10 @@ class Login:
     def current(self, principal: Principal) -> Principal:
         """A user who has logged in, with the roles that he has now: he may have been changed in the file, or removed.
 
-        Raises LoginRefused, SetupError.
+        Raises LoginRefused, also if his token has expired, and SetupError.
         """
+        if principal.expires is not None and principal.expires <= time.time():
+            raise LoginRefused(expired(principal))
         if self.users is None or not principal.is_stored:
             return principal
         user = self.users.named(principal.name)
@@ -99,6 +102,11 @@ class Login:
             return tokens.user(value.strip())
         except TokenRefused as refused:
             raise LoginRefused(f"the token is not accepted: {refused}") from refused
+
+
+def expired(principal: Principal) -> str:
+    """What the user is told when his token expires while he is connected."""
+    return f"the token of user {principal.name} has expired: log in with a new one"
 
 
 def basic(name: str, password: str) -> str:

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,10 @@ class Principal:
     topic_prefix: str = ""
     is_stored: bool = False
     expires: float | None = None
+
+    def without_expiry(self) -> "Principal":
+        """This user, for an answer that comes to its end: it is finished even if his token expires meanwhile."""
+        return replace(self, expires=None)
 
     def has(self, right: Right) -> bool:
         """True if one of the roles has the right, on any object."""

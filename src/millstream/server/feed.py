@@ -218,7 +218,10 @@ class Feeds:
         return next((owner.name for id, owner in list(self._owners.values()) if id == query_id), None)
 
     def end_changed(self, current: Callable[[Principal], Principal]) -> None:
-        """End what users have open who were removed, or whose roles are others now: `current` is Login.current."""
+        """End what users have open who were removed, whose token has expired, or whose roles are others now.
+
+        `current` is Login.current.
+        """
         for feed, (_, owner) in tuple(self._owners.items()):
             try:
                 is_unchanged = current(owner) == owner

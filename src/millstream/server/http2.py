@@ -1,13 +1,17 @@
 """Fixes three faults of hypercorn's HTTP/2: data for streams that have ended, and two of connections that have ended.
 
+Ends a stream whose client takes none of it for as long as a connection may be idle: its flow-control window is full.
 Also sends each line of a query's answer in a frame of its own, as ksqlDB does. Clients of ksqlDB take a frame for a
 row: npm's ksqldb-client, and ksql-python-ng with parse=True.
 """
 
+import asyncio
 import re
 from collections import deque
+from collections.abc import Awaitable
 from contextlib import suppress
 
+import h2.errors
 import h2.events
 import hypercorn.protocol
 import hypercorn.protocol.h2
@@ -15,10 +19,11 @@ from h2.exceptions import ProtocolError
 from hypercorn.events import Closed, Event
 from hypercorn.protocol.events import Event as StreamEvent
 from hypercorn.protocol.events import Response
-from hypercorn.protocol.h2 import H2Protocol, StreamBuffer
+from hypercorn.protocol.h2 import BUFFER_HIGH_WATER, BUFFER_LOW_WATER, H2Protocol, StreamBuffer
 from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.typing import Event as IOEvent
 
+from millstream.server.connections import BoundedConfig
 from millstream.server.queries import FORMS
 
 LINE = re.compile(rb"[^\n]*\n|[^\n]+")
@@ -49,7 +54,24 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
         stream, buffer = self.streams.get(event.stream_id), self.stream_buffers.get(event.stream_id)
         if isinstance(event, Response) and isinstance(stream, HTTPStream) and isinstance(buffer, PieceBuffer):
             buffer.by_lines = stream.scope["path"] in FORMS
-        await super().stream_send(event)
+        try:
+            await super().stream_send(event)
+        except TimeoutError:
+            await self._reset(event.stream_id)
+
+    async def _create_stream(self, request: h2.events.RequestReceived) -> None:
+        await super()._create_stream(request)
+        buffer = self.stream_buffers.get(request.stream_id or 0)
+        if isinstance(buffer, PieceBuffer) and isinstance(self.config, BoundedConfig):
+            buffer.idle_seconds = self.config.limits.idle_seconds
+
+    async def _reset(self, stream_id: int) -> None:
+        """End a stream as if the client had: the application gets a disconnect, and its buffer is dropped."""
+        with suppress(ProtocolError):
+            self.connection.reset_stream(stream_id, h2.errors.ErrorCodes.CANCEL)
+        await self._close_stream(stream_id)
+        await self._window_updated(stream_id)
+        await self._flush()
 
     async def _send_data(self, stream_id: int) -> None:
         """Does what hypercorn does for one frame, for several frames that are then written to the socket together."""
@@ -89,30 +111,60 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
 
 class PieceBuffer(StreamBuffer):  # type: ignore[misc,unused-ignore]
     """What is to be sent on a stream. Each piece that the application sends begins a frame; `by_lines`: each line of
-    it."""
+    it. `idle_seconds` is how long the client may take nothing of it.
+    """
 
     def __init__(self, event_class: type[IOEvent]) -> None:
         super().__init__(event_class)
         self.by_lines = False
+        self.idle_seconds: float | None = None
         self._lengths: deque[int] = deque()
+        self._deadline: asyncio.Timeout | None = None
 
     async def push(self, data: bytes) -> None:
-        """Add a piece; waits while there is too much already."""
+        """Add a piece; waits while there is too much already. Raises TimeoutError: the client takes nothing."""
         if self.by_lines:
             self._lengths.extend(map(len, LINE.findall(data)))
         elif data:
             self._lengths.append(len(data))
-        await super().push(data)
+        # A timer for each piece would cost as much as sending it.
+        is_full = len(self.buffer) + len(data) >= BUFFER_HIGH_WATER
+        await (self._in_time(super().push(data)) if is_full else super().push(data))
+
+    async def drain(self) -> None:
+        """Wait until everything is sent. Raises TimeoutError: the client takes nothing."""
+        await self._in_time(super().drain())
 
     async def pop(self, max_length: int) -> bytes:
-        """The next bytes of a piece, at most `max_length`."""
-        if not self._lengths:
-            return bytes(await super().pop(0))
-        data = bytes(await super().pop(min(max_length, self._lengths[0])))
-        self._lengths[0] -= len(data)
-        if not self._lengths[0]:
+        """The next bytes of a piece, at most `max_length`.
+
+        Hypercorn lets the application go on when it takes few bytes, or none since the window is full; here it goes on
+        when few are left.
+        """
+        length = min(max_length, self._lengths[0]) if self._lengths else 0
+        data = bytes(self.buffer[:length])
+        if data:
+            del self.buffer[:length]
+            self._lengths[0] -= length
+            self._restart_deadline()
+        if self._lengths and not self._lengths[0]:
             self._lengths.popleft()
+        if len(self.buffer) < BUFFER_LOW_WATER:
+            await self._paused.set()
+        if not self.buffer:
+            await self._is_empty.set()
         return data
+
+    async def _in_time(self, sending: Awaitable[None]) -> None:
+        try:
+            async with asyncio.timeout(self.idle_seconds) as self._deadline:
+                await sending
+        finally:
+            self._deadline = None
+
+    def _restart_deadline(self) -> None:
+        if self._deadline is not None and self.idle_seconds is not None and not self._deadline.expired():
+            self._deadline.reschedule(asyncio.get_running_loop().time() + self.idle_seconds)
 
 
 def install() -> None:

@@ -99,7 +99,7 @@ class InputLines:
 class Acks(Response):
     """Writes rows as they arrive, and answers each with {"status":"ok","seq":n} or {"status":"error",…}.
 
-    It ends if its user is removed, or gets other roles.
+    It ends if its user is removed, or gets other roles, or if his token expires.
     """
 
     def __init__(self, inserter: Inserter, lines: InputLines, media: str, work: ServerContext, user: Principal) -> None:

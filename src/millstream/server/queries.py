@@ -90,7 +90,8 @@ async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest
         case Printing():
             feed = work.feeds.open(started.lines, started.close, owner=principal_of(request))
             return StreamedResponse(feed, PrintFraming(), "text/plain; charset=utf-8", work)
-    rows, framing, owner = started.rows, started.framing, principal_of(request)
+    rows, framing, user = started.rows, started.framing, principal_of(request)
+    owner = user if rows.push else user.without_expiry()
     if isinstance(rows, BatchedRows):
         return StreamedResponse(work.feeds.follow(rows, owner), BatchFraming(framing, rows.token), media, work)
     feed = work.feeds.open(started.items, rows.close, rows.query_id, owner)

@@ -99,7 +99,9 @@ class Server(StartedInBlock):
             watch.cancel()
 
     async def _watch_users(self) -> None:
-        """End the running queries of users who are removed from the file of users, or whose roles change there."""
+        """End the running queries of users who are removed from the file of users, whose roles change there, or whose
+        token expires.
+        """
         login = self._options.login
         while login is not None:
             await asyncio.sleep(WATCH_SECONDS)

@@ -1,6 +1,5 @@
 """/ws/query: a query's rows as WebSocket messages."""
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,7 +10,6 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from millstream.engine.api import RequestFailed, Rows
 from millstream.engine.entities.types import described
-from millstream.security.roles import Principal
 from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.bodies import parse_object, to_request
@@ -48,21 +46,15 @@ async def socket_query(socket: WebSocket) -> None:
 
 async def _stream(socket: WebSocket, started: Rows | Printing, work: ServerContext) -> None:
     items, id = (started.lines, "") if isinstance(started, Printing) else (started, started.query_id)
-    feed: Feed[Any] = work.feeds.open(items, started.close, id, principal_of(socket))
+    # As in ksqlDB, a server without a limit for sockets has none by their users' tokens.
+    seconds, user = work.limits.socket_seconds, principal_of(socket)
+    feed: Feed[Any] = work.feeds.open(items, started.close, id, user if seconds else user.without_expiry())
     try:
-        with anyio.move_on_after(longest_seconds(work.limits.socket_seconds, principal_of(socket))):
+        with anyio.move_on_after(seconds or None):
             await first_of(lambda: _left(socket), lambda: _send(socket, started, feed))
     finally:
         with anyio.CancelScope(shield=True):
             await work.run_ending(lambda: work.feeds.finish(feed))
-
-
-def longest_seconds(most: float, user: Principal) -> float | None:
-    """For how long a socket stays open: no longer than its user's token is valid; None for no limit, if `most` is
-    0."""
-    if not most:
-        return None
-    return most if user.expires is None else min(most, user.expires - time.time())
 
 
 async def _send(socket: WebSocket, started: Rows | Printing, feed: Feed[Any]) -> None:
