@@ -57,6 +57,25 @@ def test_a_start_that_is_broken_off_leaves_nothing_behind(dev: subprocess.Popen[
     _await_end(children)
 
 
+@pytest.mark.crash
+def test_what_ends_by_itself_is_started_again(dev: subprocess.Popen[str]) -> None:
+    shown = _read_until(dev, "everything runs")
+    url = re.search(r"http://localhost:\d+", shown)
+    assert url is not None, shown
+    wait_for(lambda: _has_file_connectors(RestClient(url[0])), "Kafka Connect", PATIENCE)
+    for name, program in (("Kafka Connect", "ConnectDistributed"), ("Kafka", "kafka.Kafka")):
+        (process,) = [child for child in _descendants(dev.pid) if _is_java(_arguments(child), program)]
+        process.kill()
+        told = _read_until(dev, "answers again")
+        assert re.search(rf" {name} +was ended by SIGKILL \(its log is \S+\): it is started again\n", told)
+    statement = "CREATE STREAM s (a INT) WITH (kafka_topic='s', format='JSON', partitions=1);"
+    wait_for(lambda: _is_executed(RestClient(url[0]), statement), "Kafka", PATIENCE)
+    children = _descendants(dev.pid)
+    dev.send_signal(signal.SIGTERM)
+    assert dev.wait(PATIENCE) == 0
+    _await_end(children)
+
+
 def test_a_busy_port_is_reported_before_anything_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
@@ -73,6 +92,14 @@ def _has_file_connectors(client: RestClient) -> bool:
     except ClientError:
         return False
     return "org.apache.kafka.connect.file.FileStreamSourceConnector" in [plugin["className"] for plugin in plugins]
+
+
+def _is_executed(client: RestClient, statement: str) -> bool:
+    try:
+        client.execute(statement, SessionSettings())
+    except ClientError:
+        return False
+    return True
 
 
 def _read_until(process: subprocess.Popen[str], word: str) -> str:
@@ -92,6 +119,10 @@ def _descendants(pid: int) -> list[psutil.Process]:
 def _spark_starts(pid: int) -> bool:
     """Whether the process has started Spark's JVM, which takes some seconds to answer."""
     return any("SparkSubmit" in " ".join(_arguments(child)) for child in _descendants(pid))
+
+
+def _is_java(arguments: list[str], program: str) -> bool:
+    return "java" in "".join(arguments[:1]) and any(program in word for word in arguments[-2:])
 
 
 def _arguments(process: psutil.Process) -> list[str]:

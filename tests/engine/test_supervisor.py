@@ -53,6 +53,9 @@ class FakeRunner:
         self.started.append(FakeRunning())
         return self.started[-1]
 
+    def remove_leftovers(self) -> None:
+        """No effect."""
+
     def forget(self, desired: DesiredQuery) -> None:
         self.forgotten.append(desired.birth)
 

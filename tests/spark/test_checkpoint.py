@@ -9,7 +9,17 @@ from pyspark.sql import SparkSession
 
 from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm
-from millstream.spark.checkpoint import CheckpointBehind, files, finish, half_written, location, repair, restore, save
+from millstream.spark.checkpoint import (
+    CheckpointBehind,
+    files,
+    finish,
+    half_written,
+    location,
+    remove_unfinished,
+    repair,
+    restore,
+    save,
+)
 
 UNFINISHED = ".0.e4753b34-56fb-402b-a174-ea37401ab19e.tmp"
 
@@ -127,8 +137,31 @@ def test_a_savepoint_that_cannot_be_copied_leaves_nothing(spark: SparkSession, t
     with pytest.raises(
         OSError, match=r"query/state/[23].delta cannot be copied: [^\n()]*No such file or directory[^()]*$"
     ):
-        save(spark, url, location(str(tmp_path / "savepoints" / "monday")))
-    assert list((tmp_path / "savepoints").iterdir()) == []
+        saved(spark, tmp_path, url)
+    assert left(tmp_path / "savepoints") == []
+
+
+def saved(spark: SparkSession, folder: Path, url: str, leads: bool = True) -> None:
+    """Take the savepoint monday of a checkpoint."""
+    monday, part = folder / "savepoints" / "monday", folder / "savepoints" / ".default" / "monday"
+    save(spark, url, location(str(monday)), location(str(part)), lambda: leads)
+
+
+def test_a_server_that_does_not_lead_any_more_completes_no_savepoint(spark: SparkSession, tmp_path: Path) -> None:
+    """It was frozen while it copied: the server that leads has removed some of the copy."""
+    url = checkpoint(tmp_path / "query", "offsets/0", "commits/0")
+    with pytest.raises(OSError, match="this server does not run the queries any more"):
+        saved(spark, tmp_path, url, leads=False)
+    assert not (tmp_path / "savepoints" / "monday").exists()
+    saved(spark, tmp_path, url)
+    assert left(tmp_path / "savepoints" / "monday") == ["commits/0", "offsets/0"]
+
+
+def test_copies_that_a_killed_server_left_half_written_are_removed(spark: SparkSession, tmp_path: Path) -> None:
+    checkpoint(tmp_path, "CTAS_A_1-x/commits/0", ".CTAS_B_2-y.part/state/0/0/1.zip")
+    remove_unfinished(spark, location(str(tmp_path)))
+    assert left(tmp_path) == ["CTAS_A_1-x/commits/0"]
+    remove_unfinished(spark, location(str(tmp_path / "nowhere")))
 
 
 def test_copies_and_new_names_through_hadoop(spark: SparkSession, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from millstream.client.exchange import SessionSettings
 from millstream.client.types import type_of_schema
 from millstream.functions.python import CATEGORY
 from millstream.model.names import identifier, literal
+from millstream.model.setting_table import SAVEPOINT
 from millstream.model.settings import SettingRefused, check_session
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ examples:
   millstream export http://ksqldb:8088 -u ann > shop.sql
 """
 LISTINGS = "LIST FUNCTIONS; LIST TYPES; LIST STREAMS EXTENDED; LIST TABLES EXTENDED; LIST QUERIES;"
-SAVEPOINT = "millstream.savepoint"
 # The stream that servers declare over their processing logs, unless a server's setting has another name.
 LOG_STREAM = "KSQL_PROCESSING_LOG"
 

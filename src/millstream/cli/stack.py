@@ -24,6 +24,7 @@ from millstream.services.jars import cache_folder
 from millstream.services.ports import check_free
 from millstream.services.progress import Counter
 from millstream.services.registry import RegistryProcess
+from millstream.services.restarts import keep_running
 from millstream.services.service import Service
 
 KAFKA_PORT, REGISTRY_PORT, CONNECT_PORT = 9092, 8081, 8083
@@ -83,6 +84,7 @@ def running(options: StackOptions, report: Report) -> Iterator[RunningStack]:
         with _timed(report, "Kafka", lambda: broker.bootstrap):
             stack.callback(broker.stop)
             broker.start()
+        stack.enter_context(_kept_running(broker, report, "Kafka"))
         registry = stack.enter_context(_registry(options, report)) if options.registry else ""
         connect = stack.enter_context(_connect(options, broker.bootstrap, report)) if options.connect else ""
         spark = _cluster(options, report, stack) if options.workers else {}
@@ -150,8 +152,26 @@ def _connect(options: StackOptions, bootstrap: str, report: Report) -> Iterator[
 
 
 @contextmanager
+def _kept_running(service: Service, report: Report, name: str) -> Iterator[None]:
+    """While the block runs, a service that runs is started again if it ends; reports it."""
+    leaving = threading.Event()
+    watch = threading.Thread(target=keep_running, args=(service, leaving, lambda event: report(name, event)))
+    watch.start()
+    try:
+        yield
+    finally:
+        leaving.set()
+        # A start that is going on ends as soon as the process is stopped.
+        service.stop()
+        watch.join()
+
+
+@contextmanager
 def _in_background(service: Service, report: Report, name: str, need: str) -> Iterator[None]:
-    """Start a service on a thread of its own, and stop it at the end of the block; reports if it cannot start."""
+    """Start a service on a thread of its own, which starts it again if it ends, and stop it at the end of the block.
+
+    Reports if it cannot start, and if it ends.
+    """
     leaving = threading.Event()
 
     def start() -> None:
@@ -160,6 +180,8 @@ def _in_background(service: Service, report: Report, name: str, need: str) -> It
         except SetupError as error:
             if not leaving.is_set():
                 report(name, f"did not start, and {need}: {error.fact}")
+        else:
+            keep_running(service, leaving, lambda event: report(name, event))
 
     threading.Thread(target=start, name=service.name, daemon=True).start()
     try:

@@ -11,7 +11,6 @@ from millstream.engine.entities import build
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import Offsets
 from millstream.engine.slots import check_slots
-from millstream.engine.spark_runtime import SAVEPOINT
 from millstream.engine.state import (
     QUEUED,
     AppliedCommand,
@@ -22,6 +21,7 @@ from millstream.engine.state import (
     with_default_tasks,
 )
 from millstream.model.errors import StatementError
+from millstream.model.setting_table import SAVEPOINT
 from millstream.plan.existing_topics import check_existing_topic
 from millstream.plan.nodes import reads
 from millstream.plan.statements import check_drop, outcome

@@ -205,6 +205,7 @@ class Follower:
 
     def _take_over(self, term: int) -> None:
         """Execute the steps that the last leader left undone, and run the queries."""
+        self._supervisor.take_over()
         since = self._lease.carried_out()
         for pending in self._pending:
             if pending.offset >= since:

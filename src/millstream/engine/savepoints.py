@@ -3,9 +3,8 @@
 from millstream.engine.api import Entity
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import build
-from millstream.engine.spark_runtime import SAVEPOINT
 from millstream.model.errors import StatementError
-from millstream.model.setting_table import SETTINGS
+from millstream.model.setting_table import SAVEPOINT, SETTINGS
 from millstream.plan.statements import running_query
 from millstream.syntax import tree
 
@@ -24,6 +23,9 @@ def take(statement: tree.TakeSavepoint, context: StatementContext, engine: Engin
         hint = "send it to the server that does: it has the query's checkpoint"
         raise StatementError(f"this server does not run query {id}", at, hint)
     engine.spark.check_new_savepoint(statement.name, at)
-    place = engine.supervisor.while_stopped(id, lambda query: engine.spark.take_savepoint(query, statement.name))
+    spark, lease = engine.spark, engine.lease
+    place = engine.supervisor.while_stopped(
+        id, lambda query: spark.take_savepoint(query, statement.name, lambda: lease.held)
+    )
     hint = f"a query that is created under SET '{SAVEPOINT}'='{statement.name}' starts from it"
     return build.warning(context.text, f"Savepoint {statement.name} of query {id} is {place}: {hint}.")

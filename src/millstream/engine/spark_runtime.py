@@ -17,6 +17,7 @@ from millstream.engine.supervisor import CannotRun
 from millstream.engine.warm_up import WarmUp
 from millstream.formats.client import Access
 from millstream.model.errors import Span, StatementError
+from millstream.model.setting_table import SAVEPOINT
 from millstream.model.settings import is_on
 from millstream.plan.deletes import DeletedKeys
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
@@ -26,7 +27,7 @@ from millstream.services.kafka_errors import reason
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import figures, jvm, session, session_settings, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Changes, Record
-from millstream.spark.checkpoint import files, location, save
+from millstream.spark.checkpoint import delete, files, location, remove_unfinished, save
 from millstream.spark.codec import UnreadableRecord, record_codec
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.spark.figures import Figures
@@ -38,7 +39,6 @@ from millstream.tables.images import TableImages
 from millstream.tables.indexes import IndexedTable, IndexedValues, indexed_values
 from millstream.tables.materializer import Materializer
 
-SAVEPOINT = "millstream.savepoint"
 # Key and value of a record.
 Pair = tuple[bytes | None, bytes | None]
 
@@ -184,13 +184,16 @@ class SparkRuntime:
         if files(self._session, place):
             raise StatementError(f"there is a savepoint {name} already: {place}", at, "take another name")
 
-    def take_savepoint(self, desired: DesiredQuery, name: str) -> str:
-        """Copy the checkpoint of a stopped query; returns the place of the copy. Raises StatementError."""
+    def take_savepoint(self, desired: DesiredQuery, name: str, leads: Callable[[], bool]) -> str:
+        """Copy the checkpoint of a stopped query; returns the place of the copy.
+
+        `leads`: this server still runs the queries. Raises StatementError.
+        """
         place = self._savepoint(name)
         if not files(self._session, f"{self._checkpoint(desired)}/commits"):
             raise StatementError(f"query {desired.query.id} has no checkpoint yet: it has not run")
         try:
-            save(self._session, self._checkpoint(desired), place)
+            save(self._session, self._checkpoint(desired), place, self._part(name), leads)
         except OSError as failure:
             raise StatementError(f"the savepoint could not be written: {failure}") from failure
         return place
@@ -201,6 +204,15 @@ class SparkRuntime:
     def _savepoint(self, name: str) -> str:
         """The place of a savepoint; "" if the name is empty."""
         return f"{self._savepoints}/{name}" if name else ""
+
+    def _part(self, name: str) -> str:
+        """The place of a savepoint that is being written; one that is complete has no such name."""
+        return f"{self._savepoints}/.{self._service}/{name}"
+
+    def remove_leftovers(self) -> None:
+        """Remove what killed servers of this service have left half written: this server runs the queries now."""
+        delete(self._session, self._part(""))
+        remove_unfinished(self._session, self._checkpoints)
 
     def forget(self, desired: DesiredQuery) -> None:
         """Remove the checkpoint of a dropped query, and its positions in Kafka."""

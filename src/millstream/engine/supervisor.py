@@ -69,6 +69,10 @@ class QueryRunner(Protocol):
         """Remove the checkpoint of a query that is no longer desired."""
         ...
 
+    def remove_leftovers(self) -> None:
+        """Remove what servers that ran queries before this one have left half written."""
+        ...
+
 
 class CannotRun(Exception):
     """A query that cannot be started now; the message says why."""
@@ -149,6 +153,10 @@ class Supervisor:
         """Stop the queries that `desired` lacks or has in another version, and wait until they have stopped."""
         self._submit(lambda: self._stop_others(desired)).result()
 
+    def take_over(self) -> None:
+        """This server runs the queries from now on, and no other does: remove what others have left half written."""
+        self._submit(self._remove_leftovers)
+
     def set_desired(self, desired: Mapping[str, DesiredQuery]) -> None:
         """From now on run exactly these queries; does not wait until they run."""
         self._submit(lambda: self._set_desired(desired))
@@ -200,6 +208,9 @@ class Supervisor:
         else:
             done.set_exception(failure)
         self._check_all()
+
+    def _remove_leftovers(self) -> None:
+        attempt("removing half-written copies", self._runner.remove_leftovers)
 
     def _set_desired(self, desired: Mapping[str, DesiredQuery]) -> None:
         self._stop_others(desired)

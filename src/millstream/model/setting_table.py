@@ -34,6 +34,7 @@ _positive = whole(1)
 # Milliseconds between two attempts: without any, a query that fails for good would take a core.
 _wait = _positive
 _formats = one_of("AVRO", "DELIMITED", "JSON", "JSON_SR", "KAFKA", "NONE", "PROTOBUF", "PROTOBUF_NOSR")
+SAVEPOINT = "millstream.savepoint"
 _folder_name = ValueKind(
     "a folder's name, without slashes", lambda text: None if re.search(r"[/\\]|^[.]", text) else text
 )
@@ -315,7 +316,7 @@ _OWN = (
         SettingScope.OWN,
     ),
     session(
-        "millstream.savepoint",
+        SAVEPOINT,
         "",
         "the savepoint from which a new query starts: a folder's name in savepoints/ under millstream.data.dir",
         _folder_name,

@@ -45,6 +45,17 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def ending(self) -> str:
+        """How the process ended by itself; "" while it runs, and after `stop`."""
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return ""
+        # A shell that was not killed itself reports its child's signal as 128 + its number.
+        number = -code if code < 0 else code - 128
+        killed = number in {signal.value for signal in signal.Signals}
+        return f"was ended by {signal.Signals(number).name}" if killed else f"ended with exit code {code}"
+
+    @property
     def group(self) -> int:
         """The process group of the child and of everything it has started. Raises SetupError before the start."""
         if self._process is None:

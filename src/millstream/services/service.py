@@ -83,6 +83,12 @@ class Service(StartedInBlock):
         """True if the process is running."""
         return self._child is not None and self._child.running
 
+    @property
+    def ending(self) -> str:
+        """How the process ended by itself, and its log; "" while it runs, and after `stop`."""
+        ending = self._child.ending if self._child else ""
+        return ending and f"{ending} (its log is {self.log})"
+
     def stop(self, patience: float = GRACE) -> None:
         """Stop the process cleanly, or kill it after `patience` seconds; no effect if it is not running."""
         if self._child:

@@ -12,7 +12,7 @@ import json
 import re
 import shutil
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlparse
@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.spark import jvm
 
 PREPARED = "prepared-"
+_COPY = re.compile(r"\..*\.part\Z")
 _OF_BATCH = re.compile(r"\.?(?:prepared|transactions)-(\d+)-")
 # Spark's file with the id of a query, which must be unique.
 IDENTITY = "metadata"
@@ -117,28 +118,39 @@ def restore(session: SparkSession, savepoint: str, url: str) -> None:
     """Create a checkpoint that does not exist yet as a copy of another one, which no query is using."""
     if not savepoint or files(session, url):
         return
-    part = _copied(session, savepoint, url)
+    folder, _, name = url.rpartition("/")
+    part = _copied(session, savepoint, f"{folder}/.{name}.part")
     _write_identity(session, part)
     delete(session, url)
     rename(session, part, url)
 
 
-def save(session: SparkSession, url: str, savepoint: str) -> None:
-    """Copy a checkpoint that no run is using to a new place, completely or not at all. Raises OSError."""
+def save(session: SparkSession, url: str, savepoint: str, part: str, leads: Callable[[], bool]) -> None:
+    """Copy a checkpoint that no run is using to a new place, completely or not at all, by way of `part`.
+
+    If `leads()` is false in the end, another server may have removed some of the copy. Raises OSError.
+    """
     try:
-        rename(session, _copied(session, url, savepoint), savepoint)
+        _copied(session, url, part)
+        if not leads():
+            raise OSError("this server does not run the queries any more")
+        rename(session, part, savepoint)
     except Py4JError as failure:
         raise OSError(f"{url} cannot be copied to {savepoint}: {failure}") from failure
 
 
-def _copied(session: SparkSession, url: str, target: str) -> str:
-    """Copy a folder to a temporary name beside its target; a leftover of an earlier attempt is removed.
+def remove_unfinished(session: SparkSession, folder: str) -> None:
+    """Remove the copies in a folder of checkpoints that a killed server did not finish."""
+    for name in files(session, folder):
+        if _COPY.match(name):
+            delete(session, f"{folder}/{name}")
+
+
+def _copied(session: SparkSession, url: str, part: str) -> str:
+    """Copy a folder to a temporary name; a leftover of an earlier attempt is removed.
 
     If that fails, what was copied is removed: a disk that is full must not stay so. Raises OSError, Py4JError.
     """
-    # A savepoint cannot have such a name.
-    folder, _, name = target.rpartition("/")
-    part = f"{folder}/.{name}.part"
     delete(session, part)
     try:
         copy(session, url, part)
