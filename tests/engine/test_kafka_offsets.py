@@ -1,15 +1,18 @@
 """The first and last offsets of topics, as the engine's Kafka client sees them."""
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
+from millstream.engine import kafka as kafka_module
 from millstream.engine.kafka import KafkaClient
 from millstream.services.broker import BrokerProcess
 from millstream.services.ports import is_free
@@ -45,6 +48,25 @@ def test_a_topic_that_is_absent_is_an_error_at_once(client: KafkaClient) -> None
     for offsets in (client.ends, client.bounds):
         with pytest.raises(KafkaException, match="UNKNOWN_TOPIC_OR_PART"):
             offsets("no-such-topic")
+
+
+def test_a_request_that_waited_for_a_frozen_broker_is_repeated(
+    kafka: BrokerClient, client: KafkaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker that goes on reports leaders that do not lead yet; the time of the request is long over then."""
+    topic, offsets = kafka.create_topic(partitions=1), client._offsets_now
+    failures = [KafkaError.UNKNOWN_LEADER_EPOCH]
+
+    def after_a_failure(*args: Any) -> dict[int, list[int]]:
+        if failures:
+            time.sleep(2 * kafka_module.SETTLE)
+            raise KafkaException(KafkaError(failures.pop()))
+        return offsets(*args)
+
+    monkeypatch.setattr(client, "_offsets_now", after_a_failure)
+    monkeypatch.setattr(client, "_is_renewed", lambda *_: False)
+    monkeypatch.setattr(kafka_module, "SETTLE", 0.2)
+    assert client.ends(topic) == {0: 0}
 
 
 @contextmanager

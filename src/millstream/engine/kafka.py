@@ -295,7 +295,7 @@ class KafkaClient:
         The request is repeated if partitions have no leaders yet, and if the connection breaks; the next one then waits
         until a broker answers.
         """
-        deadline = time.monotonic() + SETTLE
+        deadline: float | None = None
         while True:
             admin = self._admin
             try:
@@ -306,6 +306,8 @@ class KafkaClient:
                 was_cached = self._known.pop(topic, None) is not None and max_age > 0
                 if not was_cached:
                     passing = failure.args[0].code() in (*LEADERLESS, BROKEN_CONNECTION, KafkaError._DESTROY_BROKER)
+                    # The first request may have waited long for a broker that was frozen.
+                    deadline = deadline or time.monotonic() + SETTLE
                     if time.monotonic() > deadline:
                         passing = self._admin is admin and self._is_renewed(admin, failure)
                     if not passing:
