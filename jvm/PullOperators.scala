@@ -301,14 +301,14 @@ final class SortOperator(child: PullOperator, order: Comparator[UnsafeRow], sche
 }
 
 /** A sort criterion: a column, its direction, whether nulls come first, and whether bytes are compared as unsigned. */
-final case class SortKey(index: Int, descending: Boolean, nullsFirst: Boolean, unsigned: Boolean)
+final case class SortCriterion(index: Int, descending: Boolean, nullsFirst: Boolean, unsigned: Boolean)
 
 /** Comparators of rows. */
 object SortOperator {
   private val Heap = 100000
 
   /** A comparator by columns. */
-  def order(schema: StructType, keys: Seq[SortKey]): Comparator[UnsafeRow] = {
+  def order(schema: StructType, keys: Seq[SortCriterion]): Comparator[UnsafeRow] = {
     val columns = keys.map(key => column(schema(key.index).dataType, key)).toArray
     (one, other) => {
       var (i, result) = (0, 0)
@@ -320,7 +320,7 @@ object SortOperator {
     }
   }
 
-  private def column(dataType: DataType, key: SortKey): Comparator[UnsafeRow] = {
+  private def column(dataType: DataType, key: SortCriterion): Comparator[UnsafeRow] = {
     import key._
     val get = InternalRow.getAccessor(dataType)
     val ascending = if (unsigned) TypeUtils.getInterpretedOrdering(dataType) else ValueOrder.of(dataType)

@@ -38,7 +38,7 @@ object PullQueries {
   def sort(child: PullOperator, leaf: DataFrame, keys: String, limit: Int): PullOperator = {
     val orders = keys.split(';').toSeq.map(_.split(',')).map { case Array(i, flags @ _*) =>
       val Seq(descending, nullsFirst, unsigned) = flags.map(_ == "1")
-      SortKey(i.toInt, descending, nullsFirst, unsigned)
+      SortCriterion(i.toInt, descending, nullsFirst, unsigned)
     }
     new SortOperator(child, SortOperator.order(leaf.schema, orders), leaf.schema, limit)
   }
