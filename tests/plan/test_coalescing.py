@@ -34,7 +34,7 @@ def planned(query: str) -> Write:
         ("SELECT id, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY id", 1, False),
         ("SELECT id, COUNT(*) AS n FROM s WINDOW SESSION (1 SECOND) GROUP BY id", 0, True),
         ("SELECT v, COUNT(*) AS n FROM t GROUP BY v", 2, False),
-        (f"SELECT n, COUNT(*) AS m FROM ({COUNTS}) GROUP BY n", 3, False),
+        (f"SELECT n, COUNT(*) AS m FROM ({COUNTS}) GROUP BY n", 2, False),
         (f"SELECT * FROM ({COUNTS}) WHERE n > 1", 1, False),
         ("SELECT * FROM t WHERE v > 1", 0, True),
         ("SELECT t.id AS id, v, w FROM t JOIN u ON t.id = u.id", 0, True),

@@ -1,6 +1,7 @@
 -- title: hot items
 -- rewritten: a table for the counts, and of each window's counts those that are the greatest (of 100 at most)
 -- each: items
+-- coalesced: 200
 CREATE TABLE counts WITH (kafka_topic='{run}-counts', format='JSON') AS
   SELECT auction AS k, AS_VALUE(auction) AS auction, WINDOWSTART AS starts, COUNT(*) AS num
   FROM bid WINDOW HOPPING (SIZE 10 SECONDS, ADVANCE BY 2 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY auction EMIT FINAL;

@@ -45,6 +45,7 @@ from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
 from millstream.plan.nodes import Aggregate, Window, leaves, type_of
 from millstream.plan.partitions import mixes_partitions
+from millstream.spark.coalescing import coalesces_rows
 from millstream.spark.codec import EXPRESSION, LATE, error_if, report
 from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold, scan_columns
 from millstream.spark.lazy_frame import LazyFrame
@@ -370,7 +371,7 @@ class _TableFolds(_GroupFolds):
             emit=spark_sql(if_(before.same_as(after), in_place, call("concat", leave, enter))),
             out=change.type,
             label=self.label,
-            coalesces=True,
+            coalesces=coalesces_rows(self.node),
         )
 
     def _results(self, state: OperatorExpression) -> OperatorExpression:

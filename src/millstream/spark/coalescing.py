@@ -3,7 +3,7 @@ the place where that saves most.
 
     CREATE TABLE …, a change of a key may wait for 1 s                   waits
     SELECT city, COUNT(*) FROM s GROUP BY city                           in the operator, 1 s: the row is not computed
-    SELECT n, COUNT(*) FROM (SELECT … COUNT(*) AS n …) GROUP BY n        in each of three operators, 0.33 s
+    SELECT n, COUNT(*) FROM (SELECT … COUNT(*) AS n …) GROUP BY n        in each of two operators, 0.5 s
     SELECT * FROM t WHERE v > 10; groups in sessions                     in the sink, 1 s: the record is not written
 
 In an operator changes wait as jvm/WaitingChanges.scala has it, in the sink as jvm/RecordCache.scala has it.
@@ -73,7 +73,13 @@ def _operators_of(node: PlanNode) -> int:
     """The folds of this node that can (aggregates.py)."""
     if not isinstance(node, Aggregate) or (node.window is not None and node.window.type == "SESSION"):
         return 0
-    return node.shuffles
+    return 2 if node.source.kind is RelationKind.TABLE and coalesces_rows(node) else 1
+
+
+def coalesces_rows(node: Aggregate) -> bool:
+    """True if the fold that stores the rows of a table, which are to be grouped, can coalesce their changes: if those
+    have not waited already, as the changes of a group."""
+    return not _operators_of(_last_stateful(node.source))
 
 
 def _last_stateful(node: PlanNode) -> PlanNode:
