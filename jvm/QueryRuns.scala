@@ -41,8 +41,9 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   @volatile private[millstream] var saves: BatchSaves = _
   /** On the driver: true if tasks pass all rows of a record on before they read the next one (SparkInternals.canSave). */
   @volatile private[millstream] var keepsOrder = false
-  /** On the driver: how the operators that can coalesce changes do so (WaitingChanges). Set before the query starts. */
-  @volatile private[millstream] var coalescing = CacheLimits.Off
+  /** On the driver: how the operators that can coalesce changes do so. Set before the query starts. */
+  @volatile private var coalescing = Coalescing(CacheLimits.Off, afterBacklog = false)
+  @volatile private var isCatchingUp = false
   private val started, batchEnded, stopped = new CountDownLatch(1)
   private val waiting = ConcurrentHashMap.newKeySet[Runnable]
   private val listeners = ConcurrentHashMap.newKeySet[Listener]
@@ -109,6 +110,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   def beginBatch(number: Int): Unit = synchronized {
     if (number > batch) {
       callBatchListeners()
+      isCatchingUp = false
       batch = number
       isReading = false
       isBatchOver = false
@@ -121,6 +123,22 @@ final class QueryRun(val id: String, driver: BatchDriver) {
 
   /** Call each callback of `onBatchEnd` once. The caller holds the lock. */
   private def callBatchListeners(): Unit = batchListeners.removeIf { listener => listener.run(); true }
+
+  private[millstream] def coalesce(how: Coalescing): Unit = coalescing = how
+
+  /**
+   * On the driver: how operators coalesce in the batch that is planned now. If it reads records that were there when the
+   * run began (`isBehind`) and the changes are to wait for these, none waits, and the batch ends when its time is over.
+   */
+  private[millstream] def limitsOfBatch(isBehind: Boolean): CacheLimits =
+    if (!isBehind || !coalescing.afterBacklog) coalescing.limits
+    else {
+      isCatchingUp = coalescing.limits.bytes > 0
+      CacheLimits.Off
+    }
+
+  /** True if the batch has to end when its time is over, since it could not be saved, or the next one is another one. */
+  private[millstream] def endsBatches: Boolean = saves == null || isCatchingUp
 
   /** Call `callback` when a batch has ended; at once if it has. */
   private[millstream] def onBatchEnd(number: Int, callback: Runnable): Unit = synchronized {
@@ -223,7 +241,7 @@ private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver 
 
   private def expired(run: QueryRun, batch: Int): Unit = {
     val now = SteadyClock.getTimeMillis()
-    if (run.saves == null || now - begunAt >= BatchTimer.LongestMs) run.endBatch(batch)
+    if (run.endsBatches || now - begunAt >= BatchTimer.LongestMs) run.endBatch(batch)
     else if (!run.save(batch)) schedule(run, batch, now)
   }
 
@@ -303,9 +321,9 @@ object QueryRuns {
     run.saveRequests = run.saves.lastSave
   }
 
-  /** On the driver, before the query starts: let the operators of a run coalesce changes (CacheLimits). */
-  def coalesce(id: String, bytes: Long, interval: Long): Unit =
-    Option(all.get(id)).foreach(_.coalescing = CacheLimits(bytes, interval))
+  /** On the driver, before the query starts: let the operators of a run coalesce changes (Coalescing). */
+  def coalesce(id: String, bytes: Long, interval: Long, afterBacklog: Boolean): Unit =
+    Option(all.get(id)).foreach(_.coalesce(Coalescing(CacheLimits(bytes, interval), afterBacklog)))
 
   /** On the driver: let the batch of a run end; `awaitBatchEnd` waits for it. */
   def finish(id: String): Unit = Option(all.get(id)).foreach(_.finish())

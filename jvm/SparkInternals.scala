@@ -350,7 +350,9 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     val backlog = Backlog.of(child, spec.limitedInputs, keepsOrder, spec.ordersInputs)
     if (backlog.isUnread && keepsOrder) SourceWatermarks.request(sparkContext, always = backlog.ends.isEmpty)
     val sources = SparkInternals.scans(child).flatten.collect { case task: KafkaInputPartition => task.number }
-    val limits = if (spec.coalesces && readsExchange(child)) QueryRuns.of(run).coalescing else CacheLimits.Off
+    val limits =
+      if (spec.coalesces && readsExchange(child)) QueryRuns.of(run).limitsOfBatch(Backlog.isBehind(child))
+      else CacheLimits.Off
     Option(QueryRuns.of(run).saves).foreach(_.operator(info.storeVersion, info.operatorId, info.numPartitions))
     rows.mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,

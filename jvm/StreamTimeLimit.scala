@@ -133,6 +133,9 @@ object Backlog {
     }
   }
 
+  /** True if a batch that is planned now reads records that were there when the run began. */
+  def isBehind(plan: SparkPlan): Boolean = SparkInternals.scans(plan).flatten.exists(isBehind)
+
   private def isBehind(task: InputPartition): Boolean = task match {
     case kafka: KafkaInputPartition => kafka.from < kafka.endAtStart
     case _ => false

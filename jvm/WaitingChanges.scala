@@ -15,7 +15,14 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  *
  * Nothing is passed on later than its `interval`, nor after the mark of a save, nor after its batch: the reader of the
  * task's exchange lets the task pass them on, by a row that stands for that (Watermarks.scala), when the task waits for
- * rows, and before it passes a mark. Changes are in the order in which their keys changed last, as in Kafka Streams. Only
+ * rows, and before it passes a mark.
+ *
+ * After a crash, rows that the run before has written are not taken back by a change that is not passed on: with HAVING
+ * COUNT(*) < 3, the run has written 2 and not saved it; the next one counts from 0 to 3 at once, and 2 stays in the topic. So
+ * a query whose rows may be missed in this way coalesces again when it has read what was there when it started
+ * (`Coalescing.afterBacklog`): until then its changes are those of any other query.
+ *
+ * Changes are in the order in which their keys changed last, as in Kafka Streams. Only
  * the task's own thread uses it.
  */
 final class WaitingChanges(limits: CacheLimits) {
@@ -80,6 +87,9 @@ private object WaitingChanges {
   private val LooksApart = 32
 }
 
+/** How the operators of a run coalesce; `afterBacklog`: only when what was there at its start has been read. */
+private[millstream] final case class Coalescing(limits: CacheLimits, afterBacklog: Boolean)
+
 /** What has become of a state that was `before`. */
 final class WaitingChange(val key: Array[Byte], val before: Array[Byte], fields: Int) {
   val row: UnsafeRow = UnsafeRow.createFromByteArray(0, fields)
@@ -93,10 +103,12 @@ final class WaitingChange(val key: Array[Byte], val before: Array[Byte], fields:
     this.next = next
     this.row.copyFrom(row)
     this.clock = clock
-    val grown = key.length + row.getSizeInBytes + (if (next == null) 0 else next.length) + WaitingChange.Overhead - size
+    val grown = key.length + row.getSizeInBytes + length(before) + length(next) + WaitingChange.Overhead - size
     size += grown
     grown
   }
+
+  private def length(bytes: Array[Byte]): Int = if (bytes == null) 0 else bytes.length
 }
 
 private object WaitingChange {

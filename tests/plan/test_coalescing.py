@@ -27,27 +27,28 @@ def planned(query: str) -> Write:
 
 
 @pytest.mark.parametrize(
-    ("query", "operators", "in_sink"),
+    ("query", "operators", "in_sink", "repeats"),
     [
-        (COUNTS, 1, False),
-        (f"{COUNTS} HAVING COUNT(*) > 1", 1, False),
-        ("SELECT id, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY id", 1, False),
-        ("SELECT id, COUNT(*) AS n FROM s WINDOW SESSION (1 SECOND) GROUP BY id", 0, True),
-        ("SELECT v, COUNT(*) AS n FROM t GROUP BY v", 2, False),
-        (f"SELECT n, COUNT(*) AS m FROM ({COUNTS}) GROUP BY n", 2, False),
-        (f"SELECT * FROM ({COUNTS}) WHERE n > 1", 1, False),
-        ("SELECT * FROM t WHERE v > 1", 0, True),
-        ("SELECT t.id AS id, v, w FROM t JOIN u ON t.id = u.id", 0, True),
-        ("SELECT w, COUNT(*) AS m FROM t JOIN u ON t.id = u.id GROUP BY w", 2, False),
+        (COUNTS, 1, False, False),
+        (f"{COUNTS} HAVING COUNT(*) > 1", 1, False, True),
+        ("SELECT id, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY id", 1, False, False),
+        ("SELECT id, COUNT(*) AS n FROM s WINDOW SESSION (1 SECOND) GROUP BY id", 0, True, False),
+        ("SELECT v, COUNT(*) AS n FROM t GROUP BY v", 2, False, True),
+        (f"SELECT n, COUNT(*) AS m FROM ({COUNTS}) GROUP BY n", 2, False, True),
+        (f"SELECT * FROM ({COUNTS}) WHERE n > 1", 1, False, True),
+        ("SELECT * FROM t WHERE v > 1", 0, True, False),
+        ("SELECT t.id AS id, v, w FROM t JOIN u ON t.id = u.id", 0, True, False),
+        ("SELECT w, COUNT(*) AS m FROM t JOIN u ON t.id = u.id GROUP BY w", 2, False, True),
     ],
 )
-def test_where_changes_wait(query: str, operators: int, in_sink: bool) -> None:
+def test_where_changes_wait(query: str, operators: int, in_sink: bool, repeats: bool) -> None:
     """All places together keep to the settings; no change waits in the sink that has waited in the last operator."""
     places = operators + in_sink
     each = Coalescing(12000 // 4 // places, 600 // places)
     waiting = coalescing(planned(query), effective(ON, {}), tasks=4, in_transactions=False)
     assert waiting.operators == each
     assert waiting.records == (each if in_sink else Coalescing(0, 0))
+    assert waiting.repeats is repeats
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ class RealtimeQuery(ABC):
         """Run the query in a run of its own; `producer`: settings of the sink's producer."""
         self._starts += 1
         self.run = source.Run(self.spark, f"{self.out}/{self._starts}", pace)
-        self.run.coalesce(self.coalescing.operators)
+        after_backlog = self.coalescing.repeats and self._starts > 1
+        self.run.coalesce(self.coalescing.operators, after_backlog)
         servers = {"bootstrap.servers": self.kafka.bootstrap, **producer}
         self.query = sink.run_realtime(
             self.frame(self.run.id),
@@ -117,6 +119,7 @@ class RealtimeQuery(ABC):
         return str(self.query.exception())
 
 
+# The last value of each key; its changes may be coalesced.
 LAST = Fold(
     by=["key"],
     state="struct<value: binary>",
@@ -128,15 +131,26 @@ LAST = Fold(
 )
 
 
+# The same, of values below 3: HAVING.
+LOW = replace(
+    LAST,
+    emit=SparkSql(
+        "case when new.value < X'33' then array(struct(row.key, new.value, row.rowtime, row.headers)) "
+        "when state.value < X'33' then array(struct(row.key, cast(null as binary), row.rowtime, row.headers)) "
+        "else array() end"
+    ),
+)
+
+
 class Copy(RealtimeQuery):
     """A query that copies a topic. `columns`: what it copies, as SQL; `starts`: the offsets to begin with; `blocked`:
     another topic that it copies, once the barrier of its name is lifted; `tasks`: pass rows on to so many tasks;
-    `last`: a fold that coalesces changes keeps the last value of each key."""
+    `fold`: a fold of the records of each key."""
 
     columns = ("key", "value", "rowtime", "headers")
     blocked: str | None = None
     tasks = 0
-    last = False
+    fold: Fold | None = None
 
     def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path, topic: str, **client: str) -> None:
         super().__init__(spark, kafka, folder)
@@ -149,7 +163,7 @@ class Copy(RealtimeQuery):
             another = source.Topic(self.blocked, {**self._client, "client.id": "held"})
             stream = source.stream(self.spark, another, run)
             frame = frame.union(table_bootstrap.source(stream, self.out, RelationKind.STREAM, 0))
-        frame = fold(frame, LAST, live=True) if self.last else frame
+        frame = frame if self.fold is None else fold(frame, self.fold, live=True)
         frame = frame.selectExpr(*self.columns)
         return frame.repartition(self.tasks) if self.tasks else frame
 

@@ -31,10 +31,15 @@ EACH_CHANGE = Coalescing(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class QueryCoalescing:
-    """For how long changes may wait in each operator that can coalesce them, and as records in the sink."""
+    """For how long changes may wait in each operator that can coalesce them, and as records in the sink.
+
+    `repeats`: after a crash, a change that an operator leaves out could have corrected a row that was written before:
+    what may have been read before is not to be coalesced (jvm/WaitingChanges.scala).
+    """
 
     operators: Coalescing = EACH_CHANGE
     records: Coalescing = EACH_CHANGE
+    repeats: bool = False
 
 
 # Nothing waits.
@@ -54,7 +59,10 @@ def coalescing(plan: Write, settings: Mapping[str, str], tasks: int, in_transact
     operators, in_operator = _operators(plan.source), _operators_of(_last_stateful(plan.source)) > 0
     places = operators if in_operator else operators + 1
     each = Coalescing(max(size // tasks // places, 1), 0 if in_transactions else max(interval // places, 1))
-    return QueryCoalescing(each, EACH_CHANGE if in_operator else each)
+    # Each change of an only group writes its row, whatever was written before; and transactions leave none behind.
+    is_only_group = operators == 1 and isinstance(_last_stateful(plan.source), Aggregate) and not _is_filtered(plan)
+    repeats = operators > 0 and not is_only_group and not in_transactions
+    return QueryCoalescing(each, EACH_CHANGE if in_operator else each, repeats)
 
 
 def record_cache_size(settings: Mapping[str, str]) -> int:
@@ -80,6 +88,14 @@ def coalesces_rows(node: Aggregate) -> bool:
     """True if the fold that stores the rows of a table, which are to be grouped, can coalesce their changes: if those
     have not waited already, as the changes of a group."""
     return not _operators_of(_last_stateful(node.source))
+
+
+def _is_filtered(plan: Write) -> bool:
+    """True if a change of the last groups may write no row."""
+    node = plan.source
+    while isinstance(node, Select):
+        node = node.source
+    return isinstance(node, Filter)
 
 
 def _last_stateful(node: PlanNode) -> PlanNode:

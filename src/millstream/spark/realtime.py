@@ -233,11 +233,12 @@ class RealTimeQueries:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}", _pace(job))
-        run.coalesce(waiting.operators)
         try:
             with ExitStack() as on_failure:
                 on_failure.callback(_free, self._session, job.id, run)
                 checkpoints.restore(self._session, job.savepoint, job.checkpoint)
+                has_run = bool(checkpoints.files(self._session, f"{job.checkpoint}/offsets"))
+                run.coalesce(waiting.operators, after_backlog=waiting.repeats and has_run)
                 if job.group:
                     transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
                 checkpoints.repair(self._session, job.checkpoint)

@@ -93,9 +93,12 @@ class Run:
         self._runs = jvm.module(session, "QueryRuns")
         self._runs.begin(id, pace.interval, pace.first)
 
-    def coalesce(self, changes: Coalescing) -> None:
-        """Let operators coalesce changes. Call it before the query starts."""
-        self._runs.coalesce(self.id, changes.bytes, changes.interval)
+    def coalesce(self, changes: Coalescing, after_backlog: bool) -> None:
+        """Let operators coalesce changes; `after_backlog`: only when they have read what is there when the run begins.
+
+        Call it before the query starts.
+        """
+        self._runs.coalesce(self.id, changes.bytes, changes.interval, after_backlog)
 
     def finish(self) -> None:
         """Request the end of the query's batch; no other begins. Does not wait."""
