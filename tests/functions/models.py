@@ -295,6 +295,11 @@ def best(choose: Callable[[list[Any]], Any]) -> Model:
     return lambda *values: choose(present) if (present := [v for v in values if v is not None]) else None
 
 
+def greatest_bytes(values: Sequence[bytes]) -> bytes:
+    """By signed bytes, as Java compares them."""
+    return max(values, key=lambda value: [byte - 256 if byte > 127 else byte for byte in value])
+
+
 def best_element(choose: Callable[[list[Any]], Any]) -> Model:
     return lambda values: best(choose)(*values)
 
