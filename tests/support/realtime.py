@@ -136,7 +136,7 @@ LOW = replace(
     LAST,
     emit=SparkSql(
         "case when new.value < X'33' then array(struct(row.key, new.value, row.rowtime, row.headers)) "
-        "when state.value < X'33' then array(struct(row.key, cast(null as binary), row.rowtime, row.headers)) "
+        "when state.value < X'33' then array(struct(row.key, cast(null as binary) as value, row.rowtime, row.headers)) "
         "else array() end"
     ),
 )
