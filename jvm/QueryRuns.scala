@@ -42,7 +42,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   /** On the driver: true if tasks pass all rows of a record on before they read the next one (SparkInternals.canSave). */
   @volatile private[millstream] var keepsOrder = false
   /** On the driver: how the operators that can coalesce changes do so. Set before the query starts. */
-  @volatile private var coalescing = Coalescing(CacheLimits.Off, afterBacklog = false)
+  @volatile private var coalescing = OperatorCoalescing(CacheLimits.Off, afterBacklog = false)
   @volatile private var isCatchingUp = false
   private val started, batchEnded, stopped = new CountDownLatch(1)
   private val waiting = ConcurrentHashMap.newKeySet[Runnable]
@@ -124,7 +124,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   /** Call each callback of `onBatchEnd` once. The caller holds the lock. */
   private def callBatchListeners(): Unit = batchListeners.removeIf { listener => listener.run(); true }
 
-  private[millstream] def coalesce(how: Coalescing): Unit = coalescing = how
+  private[millstream] def coalesce(how: OperatorCoalescing): Unit = coalescing = how
 
   /**
    * On the driver: how operators coalesce in the batch that is planned now. If it reads records that were there when the
@@ -321,9 +321,9 @@ object QueryRuns {
     run.saveRequests = run.saves.lastSave
   }
 
-  /** On the driver, before the query starts: let the operators of a run coalesce changes (Coalescing). */
+  /** On the driver, before the query starts: let the operators of a run coalesce changes (OperatorCoalescing). */
   def coalesce(id: String, bytes: Long, interval: Long, afterBacklog: Boolean): Unit =
-    Option(all.get(id)).foreach(_.coalesce(Coalescing(CacheLimits(bytes, interval), afterBacklog)))
+    Option(all.get(id)).foreach(_.coalesce(OperatorCoalescing(CacheLimits(bytes, interval), afterBacklog)))
 
   /** On the driver: let the batch of a run end; `awaitBatchEnd` waits for it. */
   def finish(id: String): Unit = Option(all.get(id)).foreach(_.finish())

@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * After a crash, rows that the run before has written are not taken back by a change that is not passed on: with HAVING
  * COUNT(*) < 3, the run has written 2 and not saved it; the next one counts from 0 to 3 at once, and 2 stays in the topic. So
  * a query whose rows may be missed in this way coalesces again when it has read what was there when it started
- * (`Coalescing.afterBacklog`): until then its changes are those of any other query.
+ * (`OperatorCoalescing.afterBacklog`): until then its changes are those of any other query.
  *
  * Changes are in the order in which their keys changed last, as in Kafka Streams. Only
  * the task's own thread uses it.
@@ -88,7 +88,7 @@ private object WaitingChanges {
 }
 
 /** How the operators of a run coalesce; `afterBacklog`: only when what was there at its start has been read. */
-private[millstream] final case class Coalescing(limits: CacheLimits, afterBacklog: Boolean)
+private[millstream] final case class OperatorCoalescing(limits: CacheLimits, afterBacklog: Boolean)
 
 /** What has become of a state that was `before`. */
 final class WaitingChange(val key: Array[Byte], val before: Array[Byte], fields: Int) {
