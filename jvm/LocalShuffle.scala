@@ -224,7 +224,7 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
       if (marked == channels.length) {
         unmark()
         reached = save
-        if (watermarks != null && watermarks.mustPassOn) readyWatermark()
+        if (watermarks != null && watermarks.expireChanges()) readyWatermark()
       }
     }
 

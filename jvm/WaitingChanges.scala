@@ -55,12 +55,12 @@ final class WaitingChanges(limits: CacheLimits) {
   def add(key: Array[Byte], old: Array[Byte], next: Array[Byte], row: UnsafeRow, clock: java.lang.Long): Unit = {
     if (isEmpty) dueAt = System.nanoTime + limits.interval * Ms
     val place = new StateKey(key)
-    val known = changes.get(place)
-    if (known == null) {
-      val change = new WaitingChange(key, old, row.numFields)
+    var change = changes.get(place)
+    if (change == null) {
+      change = new WaitingChange(key, old, row.numFields)
       changes.put(place, change)
-      bytes += change.change(next, row, clock)
-    } else bytes += known.change(next, row, clock)
+    }
+    bytes += change.change(next, row, clock)
     count += 1
     if (bytes > limits.bytes || count % LooksApart == 0 && nanosLeft <= 0) expired = true
   }

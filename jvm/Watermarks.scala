@@ -67,8 +67,11 @@ final class TaskWatermarks(task: Long) {
   /** For how many of at most `ms` the task may wait for rows. */
   def patience(ms: Long): Long = if (waiting == null) ms else waiting.patience(ms)
 
-  /** True if changes wait, which must be passed on now, before a mark. */
-  def mustPassOn: Boolean = waiting != null && !waiting.isEmpty && { waiting.expire(); true }
+  /** Before a mark: the changes that wait are due at once. True if there are any. */
+  def expireChanges(): Boolean = {
+    if (waiting != null) waiting.expire()
+    isAnyDue
+  }
 
   /** Stands for a watermark, or for the time of the changes that wait, among the rows that the task reads. */
   val row = new UnsafeRow(0)

@@ -32,8 +32,8 @@ def call(
         hint = "COUNT_DISTINCT counts in persistent and push queries"
         raise StatementError("DISTINCT is for aggregate functions of a pull query", expression.span, hint)
     # Before its arguments: in DATEDIFF(day, a, b) the fault is the function, not the column DAY.
-    look_up(expression.name, expression.span, library)
-    arguments = [_typed_argument(expression, i, type_argument, library) for i in range(len(expression.args))]
+    function = look_up(expression.name, expression.span, library)
+    arguments = [_typed_argument(argument, type_argument, function, i) for i, argument in enumerate(expression.args)]
     types = tuple(_type(a, value) for a, value in zip(expression.args, arguments, strict=True))
     # The lambdas by the indexes of their arguments. Each is bound once and used twice: binding it twice would double
     # the work at each level of nested lambdas.
@@ -54,24 +54,22 @@ def call(
 
 
 def _typed_argument(
-    expression: tree.Call, index: int, type_argument: Typer, library: Library
+    argument: tree.Expression, type_argument: Typer, function: Function, index: int
 ) -> typed.TypedExpression | None:
     """The typed argument of that index; None for a lambda and a time unit, which are typed by the signature."""
-    argument = expression.args[index]
     if isinstance(argument, tree.Lambda | tree.Unit):
         return None
     try:
         return type_argument(argument)
     except StatementError as error:
-        if isinstance(argument, tree.ColumnRef) and takes_unit(library.lookup(expression.name), index):
+        if isinstance(argument, tree.ColumnRef) and takes_unit(function, index):
             raise StatementError(error.fact, error.at, _unit_hint(argument.name)) from error
         raise
 
 
-def takes_unit(function: Function | None, index: int) -> bool:
+def takes_unit(function: Function, index: int) -> bool:
     """True if the function has a signature with a time unit as the parameter of that index."""
-    signatures = function.signatures if function is not None else ()
-    return any(i == index and p.type == UNIT for s in signatures for i, p in enumerate(s.parameters))
+    return any(i == index and p.type == UNIT for s in function.signatures for i, p in enumerate(s.parameters))
 
 
 def _unit_hint(word: str) -> str:

@@ -11,6 +11,7 @@ In an operator changes wait as jvm/WaitingChanges.scala has it, in the sink as j
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import UnionType
 
 from millstream.catalog.catalog import RelationKind
 from millstream.plan.nodes import Aggregate, Filter, PlanNode, Select, Write, groups
@@ -56,11 +57,11 @@ def coalescing(plan: Write, settings: Mapping[str, str], tasks: int, in_transact
     is_final = any(group.window is not None and group.window.final for group in groups(plan))
     if plan.kind is not RelationKind.TABLE or is_final or not size or not interval:
         return NO_COALESCING
-    operators, in_operator = _operators(plan.source), _operators_of(_last_stateful(plan.source)) > 0
+    operators, in_operator = _operators(plan.source), not _changes_anew(plan.source)
     places = operators if in_operator else operators + 1
     each = Coalescing(max(size // tasks // places, 1), 0 if in_transactions else max(interval // places, 1))
     # Each change of an only group writes its row, whatever was written before; and transactions leave none behind.
-    is_only_group = operators == 1 and isinstance(_last_stateful(plan.source), Aggregate) and not _is_filtered(plan)
+    is_only_group = operators == 1 and isinstance(_below(plan.source, Select), Aggregate)
     repeats = operators > 0 and not is_only_group and not in_transactions
     return QueryCoalescing(each, EACH_CHANGE if in_operator else each, repeats)
 
@@ -87,19 +88,16 @@ def _operators_of(node: PlanNode) -> int:
 def coalesces_rows(node: Aggregate) -> bool:
     """True if the fold that stores the rows of a table, which are to be grouped, can coalesce their changes: if those
     have not waited already, as the changes of a group."""
-    return not _operators_of(_last_stateful(node.source))
+    return _changes_anew(node.source)
 
 
-def _is_filtered(plan: Write) -> bool:
-    """True if a change of the last groups may write no row."""
-    node = plan.source
-    while isinstance(node, Select):
-        node = node.source
-    return isinstance(node, Filter)
+def _changes_anew(node: PlanNode) -> bool:
+    """True if the changes of a node's rows have not waited in an operator; a filter only drops some."""
+    return not _operators_of(_below(node, Select | Filter))
 
 
-def _last_stateful(node: PlanNode) -> PlanNode:
-    """The node whose rows become the written records one by one. A filter of a table drops some."""
-    while isinstance(node, Select | Filter):
-        node = node.source
+def _below(node: PlanNode, kinds: type[Select] | UnionType) -> PlanNode:
+    """The first node of another kind."""
+    while isinstance(node, kinds):
+        node = next(node.children())
     return node
