@@ -213,6 +213,8 @@ def _inner(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str
     may_drop = relation.node.kind is RelationKind.STREAM
     relation = _with_join_key(query, relation, sources[0].alias or sources[0].name, may_drop)
     relation, items = _projected(query, relation)
+    if query.emit is tree.Emit.FINAL:
+        relation = replace(relation, node=inner_queries.final_rows(relation.node))
     names = [aliases.of(item.expression, item.alias) for item in items]
     if named:
         inner_queries.check_names(items, names)

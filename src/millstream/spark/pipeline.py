@@ -299,7 +299,7 @@ def _time_expression(ref: ColumnReference, pattern: str | None) -> TypedExpressi
 def _(node: Filter, run: _QueryRun) -> LazyFrame:
     condition = f"coalesce({guarded(node.condition, run.label('filter', node.text))}, false)"
     metadata = ("rowtime", *_metadata(node))
-    if isinstance(node.source, Aggregate):
+    if isinstance(node.source, Aggregate) and node.kind is RelationKind.TABLE:
         return _having(_grouped(node.source, run, old=True), condition, metadata)
     if node.is_stateful and run.only_changes:
         return _rows(node.source, run).where(f"value is null or {condition}")
