@@ -10,11 +10,13 @@ import httpx
 import pytest
 
 from millstream.engine.api import RequestFailed
+from millstream.server import run
 from millstream.server.options import RequestLimits, ServerOptions
 from millstream.server.run import Server
 from millstream.services.errors import SetupError
 from support.engine import FakeEngine
 from support.http_clients import Http1Client, Http2Client, WebSocket
+from support.kafka import wait_for
 from support.patience import PATIENCE
 
 PUSH = json.dumps({"sql": "SELECT * FROM orders EMIT CHANGES;"})
@@ -278,6 +280,16 @@ def test_socket_that_closes_ends_its_query(
         pass
     leave(socket)
     assert rows.closed.wait(AT_ONCE), "the query outlived its socket"
+
+
+def test_a_socket_that_has_ended_frees_its_place(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not keep it until its next ping is due."""
+    monkeypatch.setattr(run, "PING_SECONDS", 600.0)
+    with Server(engine, port=0, options=ServerOptions(limits=RequestLimits(connections=1))) as server:
+        with _socket(server, "SELECT * FROM nowhere;") as socket:
+            while socket.message():
+                pass
+        wait_for(lambda: httpx.get(f"{server.url}/info").status_code == 200, "a place for a connection")
 
 
 @pytest.mark.parametrize(
