@@ -304,6 +304,15 @@ def test_a_socket_closes_with_the_error(server: Server, statement: str, reason: 
         assert reason in socket.closed[1]
 
 
+def test_a_socket_that_may_be_opened_later_is_closed_with_a_code_of_its_own(server: Server) -> None:
+    refused = {"SELECT * FROM nowhere;": 1003, "SELECT * FROM late;": 1013}
+    for statement, code in refused.items():
+        with _socket(server, statement) as socket:
+            assert socket.message() == ""
+            assert socket.closed is not None
+            assert socket.closed[0] == code
+
+
 def test_socket_prints_the_records_of_a_topic_as_json_texts(server: Server) -> None:
     with _socket(server, "PRINT orders;") as socket:
         message = socket.message()
