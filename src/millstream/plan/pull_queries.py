@@ -132,12 +132,12 @@ def is_key_of_answer(column: NamedExpression, source: Source) -> bool:
     As in ksqlDB's QueryProjectNode its name decides, not its expression: that of a key column or of a window's bound. A
     value column that has a key column's name itself stays a value column.
     """
-    if has_own_name(column) is ColumnPlace.VALUE:
+    if place_of_name(column) is ColumnPlace.VALUE:
         return False
     return column.name in _BOUND_NAMES or column.name in {key.name for key in source.schema.key}
 
 
-def has_own_name(column: NamedExpression) -> ColumnPlace | None:
+def place_of_name(column: NamedExpression) -> ColumnPlace | None:
     """The side of the source's column that a projected column is, if it has that column's name; else None."""
     ref = column.expression
     return ref.where if isinstance(ref, ColumnReference) and ref.name == column.name else None

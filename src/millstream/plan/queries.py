@@ -63,7 +63,7 @@ from millstream.plan.projection import (
     select_columns,
     typed_item,
 )
-from millstream.plan.pull_queries import has_own_name, is_key_of_answer
+from millstream.plan.pull_queries import is_key_of_answer, place_of_name
 from millstream.plan.relational import is_relational, plan_relational
 from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
@@ -149,7 +149,7 @@ def _check_twice(answer: ClientOutput, items: Sequence[ProjectionItem], pulled: 
     seen: dict[str, NamedExpression] = {}
     for column, item in zip(answer.columns, items, strict=True):
         first = seen.setdefault(column.name, column)
-        if first is column or {has_own_name(first), has_own_name(column)} == _SIDES:
+        if first is column or {place_of_name(first), place_of_name(column)} == _SIDES:
             continue
         keys = [_is_key(c, pulled) for c in (first, column)]
         side, mark = ("key", " KEY") if all(keys) else ("value", "")
