@@ -26,7 +26,7 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
 from millstream.model.settings import is_on
-from millstream.model.types import BIGINT, INTEGER, STRING
+from millstream.model.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
 from millstream.plan.index_lookups import MOST_VALUES, RANGES, IndexAccess, index_access, orientations
 from millstream.plan.key_types import check_key
 from millstream.plan.nodes import ClientOutput, Filter, NamedExpression
@@ -342,6 +342,8 @@ def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpre
     """The key column or window bound that is compared, the operator (with it on the left side), and the constant."""
     for left, operator, right in orientations(condition):
         ref = _column(left)
+        if ref is not None and ref.type == DOUBLE and isinstance(right.type, Decimal):
+            continue
         if ref is not None and ref.where in (ColumnPlace.KEY, *_BOUNDS) and _is_constant(right):
             return ref, operator, right
     return None
