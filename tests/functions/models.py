@@ -27,6 +27,12 @@ def require(holds: bool) -> None:
 # ---------------------------------------------------------------- numbers
 
 
+def as_written(value: float) -> Decimal:
+    """The number that a DOUBLE is written as."""
+    require(math.isfinite(value))
+    return Decimal(repr(value))
+
+
 def wrapped(value: int, bits: int) -> int:
     """As Java's whole numbers overflow."""
     return (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
@@ -115,12 +121,13 @@ def rpad(value: Any, length: int, pad: Any) -> Any:
 
 
 def instr(text: str | None, part: str | None, position: int = 1, nth: int = 1) -> int:
-    """The nth from a position on; of those that end at a negative one or before, backwards."""
+    """The nth from a position on; of those that end at a negative one or before, backwards. "" occurs once there."""
     if text is None or part is None or position == 0 or nth < 1 or abs(position) > len(text):
         return 0
     starts = [i for i in range(len(text) + 1) if text.startswith(part, i)]
     last = len(text) + position + 1 - len(part)
     hits = [i for i in starts if i >= position - 1] if position > 0 else [i for i in reversed(starts) if i <= last]
+    nth = nth if part else 1
     return hits[nth - 1] + 1 if nth <= len(hits) else 0
 
 
@@ -288,7 +295,10 @@ def cut(values: Sequence[Any] | None, start: int | None, end: int | None) -> Seq
     if values is None:
         return None
     start, end = (1 if start is None else start), (len(values) if end is None else end)
-    return values[start - 1 : end] if 1 <= start <= end + 1 and end <= len(values) else None
+    if start < 1 or end > len(values):
+        return None
+    require(start <= end + 1)
+    return values[start - 1 : end]
 
 
 def best(choose: Callable[[list[Any]], Any]) -> Model:

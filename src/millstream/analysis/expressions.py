@@ -329,32 +329,13 @@ def _(expression: tree.Case, inside: _ExpressionContext) -> typed.TypedExpressio
     operand = None if expression.operand is None else _repeated(expression.operand, len(expression.whens), inside)
     conditions = [_when(operand, when, inside) for when in expression.whens]
     otherwise = expression.otherwise or tree.Literal(None, None, span=expression.span)
-    *values, last = (_typed(r, inside) for r in (*(w.result for w in expression.whens), otherwise))
-    target = _case_type(expression, values, last)
-    results = [convert(v, target, when.result.span) for v, when in zip(values, expression.whens, strict=True)]
-    branches = tuple(zip(conditions, results, strict=True))
-    return typed.TypedCase(target, branches, convert(last, target, otherwise.span))
-
-
-def _case_type(expression: tree.Case, values: Sequence[typed.TypedExpression], last: typed.TypedExpression) -> SqlType:
-    """The type that all branches but those of NULL have; numbers are not widened, as in ksqlDB."""
-    target: SqlType | None = None
-    for when, value in zip(expression.whens, values, strict=True):
-        target = target or value.type
-        if value.type not in (target, None):
-            branch = f"WHEN {to_sql(when.condition)} THEN {to_sql(when.result)}"
-            types = f"THEN expression '{branch}' has type: {value.type}. Previous THEN expression(s) type: {target}."
-            fact = f"Invalid Case expression. Type for all 'THEN' clauses should be the same. {types}"
-            raise StatementError(fact, when.result.span, cast_hint(target, value.type))
-    if target is not None and last.type not in (target, None):
-        types = f"THEN type: {target}. DEFAULT type: {last.type}."
-        fact = f"Invalid Case expression. Type for the default clause should be the same as for 'THEN' clauses. {types}"
-        raise StatementError(fact, expression.span, cast_hint(target, last.type))
-    target = target or last.type
+    results = [_operand(r, inside) for r in (*(w.result for w in expression.whens), otherwise)]
+    target = common_type(results)
     if target is None:
         fact = "Invalid Case expression. All case branches have NULL type"
         raise StatementError(fact, expression.span, "CAST one: CAST(NULL AS INT)")
-    return target
+    *values, last = (convert(g.value, target, g.span) for g in results)
+    return typed.TypedCase(target, tuple(zip(conditions, values, strict=True)), last)
 
 
 def _when(operand: Operand | None, when: tree.When, inside: _ExpressionContext) -> typed.TypedExpression:
