@@ -33,7 +33,7 @@ test-clients: $(READY) ## run clients that others wrote, and the notebook, again
 	@$(BIN)/python -m pytest -m clients
 
 test-fast: $(READY) ## run the tests that need no Spark and no Kafka; a minute
-	@$(BIN)/python -m pytest -m fast --numprocesses 4
+	@$(BIN)/python -m pytest -m fast --numprocesses 4 --dist worksteal
 
 check: $(READY) ## lint, format, types, calls in tests, layers, and that every test can be collected
 	@$(BIN)/ruff check

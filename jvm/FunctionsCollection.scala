@@ -84,10 +84,14 @@ object CollectionFunctions extends Family {
       if (seen.exists(same(_, value, elementOf(t)))) seen else seen :+ value
     })
 
-  /** Both bounds count from 1 and are inclusive; null if they are not within the array. */
+  /** Both bounds count from 1 and are inclusive; null if they are not within the array, a Fault if `to` is too small. */
   private def slice(a: ArrayData, t: DataType, from: Int, to: Int): ArrayData = {
     val end = if (to == Int.MaxValue) a.numElements() else to
-    if (from < 1 || end > a.numElements() || from > end + 1) null else array(items(a, t).slice(from - 1, end))
+    if (from < 1 || end > a.numElements()) null
+    else {
+      insist(from <= end.toLong + 1, s"no elements are from $from to $end")
+      array(items(a, t).slice(from - 1, end))
+    }
   }
 
   /** Of equal keys the last one is taken; a key without a value gets null. */

@@ -31,8 +31,14 @@ object DecimalFunctions extends Family {
   override val functions: Seq[SqlFunction] =
     Seq("decimalAdd", "decimalSubtract", "decimalMultiply", "decimalDivide", "decimalRemainder", "decimalOfText",
       "decimalOfDouble", "decimalOfBigint", "decimalOfDecimal").map(sized(_)) ++
-      Seq("roundDecimal", "truncDecimal").map(sameScale) ++ Seq("digitsAdd", "digitsSubtract").map(digits) :+
-      sized("digitsDecimal", ofNull = true)
+      Seq("roundDecimal", "truncDecimal").map(sameScale) ++ Seq("digitsAdd", "digitsSubtract").map(digits) ++ Seq(
+        sized("digitsDecimal", ofNull = true), fn("doubleOrder", IntegerType, DoubleType, DecimalType))
+
+  /** A DOUBLE compared with a DECIMAL, by the number that it is written as, as in ksqlDB: 0.1e0 is 0.1. */
+  def doubleOrder(one: Double, other: Decimal): Int = {
+    insist(!one.isNaN && !one.isInfinite, s"$one cannot be compared with a DECIMAL")
+    BigDecimal.valueOf(one).compareTo(other.toJavaBigDecimal)
+  }
 
   // ---------------------------------------------------------------- arithmetic
 

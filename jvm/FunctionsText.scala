@@ -106,13 +106,14 @@ object TextFunctions extends Family {
 
   /**
    * Counted from 1; 0 if the text does not occur. From a negative position the search goes backwards, from occurrences
-   * that end there or before: in 'abab' the one of 'ab' from -2 is at 1.
+   * that end there or before: in 'abab' the one of 'ab' from -2 is at 1. An empty text occurs once.
    */
   def instr(text: UTF8String, part: UTF8String, position: Int, nth: Int): Int = {
     val (source, target) = (text.toString, part.toString)
     def next(from: Int): Int = if (position < 0) source.lastIndexOf(target, from) else source.indexOf(target, from)
     val (start, step) = if (position < 0) (source.length + position + 1 - target.length, -1) else (position - 1, 1)
     if (position == 0 || nth < 1 || Math.abs(position.toLong) > source.length) 0
+    else if (target.isEmpty) next(start) + 1
     else (2 to nth).foldLeft(next(start))((at, _) => if (at < 0) at else next(at + step)) + 1
   }
 

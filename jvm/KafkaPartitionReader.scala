@@ -71,7 +71,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   /** Called between two records, when the rows of the first one have been passed on: takes part in a save. */
   private def saveIfRequested(): Unit = if (saves != null && saveRequests != run.saveRequests) {
     saveRequests = run.saveRequests
-    if (Marks.current.canSave) {
+    if (Marks.current.hasToldTime) {
       Marks.passed(task, saveRequests)
       saves.reached(saveRequests, place, consumer.position)
     } else saves.refuse()

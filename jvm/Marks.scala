@@ -21,8 +21,8 @@ final class MarkedTask {
   /** The task has states, which `save` saves. */
   def add(save: Int => Unit): Unit = saveStates += save
 
-  /** False while other tasks do not know stream time yet; the end of a batch tells them. */
-  def canSave: Boolean = clocks.forall(!_.isBehind)
+  /** False while other tasks do not know stream time yet; later rows, or the batch's end, tell them. */
+  def hasToldTime: Boolean = clocks.forall(!_.isBehind)
 
   private[millstream] def passed(save: Int): Unit = {
     if (sent != null) sent.end(save)
@@ -36,6 +36,12 @@ object Marks {
 
   /** The current task. */
   def current: MarkedTask = tasks.of(TaskContext.get())(new MarkedTask)
+
+  /** False while other tasks do not know the stream time of the task of a number yet. */
+  def hasToldTime(task: Long): Boolean = {
+    val marked = tasks.of(task)
+    marked == null || marked.hasToldTime
+  }
 
   /** All rows before the mark of a save have passed the task; the mark follows them. Called between two rows. */
   def passed(task: Long, save: Int): Unit = {

@@ -88,14 +88,15 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
 }
 
 /**
- * Stream time of one partition (and side), and the part of it that other tasks know. At most `MostPerSecond`
- * punctuations a second of wall-clock time are sent: when a backlog is read, stream time moves faster than that, and
- * the next row or the end of the batch sends it.
+ * Stream time of one partition (and side), and the part of it that other tasks know. Beyond `MostPerSecond` in a second of
+ * wall-clock time, which a backlog exceeds, punctuations are kept back: one of `MostKept` rows that move stream time, the
+ * next such row in a later second, or the end of the batch sends it.
  */
 final class PunctuationClock(first: Long, step: Long) {
   @volatile private[millstream] var time = Long.MinValue
   private var known = -1L
   private var second, sent = 0L
+  private var kept = 0
   private var isBacklogRead = false
 
   /** True if a row of this time makes it necessary to send punctuations. */
@@ -115,6 +116,7 @@ final class PunctuationClock(first: Long, step: Long) {
   def flush(): Boolean = synchronized {
     val behind = isBehind
     known = Math.max(known, reached)
+    kept = 0
     behind
   }
 
@@ -127,7 +129,8 @@ final class PunctuationClock(first: Long, step: Long) {
     if (now != second) sent = 0
     second = now
     sent += 1
-    sent <= StreamTimePunctuation.MostPerSecond
+    kept += 1
+    sent <= StreamTimePunctuation.MostPerSecond || kept >= StreamTimePunctuation.MostKept
   }
 }
 
@@ -136,6 +139,7 @@ object StreamTimePunctuation {
   /** The column that is not null only in punctuations. */
   val Column = "punctuation"
   val MostPerSecond = 1000
+  val MostKept = 256
   private val Schema = new StructType().add("partition", IntegerType).add("clock", LongType).add("side", IntegerType)
     .add("offset", LongType).add(Column, LongType)
   private val NoNumber = Literal.create(null, LongType)

@@ -28,6 +28,9 @@ import org.apache.spark.sql.types.LongType
  * not need this: the rows of a partition come to it from one task. It only learns that backlogs have been read, which it
  * otherwise learns by their offsets (StreamTimeLimit.scala).
  *
+ * That of a busy source does not overtake punctuations (StreamTimePunctuation.scala): while a task keeps these back, other
+ * tasks do not know yet which windows have closed, and it keeps the watermark too.
+ *
  * For the same reason a row's `clock` above a join is the stream time of its task, not that of the run: the last row of a
  * burst must not carry the time of the next one, which another task has begun.
  *
@@ -109,8 +112,11 @@ final class TaskWatermarks(task: Long) {
     else known.map(one => if (one.isIdle) Long.MaxValue else one.time).minOption.getOrElse(Long.MaxValue)
   }
 
-  /** Pass the last one on: called when all rows that came before it have been passed on. */
-  def passOn(): Unit = if (unsent != null) {
+  /**
+   * Pass the last one on: called when all rows that came before it have been passed on. If its source is busy, it waits for
+   * punctuations that the task has kept back: what they close is to come before it.
+   */
+  def passOn(): Unit = if (unsent != null && (unsent.isIdle || Marks.hasToldTime(task))) {
     UnsentRows.watermark(task, unsent)
     unsent = null
   }
@@ -148,13 +154,14 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
   private val (isNeeded, isAlwaysNeeded) = wanted(context.getLocalProperty(Property))
   private val apart = if (!isAlwaysNeeded) ApartInBacklog else if (DriverEndpoint.isRemote) ApartRemote else Apart
   private var isBusy, isIdle = false
+  /** The records since the last one. */
   private var records = 0
   /** When Kafka was first known to have no further record; null if it has one, or if that is not known. */
   private var caughtUpAt: java.lang.Long = _
 
   /** The rows of all records have been passed on, and another one is to be read. */
   def next(): Unit = if (isNeeded && (!isIdle || isAlwaysNeeded)) {
-    if (!isBusy || records % apart == 0) send(idle = false)
+    if (!isBusy || (records >= apart && Marks.hasToldTime(task))) send(idle = false)
     records += 1
     caughtUpAt = null
   }
@@ -183,6 +190,7 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
     }
 
   private def send(idle: Boolean): Unit = {
+    records = 0
     isIdle = idle
     isBusy = !idle
     UnsentRows.watermark(task, Watermark(range.number, consumer.greatestTime, consumer.position, idle, isDirect = true))

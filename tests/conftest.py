@@ -25,10 +25,13 @@ from support.kafka import BrokerClient
 from support.longest_groups import LONGEST
 from support.registry_proxy import USER, RegistryProxy, registry_proxy
 from support.shared import ABSENT
+from support.shared_trust import install
 
 # Half of the processor time of a JVM that lives for minutes goes into its second compiler. bench/, which measures, has
 # both.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
+
+install()
 
 # The items of five thousand tests live until the end: Python would look through them for garbage time and again.
 gc.disable()

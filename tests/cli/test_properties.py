@@ -130,7 +130,11 @@ def test_options_outrank_words_and_words_the_file(tmp_path: Path, monkeypatch: p
     ]
 
 
-def test_a_server_without_kafka_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_without_kafka_says_what_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once: Spark, for which the Scala module may have to be compiled first, is not started."""
+    monkeypatch.setattr(server, "launch", lambda options: pytest.fail("Spark was started"))
     assert main(["server", "--listen", "127.0.0.1:0"]) == 1
     assert "bootstrap.servers is not set" in capsys.readouterr().err
 

@@ -18,7 +18,6 @@ from millstream.functions.signatures import parse_signature
 from millstream.model.errors import Span, StatementError
 from millstream.model.types import (
     BIGINT,
-    BOOLEAN,
     DATE,
     DOUBLE,
     INTEGER,
@@ -119,15 +118,29 @@ def test_arguments_are_cast_to_their_parameters() -> None:
     assert called("FORMAT_DATE", STRING, STRING).arguments == (DATE, None)
 
 
-def test_generics_widen_together() -> None:
-    call = called("COALESCE", INTEGER, None, BIGINT)
-    assert (call.arguments, call.returns) == ((BIGINT, BIGINT, None), BIGINT)
-    call = called("ARRAY_CONTAINS", Array(INTEGER), BIGINT)
-    assert (call.arguments, call.returns) == ((Array(BIGINT), None), BOOLEAN)
+@pytest.mark.parametrize(
+    ("name", "types"),
+    [
+        ("COALESCE", (INTEGER, None, BIGINT)),
+        ("COALESCE", (Decimal(4, 1), Decimal(4, 3))),
+        ("IFNULL", (BIGINT, INTEGER)),
+        ("NULLIF", (DOUBLE, Decimal(2, 1))),
+        ("ARRAY_CONTAINS", (Array(INTEGER), BIGINT)),
+        ("ARRAY_CONCAT", (Array(INTEGER), Array(BIGINT))),
+    ],
+)
+def test_uses_of_a_generic_have_one_type(name: str, types: tuple[SqlType | None, ...]) -> None:
+    with pytest.raises(StatementError, match=r"does not accept parameters .*\n.*T is one type: CAST one of them"):
+        called(name, *types)
+
+
+@pytest.mark.parametrize(("name", "types"), [("AVG", (Decimal(4, 1),)), ("CORRELATION", (INTEGER, DOUBLE))])
+def test_arguments_of_aggregate_functions_are_not_widened(name: str, types: tuple[SqlType, ...]) -> None:
+    with pytest.raises(StatementError, match="does not accept parameters"):
+        called(name, *types)
 
 
 def test_the_common_type_of_decimals_has_room_for_both() -> None:
-    assert called("COALESCE", Decimal(4, 1), Decimal(4, 3)).returns == Decimal(6, 3)
     assert called("GREATEST", Decimal(4, 1), Decimal(4, 3)).returns == Decimal(6, 3)
     assert called("ROUND", Decimal(33, 16)).returns == Decimal(17, 0)
 

@@ -1,5 +1,6 @@
 """Inner queries and unions of streams in queries that keep running (docs/reference/queries.md#inner-queries)."""
 
+from collections import Counter
 from itertools import count
 
 import pytest
@@ -101,6 +102,39 @@ def test_groups_of_an_inner_query_are_filtered_and_grouped(server: EngineProcess
     wait_for(lambda: is_there([["a", 3], ["b", 3]], [[2, 1], [3, 2]]), "the groups after a pause")
     text = f"SELECT item, n FROM ({groups}) WHERE n > 1 EMIT CHANGES LIMIT 5;"
     assert sorted(server.rows(text, 5)) == [["a", 2], ["a", 3], ["b", 2], ["b", 3], ["c", 2]]
+
+
+def test_windows_that_have_closed_are_grouped_and_counted_in_windows(
+    server: EngineProcess, kafka: BrokerClient
+) -> None:
+    """A burst in which the inner query's windows close faster than its tasks tell each other: no row is late for it."""
+    name, topic = declare(server, kafka, 2)
+    grace, records = "GRACE PERIOD 0 SECONDS", 20_000
+    window = f"WINDOW TUMBLING (SIZE 1 SECOND, {grace})"
+    closed = f"SELECT items[1] AS item, COUNT(*) AS n FROM {name} {window} GROUP BY items[1] EMIT FINAL"
+    starts = f"SELECT WINDOWSTART AS starts, MAX(n) AS most, SUM(n) AS n FROM ({closed}) GROUP BY WINDOWSTART;"
+    tens = f"WINDOW TUMBLING (SIZE 10 SECONDS, {grace}) GROUP BY item EMIT FINAL;"
+    server.execute(f"CREATE TABLE {name}_STARTS AS {starts}")
+    server.execute(f"CREATE TABLE {name}_TENS AS SELECT item, SUM(n) AS n, COUNT(*) AS k FROM ({closed}) {tens}")
+    seconds: Counter[int] = Counter()
+    expected: Counter[tuple[str, int]] = Counter()
+    for number in range(records):
+        item, time = f"i{number % 3}", 1_000_000 + number * 500
+        seconds[time // 1000] += 1
+        expected[item, time // 10_000] += 1
+        kafka.send(topic, "1", b'{"ITEMS": ["%s"]}' % item.encode(), time)
+    # The row of the window of the first one closes the outer windows before it.
+    for time in (10**9, 10**9 + 1000):
+        kafka.send(topic, "1", b'{"ITEMS": ["end"]}', time)
+    kafka.flush()
+
+    def counted() -> dict[int, int]:
+        return {start // 1000: n for start, n in server.rows(f"SELECT starts, n FROM {name}_STARTS;", records)}
+
+    wait_for(lambda: counted() == {**seconds, 10**6: 1}, "the windows", seen=lambda: len(counted()))
+    written = kafka.consume_all(f"{name}_TENS", len(expected))
+    rows = {(r.key or b"")[:-8] + b"@%d" % r.timestamp: r.json["N"] for r in written}
+    assert (len(rows), sum(rows.values())) == (len(expected), records)
 
 
 def test_a_join_of_a_union_has_its_unmatched_rows(server: EngineProcess, kafka: BrokerClient) -> None:

@@ -123,6 +123,18 @@ def test_streams_with_a_backlog_are_joined_whole(
     assert {row["V"]: row["W"] for row in rows if isinstance(row, dict)} == expected
 
 
+def test_a_row_with_a_null_key_moves_no_stream_time_of_a_join(server: EngineProcess, kafka: BrokerClient) -> None:
+    left, right = declare(server, kafka, 1), declare(server, kafka, 1)
+    server.execute(joined(left[0], right[0]))
+    for _, topic in (left, right):
+        kafka.produce(topic, None, {"v": 0}, 61_000)
+    for time in (1_000, 91_000):
+        for _, topic in (left, right):
+            kafka.produce(topic, '"1"', {"v": time}, time)
+    rows = [record.json for record in kafka.consume_all(f"{left[0]}_J", 1)]
+    assert rows == [{"V": 1_000, "W": 1_000}]
+
+
 def test_a_join_does_not_wait_for_a_quiet_stream_that_other_queries_read_too(
     server: EngineProcess, kafka: BrokerClient
 ) -> None:

@@ -16,6 +16,7 @@ CREATE TABLE u (id INT PRIMARY KEY, w INT) WITH (kafka_topic='u', format='JSON',
 """
 ON = {"cache.max.bytes.buffering": "12000", "commit.interval.ms": "600"}
 COUNTS = "SELECT id, COUNT(*) AS n FROM s GROUP BY id"
+CLOSED = "SELECT id, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY id EMIT FINAL"
 
 
 def planned(query: str) -> Write:
@@ -36,6 +37,7 @@ def planned(query: str) -> Write:
         ("SELECT v, COUNT(*) AS n FROM t GROUP BY v", 2, False, True),
         (f"SELECT n, COUNT(*) AS m FROM ({COUNTS}) GROUP BY n", 2, False, True),
         (f"SELECT * FROM ({COUNTS}) WHERE n > 1", 1, False, True),
+        (f"SELECT n, MAX(id) AS m FROM ({CLOSED}) GROUP BY n", 1, False, True),
         ("SELECT * FROM t WHERE v > 1", 0, True, False),
         ("SELECT t.id AS id, v, w FROM t JOIN u ON t.id = u.id", 0, True, False),
         ("SELECT w, COUNT(*) AS m FROM t JOIN u ON t.id = u.id GROUP BY w", 2, False, True),
@@ -57,7 +59,7 @@ def test_where_changes_wait(query: str, operators: int, in_sink: bool, repeats: 
         (COUNTS, {}),
         (COUNTS, {**ON, "commit.interval.ms": "0"}),
         (COUNTS, {**ON, "statestore.cache.max.bytes": "0"}),
-        ("SELECT id, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY id EMIT FINAL", ON),
+        (CLOSED, ON),
     ],
 )
 def test_nothing_waits(query: str, settings: dict[str, str]) -> None:

@@ -177,6 +177,40 @@ def test_create_registers_where_there_is_no_schema_yet_and_create_as_always() ->
     assert [s.physical.subject for s in result.steps if isinstance(s, RegisterSchema)] == ["O-value"]
 
 
+def test_create_with_an_id_registers_that_schema_for_the_topic_unless_it_is_the_latest() -> None:
+    """KLIP-56: it is "registered again because we can do schema compatibility checks"."""
+    other = fields_of("AVRO")
+    facts = replace(FACTS, by_id={7: ORDER, 9: other})
+    text = "CREATE STREAM S (id INT KEY) WITH (kafka_topic='{}', value_format='AVRO', value_schema_id={});"
+    for topic, id, registered in (("t", 7, []), ("t", 9, [("t-value", 9)]), ("other", 7, [("other-value", 7)])):
+        steps = planned(text.format(topic, id), facts).steps
+        assert [(s.physical.subject, s.physical.id) for s in steps if isinstance(s, RegisterSchema)] == registered
+
+
+@pytest.mark.parametrize(
+    ("properties", "fact", "hint"),
+    [
+        ("kafka_topic='t', value_schema_id=7", "missing the 'VALUE_FORMAT' property", "set VALUE_FORMAT, FORMAT, or"),
+        ("kafka_topic='t', value_format='AVROO', value_schema_id=7", "Unknown format: AVROO", "did you mean AVRO?"),
+        (
+            "kafka_topic='t', value_format='AVRO', value_schema_id=8",
+            "it is INTEGER, not a record; try WRAP_SINGLE_VALUE=false",
+            "leave VALUE_SCHEMA_ID out, or name another schema",
+        ),
+        (
+            "kafka_topic='t', format='AVRO', key_schema_id=7, wrap_single_key=true, value_schema_id=7",
+            "duplicate column name: `item`",
+            "list the columns of the key in place of KEY_SCHEMA_ID",
+        ),
+    ],
+)
+def test_hints_about_schema_ids(properties: str, fact: str, hint: str) -> None:
+    with pytest.raises(StatementError) as caught:
+        planned(f"CREATE STREAM S WITH ({properties});")
+    assert fact in caught.value.fact
+    assert caught.value.hint.startswith(hint)
+
+
 def test_drop_with_its_topic_deletes_the_subjects() -> None:
     created = DECLARED.replace("value_format", "partitions=1, value_format").replace("other", "created")
     steps = planned(f"{created} DROP STREAM S DELETE TOPIC;").steps

@@ -39,6 +39,19 @@ PROTO2 = """syntax = "proto2"; package acme;
 message Order { required string item = 1; optional int64 Count = 2; optional string kind = 5; }"""
 TEXTS = {"AVRO": AVRO, "JSON_SR": JSON, "PROTOBUF": PROTO}
 FORMATS = list(TEXTS)
+# A schema, one that reads what the first writes, and one that does not.
+ITEM = '{"type":"record","name":"R","fields":[{"name":"item","type":["null","%s"],"default":null}%s]}'
+MEMBER = '{"type":"object","title":"%s","properties":{"item":{"type":"%s"}}}'
+MESSAGE = 'syntax = "proto3"; message R { %s item = 1; %s }'
+WIDER = {
+    "AVRO": [
+        ITEM % ("string", ""),
+        ITEM % ("string", ',{"name":"more","type":["null","int"],"default":null}'),
+        ITEM % ("boolean", ""),
+    ],
+    "JSON_SR": [MEMBER % ("R", "string"), MEMBER % ("S", "string"), MEMBER % ("R", "boolean")],
+    "PROTOBUF": [MESSAGE % ("string", ""), MESSAGE % ("string", "int32 more = 2;"), MESSAGE % ("bool", "")],
+}
 SOURCE = (
     "CREATE STREAM {n} (k STRING KEY, item STRING, cnt BIGINT) "
     "WITH (kafka_topic='{t}', partitions=1, value_format='JSON');"
@@ -149,6 +162,21 @@ def test_data_can_be_serialized_and_deserialized_for_create_statements(world: Se
     world.kafka.produce(world.topic, "b", theirs)
     rows = world.server.rows(f"SELECT * FROM {world.name} LIMIT 2;", 2)
     assert sorted(rows) == [["a", "nut", 3, "x"], ["b", "bolt", 4, "y"]]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_fetched_schema_is_registered_again_under_the_topics_subject(world: SeedWorld, format: str) -> None:
+    """… "because we can do schema compatibility checks if we create other sources using the same topic"."""
+    subject = f"{world.topic}-value"
+    first, second, wrong = (known(world, format, WIDER[format][n]) for n in range(3))
+    world.sql(create(format, first))
+    world.client.set_compatibility(subject, "BACKWARD")
+    world.sql(create(format, second).replace("{n}", "{n}_B"))
+    assert world.client.get_latest_version(subject).schema_id == second
+    with pytest.raises(RequestFailed, match=f"Could not register schema for {subject}"):
+        world.sql(create(format, wrong).replace("{n}", "{n}_C"))
+    world.sql("INSERT INTO {n} (k, `item`) VALUES ('a', 'nut'); INSERT INTO {n}_B (k, `item`) VALUES ('b', 'bolt');")
+    assert [int.from_bytes((r.value or b"")[1:5], "big") for r in world.records(2)] == [first, second]
 
 
 @pytest.mark.parametrize(("format", "text"), [("AVRO", AVRO), ("JSON_SR", JSON), ("PROTOBUF", PROTO2)])

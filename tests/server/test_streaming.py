@@ -10,11 +10,13 @@ import httpx
 import pytest
 
 from millstream.engine.api import RequestFailed
+from millstream.server import run
 from millstream.server.options import RequestLimits, ServerOptions
 from millstream.server.run import Server
 from millstream.services.errors import SetupError
 from support.engine import FakeEngine
 from support.http_clients import Http1Client, Http2Client, WebSocket
+from support.kafka import wait_for
 from support.patience import PATIENCE
 
 PUSH = json.dumps({"sql": "SELECT * FROM orders EMIT CHANGES;"})
@@ -280,6 +282,16 @@ def test_socket_that_closes_ends_its_query(
     assert rows.closed.wait(AT_ONCE), "the query outlived its socket"
 
 
+def test_a_socket_that_has_ended_frees_its_place(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not keep it until its next ping is due."""
+    monkeypatch.setattr(run, "PING_SECONDS", 600.0)
+    with Server(engine, port=0, options=ServerOptions(limits=RequestLimits(connections=1))) as server:
+        with _socket(server, "SELECT * FROM nowhere;") as socket:
+            while socket.message():
+                pass
+        wait_for(lambda: httpx.get(f"{server.url}/info").status_code == 200, "a place for a connection")
+
+
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [("SELECT * FROM nowhere;", "there is no stream NOWHERE"), ("SELECT * FROM broken;", "a task failed")],
@@ -290,6 +302,15 @@ def test_a_socket_closes_with_the_error(server: Server, statement: str, reason: 
             pass
         assert socket.closed is not None
         assert reason in socket.closed[1]
+
+
+def test_a_socket_that_may_be_opened_later_is_closed_with_a_code_of_its_own(server: Server) -> None:
+    refused = {"SELECT * FROM nowhere;": 1003, "SELECT * FROM late;": 1013}
+    for statement, code in refused.items():
+        with _socket(server, statement) as socket:
+            assert socket.message() == ""
+            assert socket.closed is not None
+            assert socket.closed[0] == code
 
 
 def test_socket_prints_the_records_of_a_topic_as_json_texts(server: Server) -> None:

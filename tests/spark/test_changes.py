@@ -34,6 +34,15 @@ def test_a_row_that_no_longer_passes_is_a_tombstone_or_nothing(spark: SparkSessi
     assert changes(values, ()) == [[[1, 2, False]], never, [], [[1, 3, False]], deleted]
 
 
+def test_a_tombstone_has_its_key_and_nothing_else(spark: SparkSession) -> None:
+    """What an expression makes of NULL is no value of a row that is not there."""
+    columns = "id, COALESCE(v, 7) AS c, 5 AS five, id + 1 AS next, ROWTIME AS time, ROWPARTITION AS part"
+    changes = Bounded(spark).changes(plan(f"SELECT {columns} FROM t"), "q", False)
+    (row,), (deletion,) = changes([Record(b"1", b'{"V": null}', 3), Record(b"1", None, 4)], ())
+    assert row == [1, 7, 5, 2, 3, 0, False]
+    assert deletion == [1, None, None, None, None, None, True]
+
+
 def test_a_topic_that_is_read_twice_enters_at_both_leaves(spark: SparkSession) -> None:
     joined = "SELECT a.id, a.v AS x, b.v AS y FROM t a JOIN u b ON a.id = b.id"
     changes = Bounded(spark).changes(plan(joined), "q", False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ CALLS = {
     "ATTR(v)": lambda vs: vs[0] if vs and len(set(vs)) == 1 else None,
     "COUNT_DISTINCT(v)": lambda vs: len(set(_there(vs))),
 }
+DAY = 86_400_000
 UNDOABLE = ("COUNT(*)", "COUNT(v)", "SUM(v)", "AVG(v)", "HISTOGRAM(CAST(v AS STRING))", "ATTR(v)")
 
 Row = tuple[int, str | None, int | None, int]
@@ -141,28 +143,60 @@ def test_in_hopping_windows(changelog: Callable[..., list[Change]], rows: list[R
     assert changelog(STREAM, calls, window, rows) == expected
 
 
-@CHECKED
-@given(ROWS)
-def test_in_sessions(changelog: Callable[..., list[Change]], rows: list[Row]) -> None:
+# Grace period and retention of sessions with a gap of 5 ms. No row is late in the first ones; in the second ones a
+# session is kept until it closes, in the last ones much longer, so that rows merge sessions that have closed.
+SESSIONS = {"": (DAY, DAY), ", GRACE PERIOD 10 MILLISECONDS": (10, 15)} | {
+    ", RETENTION 60 MILLISECONDS, GRACE PERIOD 2 MILLISECONDS": (2, 60)
+}
+
+
+# Of each row: its group and value, by how much it may move stream time, and how far it is behind that.
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", "c", None]),
+        st.none() | st.integers(-2, 3),
+        st.integers(0, 4),
+        st.sampled_from([0, 0, 2, 5, 7, 9, 20]),
+    ),
+    min_size=40,
+    max_size=60,
+)
+
+
+@pytest.mark.parametrize("clauses", SESSIONS)
+def test_in_sessions(changelog: Callable[..., list[Change]], clauses: str) -> None:
     """A row joins the sessions within the gap; those it joins are deleted unless nothing of them changes place."""
-    calls = ["COUNT(*)", "SUM(v)", "MIN(v)", "HISTOGRAM(CAST(v AS STRING))", "ATTR(v)"]
-    assert changelog(STREAM, calls, "WINDOW SESSION (5 MILLISECONDS)", rows) == list(_sessions(calls, rows))
+    calls = ["COUNT(*)", "SUM(v)", "MIN(v)", "HISTOGRAM(CAST(v AS STRING))", "ATTR(v)", "COLLECT_LIST(v)"]
+
+    @CHECKED
+    @given(steps=STEPS)
+    def agrees(steps: list[tuple[str | None, int | None, int, int]]) -> None:
+        clocks = accumulate(step for _, _, step, _ in steps)
+        rows = [(1, g, v, max(0, now - late)) for now, (g, v, _, late) in zip(clocks, steps, strict=True)]
+        expected = list(_sessions(calls, rows, *SESSIONS[clauses]))
+        assert changelog(STREAM, calls, f"WINDOW SESSION (5 MILLISECONDS{clauses})", rows) == expected
+
+    agrees()
 
 
-def _sessions(calls: Sequence[str], rows: Sequence[Row]) -> Iterator[Change]:
+def _sessions(calls: Sequence[str], rows: Sequence[Row], grace: int, kept: int) -> Iterator[Change]:
     sessions: list[tuple[str, int, int, list[int | None]]] = []
+    now = 0
     for _, g, v, at in rows:
         if g is None:
             continue
+        now = max(now, at)
+        sessions = [s for s in sessions if s[2] + kept >= now]
         touched = sorted((s for s in sessions if s[0] == g and s[2] >= at - 5 and s[1] <= at + 5), key=lambda s: s[1])
-        sessions = [s for s in sessions if s not in touched]
         one = (
             g,
             min([at, *(s[1] for s in touched)]),
             max([at, *(s[2] for s in touched)]),
             [*(w for s in touched for w in s[3]), v],
         )
-        sessions.append(one)
+        if one[2] + 5 + grace < now:
+            continue
+        sessions = [*(s for s in sessions if s not in touched), one]
         if (one[1], one[2]) != (at, at):
             yield from ((g, (s[1], s[2]), None, s[2]) for s in touched)
         yield g, (one[1], one[2]), _row(calls, one[3]), one[2]

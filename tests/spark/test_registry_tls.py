@@ -56,7 +56,8 @@ def test_stores_of_every_kind(spark: SparkSession, authority: Authority, door: R
 
 
 def test_a_client_without_a_login_is_refused(authority: Authority, door: RegistryProxy) -> None:
-    for settings in ({}, {"ssl.truststore.location": str(authority.folder / "trust.jks")}):
+    trust = "ssl.truststore.location"
+    for settings in ({}, {trust: authority.settings("jks")[trust]}):
         with pytest.raises((RegistryFailed, SetupError)):
             Registry(Access(door.url, settings)).by_id(1)
 

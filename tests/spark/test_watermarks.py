@@ -1,6 +1,7 @@
 """What a task makes of the watermarks of the tasks that write to it (jvm/Watermarks.scala)."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -102,3 +103,12 @@ def test_a_row_above_an_operator_does_not_carry_the_time_that_another_task_has_r
     assert stream_time("over a source") == [9, 9]
     task.Watermarks.current()
     assert stream_time("over an operator") == [9, 3]
+
+
+def test_stream_time_that_moves_fast_is_told_to_other_tasks_now_and_then(spark: SparkSession) -> None:
+    """A busy source's watermark waits until it is: of rows that each move stream time, 256 at most are kept back."""
+    clock = jvm.machine(spark).org.apache.spark.sql.millstream.PunctuationClock(10, 10)
+    told = [time for time in range(10, 50_000, 10) if clock.advance(time)]
+    assert told[:1000] == list(range(10, 10_010, 10))
+    assert max(later - time for time, later in pairwise(told)) <= 2560
+    assert clock.isBehind() == (told[-1] < 49_990)

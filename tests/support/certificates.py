@@ -21,11 +21,15 @@ from cryptography.hazmat.primitives.serialization import (
 from millstream.services.java import java
 
 PASSWORD = "open sesame"
+# Of the processor time of keytool, which lives for a moment, the second compiler and the collector take two thirds.
+QUICK_JVM = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-J-Xshare:auto")
 Pair = tuple[ec.EllipticCurvePrivateKey, x509.Certificate]
 
 
 class Authority:
-    """Writes trust.* and own.* (pem, jks, p12) into a folder; `server` accepts clients with its certificates only.
+    """Writes trust.* and own.* (pem; jks and p12 when they are asked for) into a folder.
+
+    `server` accepts clients with its certificates only.
 
     The client's certificate is signed by an intermediate authority, which a server does not know: the client sends it.
     """
@@ -39,9 +43,6 @@ class Authority:
         self._pem("trust.pem", None, self._own[1])
         self._pem("own.pem", client[0], client[1], between[1])
         self._pem("server.pem", server[0], server[1])
-        self._stores("own", client, between[1])
-        self._tool("-importcert", "-file", str(folder / "trust.pem"), "-keystore", str(folder / "trust.p12"))
-        self._import("trust")
 
     @property
     def server(self) -> ssl.SSLContext:
@@ -54,6 +55,8 @@ class Authority:
     def settings(self, kind: str) -> dict[str, str]:
         """The settings of a client whose files are of a kind: pem, jks, p12."""
         trust, own = (str(self.folder / f"{name}.{kind}") for name in ("trust", "own"))
+        if kind != "pem":
+            self._write_stores()
         settings = {"ssl.truststore.location": trust, "ssl.keystore.location": own}
         secret = {"ssl.truststore.password": PASSWORD, "ssl.keystore.password": PASSWORD}
         return settings if kind == "pem" else settings | secret
@@ -64,6 +67,7 @@ class Authority:
         encrypted = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password.encode()))
         pem, store = self.folder / "protected.pem", self.folder / "protected.jks"
         pem.write_bytes(encrypted + b"".join(c.public_bytes(Encoding.PEM) for c in certificates))
+        self._write_stores()
         shutil.copy(self.folder / "own.jks", store)
         self._tool("-keypasswd", "-alias", "own", "-keystore", str(store), "-keypass", PASSWORD, "-new", password)
         common = {"ssl.keystore.password": PASSWORD, "ssl.key.password": password}
@@ -76,11 +80,18 @@ class Authority:
         key_text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) if key else b""
         (self.folder / name).write_bytes(key_text + b"".join(c.public_bytes(Encoding.PEM) for c in certificates))
 
-    def _stores(self, name: str, pair: Pair, issuer: x509.Certificate) -> None:
+    def _write_stores(self) -> None:
+        """Write trust.* and own.*, p12 and jks, unless they are there: keytool takes most of a second."""
+        if (self.folder / "trust.jks").exists():
+            return
+        key, certificate, issuer = self._client
         encryption = BestAvailableEncryption(PASSWORD.encode())
-        data = pkcs12.serialize_key_and_certificates(b"own", *pair, [issuer], encryption)
-        (self.folder / f"{name}.p12").write_bytes(data)
-        self._import(name)
+        data = pkcs12.serialize_key_and_certificates(b"own", key, certificate, [issuer], encryption)
+        (self.folder / "own.p12").write_bytes(data)
+        self._import("own")
+        trust = self.folder / "trust"
+        self._tool("-importcert", "-file", str(trust.with_suffix(".pem")), "-keystore", str(trust.with_suffix(".p12")))
+        self._import("trust")
 
     def _import(self, name: str) -> None:
         source, target = (str(self.folder / f"{name}.{kind}") for kind in ("p12", "jks"))
@@ -89,9 +100,8 @@ class Authority:
 
     def _tool(self, *words: str) -> None:
         store = "-deststorepass" if "-importkeystore" in words else "-storepass"
-        subprocess.run(
-            [java().with_name("keytool"), *words, "-noprompt", store, PASSWORD], check=True, capture_output=True
-        )
+        tool = str(java().with_name("keytool"))
+        subprocess.run([tool, *QUICK_JVM, *words, "-noprompt", store, PASSWORD], check=True, capture_output=True)
 
 
 def _signed(name: str, by: Pair | None, is_authority: bool = False) -> Pair:

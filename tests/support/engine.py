@@ -296,6 +296,8 @@ class FakeEngine:
         few: list[Any] = [[1, "one"], [2, None], [3, "three ☃"]]
         if "nowhere" in text.lower():
             raise RequestFailed(40001, "line 1:15: there is no stream NOWHERE\n  hint: did you mean ORDERS?", text)
+        if "late" in text.lower():
+            raise RequestFailed(50301, "a command was not executed in time")
         if "broken" in text.lower():
             broken = [*few[:1], RequestFailed(50000, "a task failed")]
             return FakeRows(query_id, broken, push=True)

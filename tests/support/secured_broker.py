@@ -25,7 +25,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from millstream.services.broker import BrokerProcess
 from millstream.services.ports import free_port
 from millstream.tester.environment import NO_RETENTION
-from support.certificates import PASSWORD, Authority
+from support.certificates import Authority
 from support.token_endpoint import token_keys
 
 HOST = "127.0.0.1"
@@ -97,10 +97,7 @@ class SecuredBroker:
         """A server's settings for a login by SASL, as ksqlDB's configuration has them."""
         escaped = password.replace("\\", "\\\\").replace('"', '\\"')
         options = f'username="{USER}" password="{escaped}"'
-        trust = {
-            "ssl.truststore.location": str(self.authority.folder / "trust.jks"),
-            "ssl.truststore.password": PASSWORD,
-        }
+        trust = {name: value for name, value in self.authority.settings("jks").items() if "truststore" in name}
         return {
             "bootstrap.servers": f"{HOST}:{self._ports['BOTH' if tls else 'SASL']}",
             "security.protocol": "SASL_SSL" if tls else "SASL_PLAINTEXT",

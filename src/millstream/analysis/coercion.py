@@ -361,6 +361,13 @@ def widened_to_decimal(value: TypedExpression, target: SqlType, at: Span) -> Typ
     return convert(value, target, at) if is_lossless else value
 
 
+def to_decimal(value: TypedExpression, at: Span) -> TypedExpression:
+    """An INTEGER, BIGINT or DECIMAL as the DECIMAL that holds every value of its type."""
+    decimal_type = as_decimal(value.type) if value.type else None
+    assert decimal_type is not None
+    return convert(value, decimal_type, at)
+
+
 def is_assignable(value: TypedExpression, target: SqlType) -> bool:
     """True if `coerce` converts `value` to `target`."""
     source = value.type

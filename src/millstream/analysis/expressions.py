@@ -32,11 +32,12 @@ from millstream.analysis.coercion import (
     convert,
     decimal_constant,
     operand_text,
-    read_constant,
+    to_decimal,
 )
+from millstream.analysis.comparisons import comparison, instant, is_bound, is_text
 from millstream.analysis.scope import NameScope, check_names
 from millstream.functions.declare import FunctionKind
-from millstream.functions.widening import TIMES, as_decimal, widened
+from millstream.functions.widening import widened
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.settings import is_on
@@ -44,10 +45,8 @@ from millstream.model.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
-    DATE,
     INTEGER,
     STRING,
-    TIMESTAMP,
     Array,
     Decimal,
     Field,
@@ -60,23 +59,9 @@ from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
 _NULL = typed.Constant(None, None)
-_EQUALITY = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 LAMBDAS = "ksql.lambdas.enabled"
-# The names of operators in messages.
-_COMPARISONS = {
-    "=": "EQUAL",
-    "<>": "NOT_EQUAL",
-    "!=": "NOT_EQUAL",
-    "<": "LESS_THAN",
-    "<=": "LESS_THAN_OR_EQUAL",
-    ">": "GREATER_THAN",
-    ">=": "GREATER_THAN_OR_EQUAL",
-    "IS DISTINCT FROM": "IS_DISTINCT_FROM",
-    "IS NOT DISTINCT FROM": "IS_NOT_DISTINCT_FROM",
-}
 # The most parts that an operand of BETWEEN or CASE x WHEN …, or the struct of ->*, is repeated to.
 MOST_REPEATED = 20_000
-_TIMES = ("ROWTIME", "WINDOWSTART", "WINDOWEND")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +191,7 @@ def _(expression: tree.Arithmetic, inside: _ExpressionContext) -> typed.TypedExp
         raise _no_arithmetic(expression, left.type, right.type)
     if not isinstance(wide, Decimal):
         return typed.TypedArithmetic(wide, operator, convert(left, wide, at), convert(right, wide, at))
-    return _decimal_arithmetic(operator, _to_decimal(left, at), _to_decimal(right, at))
+    return _decimal_arithmetic(operator, to_decimal(left, at), to_decimal(right, at))
 
 
 def _no_arithmetic(expression: tree.Arithmetic, left: SqlType | None, right: SqlType | None) -> StatementError:
@@ -219,12 +204,6 @@ def _no_arithmetic(expression: tree.Arithmetic, left: SqlType | None, right: Sql
     concatenates = expression.operator == "+" and STRING in (left, right)
     hint = "CAST the other to STRING, or use CONCAT" if concatenates else cast_hint(left, right)
     return StatementError(fact, expression.span, hint)
-
-
-def _to_decimal(value: typed.TypedExpression, at: Span) -> typed.TypedExpression:
-    decimal_type = as_decimal(value.type) if value.type else None
-    assert decimal_type is not None
-    return convert(value, decimal_type, at)
 
 
 def _decimal_arithmetic(
@@ -274,72 +253,7 @@ def _concatenated(expression: tree.Expression) -> list[tree.Expression]:
 @_type_node.register
 def _(expression: tree.Comparison, inside: _ExpressionContext) -> typed.TypedExpression:
     left, right = _operand(expression.left, inside), _operand(expression.right, inside)
-    return _comparison(expression.operator, left, right, expression.span)
-
-
-def _comparison(operator: str, left: Operand, right: Operand, at: Span) -> typed.TypedExpression:
-    if left.value.type is None or right.value.type is None:
-        types = (base_type(side.value.type) if side.value.type else "NULL" for side in (left, right))
-        fact = f"Comparison with NULL not supported: {f' {operator} '.join(types)}"
-        raise StatementError(fact, at, "Use 'IS NULL' or 'IS NOT NULL' instead.")
-    left_value, right_value = _comparable(operator, left, right, at)
-    return typed.TypedComparison(BOOLEAN, operator, left_value, right_value)
-
-
-def _comparable(
-    operator: str, left: Operand, right: Operand, at: Span
-) -> tuple[typed.TypedExpression, typed.TypedExpression]:
-    """Both sides, converted to the type in which they are compared."""
-    left_value, right_value = left.value, right.value
-    if _is_bound(left_value) and _is_text(right_value):
-        return left_value, _instant(right)
-    if _is_bound(right_value) and _is_text(left_value):
-        return _instant(left), right_value
-    target = _compared_as(operator, left, right)
-    if target is None:
-        fact = f"Cannot compare {operand_text(left)} to {operand_text(right)} with {_COMPARISONS[operator]}."
-        raise StatementError(fact, at, _hint(left_value.type, right_value.type))
-    if isinstance(target, Decimal):
-        return _to_decimal(left_value, at), _to_decimal(right_value, at)
-    return convert(left_value, target, left.span), convert(right_value, target, right.span)
-
-
-def _hint(left: SqlType | None, right: SqlType | None) -> str:
-    unordered = isinstance(left, Array | Map | Struct) or left == BOOLEAN
-    return "such values are equal or not, none is greater" if unordered and left == right else cast_hint(left, right)
-
-
-def _is_bound(value: typed.TypedExpression) -> bool:
-    """True for ROWTIME and a window's bounds, by name: in a join they are columns of the rows, and others cannot be
-    called so."""
-    return isinstance(value, typed.ColumnReference) and value.name in _TIMES and value.type == BIGINT
-
-
-def _is_text(value: typed.TypedExpression) -> bool:
-    return isinstance(value, typed.Constant) and isinstance(value.value, str)
-
-
-def _instant(text: Operand) -> typed.TypedExpression:
-    """ISO-8601 text that is compared with ROWTIME or a window's bounds, as epoch milliseconds."""
-    assert isinstance(text.value, typed.Constant)
-    return typed.Constant(BIGINT, read_constant(str(text.value.value), TIMESTAMP, text.span).value)
-
-
-def _compared_as(operator: str, left: Operand, right: Operand) -> SqlType | None:
-    left_type, right_type = left.value.type, right.value.type
-    assert left_type is not None
-    assert right_type is not None
-    if is_numeric(left_type) and is_numeric(right_type):
-        return widened(left_type, right_type)
-    if isinstance(left_type, Array | Map | Struct):
-        same = type(left_type) is type(right_type) and operator in _EQUALITY
-        return common_type((left, right)) if same else None
-    if {left_type, right_type} == {DATE, TIMESTAMP}:
-        return TIMESTAMP
-    if STRING in (left_type, right_type) and (left_type in TIMES or right_type in TIMES):
-        return right_type if left_type == STRING else left_type
-    simple = left_type == right_type and (left_type != BOOLEAN or operator in _EQUALITY)
-    return left_type if simple else None
+    return comparison(expression.operator, left, right, expression.span)
 
 
 @_type_node.register
@@ -371,8 +285,8 @@ def _(expression: tree.IsNull, inside: _ExpressionContext) -> typed.TypedExpress
 def _(expression: tree.Between, inside: _ExpressionContext) -> typed.TypedExpression:
     operand = _repeated(expression.operand, 2, inside)
     low, high = _operand(expression.low, inside), _operand(expression.high, inside)
-    least = _comparison(">=", operand, low, expression.span)
-    most = _comparison("<=", operand, high, expression.span)
+    least = comparison(">=", operand, low, expression.span)
+    most = comparison("<=", operand, high, expression.span)
     return _unless(typed.TypedLogical(BOOLEAN, "AND", least, most), expression.negated)
 
 
@@ -382,8 +296,8 @@ def _(expression: tree.InList, inside: _ExpressionContext) -> typed.TypedExpress
     items = [_operand(i, inside) for i in expression.items]
     if operand.value.type is None:
         raise StatementError("NULL IN (…) says nothing", expression.span, "IS NULL asks for null")
-    if _is_bound(operand.value):
-        items = [replace(i, value=_instant(i)) if _is_text(i.value) else i for i in items]
+    if is_bound(operand.value):
+        items = [replace(i, value=instant(i)) if is_text(i.value) else i for i in items]
     try:
         target = common_type((operand, *items))
         assert target is not None
@@ -420,19 +334,43 @@ def _(expression: tree.Case, inside: _ExpressionContext) -> typed.TypedExpressio
     operand = None if expression.operand is None else _repeated(expression.operand, len(expression.whens), inside)
     conditions = [_when(operand, when, inside) for when in expression.whens]
     otherwise = expression.otherwise or tree.Literal(None, None, span=expression.span)
-    results = [_operand(r, inside) for r in (*(w.result for w in expression.whens), otherwise)]
-    target = common_type(results)
+    *values, last = (_typed(r, inside) for r in (*(w.result for w in expression.whens), otherwise))
+    target = _case_type(expression, values, last)
+    results = [convert(v, target, when.result.span) for v, when in zip(values, expression.whens, strict=True)]
+    branches = tuple(zip(conditions, results, strict=True))
+    return typed.TypedCase(target, branches, convert(last, target, otherwise.span))
+
+
+def _case_type(expression: tree.Case, values: Sequence[typed.TypedExpression], last: typed.TypedExpression) -> SqlType:
+    """The type that all branches but those of NULL have; numbers are not widened, as in ksqlDB."""
+    target: SqlType | None = None
+    for when, value in zip(expression.whens, values, strict=True):
+        target = target or value.type
+        if value.type not in (target, None):
+            branch = f"WHEN {to_sql(when.condition)} THEN {to_sql(when.result)}"
+            types = f"THEN expression '{branch}' has type: {value.type}. Previous THEN expression(s) type: {target}."
+            fact = f"Invalid Case expression. Type for all 'THEN' clauses should be the same. {types}"
+            raise StatementError(fact, when.result.span, cast_hint(target, value.type))
+    if target is not None and last.type not in (target, None):
+        types = f"THEN type: {target}. DEFAULT type: {last.type}."
+        fact = f"Invalid Case expression. Type for the default clause should be the same as for 'THEN' clauses. {types}"
+        raise StatementError(fact, expression.span, cast_hint(target, last.type))
+    target = target or last.type
     if target is None:
         fact = "Invalid Case expression. All case branches have NULL type"
         raise StatementError(fact, expression.span, "CAST one: CAST(NULL AS INT)")
-    *values, last = (convert(g.value, target, g.span) for g in results)
-    return typed.TypedCase(target, tuple(zip(conditions, values, strict=True)), last)
+    return target
 
 
 def _when(operand: Operand | None, when: tree.When, inside: _ExpressionContext) -> typed.TypedExpression:
     if operand is None:
-        return _boolean(when.condition, inside, "WHEN")
-    return _comparison("=", operand, _operand(when.condition, inside), when.condition.span)
+        asked = _typed(when.condition, inside)
+        if asked.type != BOOLEAN:
+            shown = f"Type for '{to_sql(when.condition)}' is {asked.type or 'NULL'}"
+            hint = "compare it with a value, by = or >"
+            raise StatementError(f"WHEN operand type should be boolean. {shown}", when.condition.span, hint)
+        return asked
+    return comparison("=", operand, _operand(when.condition, inside), when.condition.span)
 
 
 # ---------------------------------------------------------------- casts and constructors

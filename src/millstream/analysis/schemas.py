@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from millstream.analysis import wrapping
 from millstream.analysis.properties import Properties
-from millstream.analysis.serdes import format_name
+from millstream.analysis.serdes import format_name, named_format
 from millstream.catalog.catalog import Serde
 from millstream.catalog.facts import Facts
 from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, SchemaText, subject
@@ -63,7 +63,7 @@ def check_id(side: SchemaSide, declared: Sequence[Column]) -> None:
     """
     if side.id is None:
         return
-    _check_has_schemas(side, side.format.name if side.format else "unknown")
+    _check_has_schemas(side, named_format(side.name, side.p, side.settings).name)
     if declared:
         raise StatementError(
             f"Table elements and {side.name}_SCHEMA_ID cannot both exist for create statement.",
@@ -113,8 +113,14 @@ def _columns(side: SchemaSide, format: str, registered: RegisteredSchema, wrappe
         raise StatementError(
             f"Unable to read columns from the schema of message {side.name.lower()}s on topic '{side.topic}': {error}",
             side.p.at,
-            "list the columns",
+            _other_schema_hint(side),
         ) from error
+
+
+def _other_schema_hint(side: SchemaSide) -> str:
+    if side.id is None:
+        return "list the columns"
+    return f"leave {side.name}_SCHEMA_ID out, or name another schema"
 
 
 def check_message_is_chosen(side: SchemaSide) -> None:

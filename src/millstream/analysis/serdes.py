@@ -37,9 +37,9 @@ def choose(
     wrapping of a single column by the statement's form. Raises StatementError if the format does not exist or cannot
     hold the columns.
     """
-    at = p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT")
-    name = _name(side, p, columns, settings, inherited, at)
-    format = format_of(name, at)
+    at = _place(side, p)
+    without_key = side == "KEY" and not columns and inherited is not None and _explicit_format(side, p) is None
+    format = format_of("NONE", at) if without_key else named_format(side, p, settings, inherited)
     # Types are checked first, whatever the wrapping; names are checked again with it, as a bare column's is not
     # written.
     check_columns(side, Serde(format.name, wrap=False), columns, at)
@@ -81,24 +81,20 @@ def format_name(side: str, p: Properties, settings: Mapping[str, str], inherited
     return settings.get(DEFAULT_FORMAT[side]) or ""
 
 
-def _name(
-    side: str,
-    p: Properties,
-    columns: Sequence[Column],
-    settings: Mapping[str, str],
-    inherited: Serde | None,
-    at: Span,
-) -> str:
-    if side == "KEY" and not columns and inherited is not None and _explicit_format(side, p) is None:
-        return "NONE"
+def named_format(side: str, p: Properties, settings: Mapping[str, str], inherited: Serde | None = None) -> Format:
+    """The format that `format_name` names. Raises StatementError if there is no name, or no such format."""
     name = format_name(side, p, settings, inherited)
     if not name:
         raise StatementError(
             f"Statement is missing the '{side}_FORMAT' property from the WITH clause.",
-            at,
+            _place(side, p),
             f"set {side}_FORMAT, FORMAT, or the default {DEFAULT_FORMAT[side]}",
         )
-    return name
+    return format_of(name, _place(side, p))
+
+
+def _place(side: str, p: Properties) -> Span:
+    return p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT")
 
 
 def _properties(side: str, p: Properties, format: Format, inherited: Serde | None) -> tuple[tuple[str, str], ...]:

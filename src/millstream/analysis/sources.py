@@ -171,13 +171,14 @@ def _completed(declared: Schema, keys: schemas.SchemaSide, values: schemas.Schem
     names = Counter((c.name, c.part if shares_names else None) for c in schema)
     for (name, _), count in names.items():
         if count > 1:
-            raise StatementError(
-                f"duplicate column name: {identifier(name)}", keys.p.at, _one_name(schema, name, declared)
-            )
+            hint = _one_name_hint(schema, name, declared, [s.name for s in (keys, values) if s.id is not None])
+            raise StatementError(f"duplicate column name: {identifier(name)}", keys.p.at, hint)
     return schema
 
 
-def _one_name(schema: Schema, name: str, declared: Schema) -> str:
+def _one_name_hint(schema: Schema, name: str, declared: Schema, with_id: Sequence[str]) -> str:
+    if with_id:
+        return f"list the columns of the {with_id[0].lower()} in place of {with_id[0]}_SCHEMA_ID"
     if len(schema.columns) > len(declared.columns):
         return "list the columns"
     if len({c.part for c in schema if c.name == name}) == 1:

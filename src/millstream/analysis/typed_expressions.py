@@ -9,7 +9,7 @@ from enum import Enum
 
 from millstream.functions.declare import ResolvedCall
 from millstream.model.treenode import TreeNode
-from millstream.model.types import SqlType
+from millstream.model.types import DOUBLE, Decimal, SqlType
 
 
 class ColumnPlace(Enum):
@@ -104,11 +104,20 @@ class TypedNegation(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedComparison(TypedExpression):
-    """`left operator right`, both of one type; false if an operand is null, except with IS [NOT] DISTINCT FROM."""
+    """`left operator right`; false if an operand is null, except with IS [NOT] DISTINCT FROM.
+
+    Both are of one type, or one is a DECIMAL and the other a DOUBLE.
+    """
 
     operator: str
     left: TypedExpression
     right: TypedExpression
+
+    @property
+    def mixed(self) -> bool:
+        """True for a DECIMAL and a DOUBLE."""
+        types = (self.left.type, self.right.type)
+        return DOUBLE in types and any(isinstance(t, Decimal) for t in types)
 
 
 @dataclass(frozen=True, slots=True)

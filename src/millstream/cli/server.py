@@ -96,7 +96,9 @@ def run(args: argparse.Namespace) -> int:
 def _launch(server_properties: dict[str, str]) -> None:
     """Begin to start Spark's JVM: the server's import takes as long. The engine reports what is refused here."""
     with suppress(SettingRefused):
-        launch(session_options(effective(checked(server_properties)), {}))
+        settings = effective(checked(server_properties))
+        if settings.get("bootstrap.servers"):
+            launch(session_options(settings, {}))
 
 
 def _print(text: str) -> None:

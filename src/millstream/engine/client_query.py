@@ -4,11 +4,11 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.catalog.catalog import RelationKind, Source
 from millstream.model.names import quoted
 from millstream.model.types import SqlType
 from millstream.plan.nodes import NamedExpression
+from millstream.plan.pull_queries import is_key_of_answer
 from millstream.plan.steps import TransientQuery
 
 LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
@@ -48,14 +48,10 @@ def answer_columns(query: TransientQuery) -> AnswerColumns:
 
 def _column(column: NamedExpression, query: TransientQuery) -> str:
     """A column in the form of ksqlDB's header: name and type, and KEY for key columns of pull queries on tables."""
-    ref = column.expression
-    key = isinstance(ref, ColumnReference) and ref.where in (
-        ColumnPlace.KEY,
-        ColumnPlace.WINDOWSTART,
-        ColumnPlace.WINDOWEND,
-    )
-    pulled_table = not query.push and query.sources[0].kind is RelationKind.TABLE
-    return f"{quoted(column.name)} {ref.type}{' KEY' if key and pulled_table else ''}"
+    source = query.sources[0]
+    pulled_table = not query.push and source.kind is RelationKind.TABLE
+    key = " KEY" if pulled_table and is_key_of_answer(column, source) else ""
+    return f"{quoted(column.name)} {column.expression.type}{key}"
 
 
 def new_id(source: Source, shared: bool = False) -> str:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from millstream.analysis.targets import Target
-from millstream.catalog.schemas import RegisteredSchema, SchemaText, subject
+from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, subject
 from millstream.formats import protofile
 from millstream.formats.client import Access, Registry, RegistryFailed, access
 from millstream.model.errors import StatementError
@@ -99,20 +99,28 @@ class RegistryAccess:
     def _register(self, step: RegisterSchema) -> None:
         physical = step.physical
         try:
-            self._register_or_find(physical.subject, physical.schema)
+            id = self._register_or_find(physical)
         except RegistryFailed as failure:
             raise StatementError(f"Could not register schema for {physical.subject}: {failure}") from failure
+        if physical.id not in (None, id):
+            raise StatementError(
+                f"Schema id registered is {id} which is different from provided schema id {physical.id}. "
+                f"Subject: {physical.subject}",
+                hint=f"the registry has this schema under the id {id}, too: name that one",
+            )
         if physical.subject.endswith(subject("", "KEY")):
             self._freeze(physical.subject)
 
-    def _register_or_find(self, name: str, schema: SchemaText) -> None:
-        """Register a schema, unless the subject's latest has the same fields, in messages of names that must stay."""
+    def _register_or_find(self, physical: PhysicalSchema) -> int:
+        """The id of a schema that is registered, or of the subject's latest if that has the same fields, in messages of
+        names that must stay."""
         try:
-            self._needed.register(name, schema)
+            return self._needed.register(physical.subject, physical.schema)
         except RegistryFailed:
-            latest = self._needed.latest(name)
-            if latest is None or not protofile.are_alike(latest.schema, schema):
+            latest = None if physical.id is not None else self._needed.latest(physical.subject)
+            if latest is None or not protofile.are_alike(latest.schema, physical.schema):
                 raise
+            return latest.id
 
     def _freeze(self, name: str) -> None:
         """Make a key's subject READONLY: with another schema its id, its records' bytes and partitions would change

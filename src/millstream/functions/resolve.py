@@ -1,26 +1,28 @@
 """Resolves a call to a signature of its function, by ksqlDB's rules for overloads.
 
-Three passes are tried, and the first with a match decides: exact types; with widening (INTEGER to BIGINT to DECIMAL to
-DOUBLE, text to DATE, TIME and TIMESTAMP); with widening also among the uses of a generic. Of several matches, the
-better one has no repeated parameter, then more parameters, then fewer generics; if two are equally good, the call is
-ambiguous. A bare NULL matches any type, but is no lambda and no time unit.
+Two passes are tried, and the first with a match decides: exact types; with widening (INTEGER to BIGINT to DECIMAL to
+DOUBLE, text to DATE, TIME and TIMESTAMP), which is not for aggregate functions. All uses of a generic have one type.
+Of several matches, the better one has no repeated parameter, then more parameters, then fewer generics; if two are
+equally good, the call is ambiguous. A bare NULL matches any type, but is no lambda and no time unit.
 
-Of ABS's signatures for INTEGER, BIGINT, DECIMAL and DOUBLE the exact one is taken; of ARRAY_CONTAINS's T the array's
-element binds it, and the value is cast:
+Of ABS's signatures for INTEGER, BIGINT, DECIMAL and DOUBLE the exact one is taken; IFNULL takes two
+values of one type:
 
 >>> from millstream.model.types import BIGINT, INTEGER
 >>> here = Span(1, 1)
 >>> str(resolve("ABS", [BIGINT], None, here).returns)
 'BIGINT'
->>> call = resolve("ARRAY_CONTAINS", [Array(BIGINT), INTEGER], None, here)
->>> [str(t) for t in call.arguments], str(call.returns)
-(['None', 'BIGINT'], 'BOOLEAN')
+>>> resolve("IFNULL", [BIGINT, INTEGER], None, here)
+Traceback (most recent call last):
+millstream.model.errors.StatementError: line 1:1: Function 'IFNULL' does not accept parameters (BIGINT, INTEGER).
+  hint: valid calls are IFNULL(value T, otherwise T); T is one type: CAST one of them
 >>> resolve("ABS", [Array(BIGINT)], None, here)
 Traceback (most recent call last):
 millstream.model.errors.StatementError: line 1:1: Function 'ABS' does not accept parameters (ARRAY<BIGINT>).
   hint: valid calls are ABS(value INTEGER); ABS(value BIGINT); ABS(value DOUBLE); ABS(value DECIMAL)
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -31,6 +33,7 @@ from millstream.functions.declare import (
     ANY_DECIMAL,
     UNIT,
     Function,
+    FunctionKind,
     Generic,
     LambdaArgument,
     LambdaType,
@@ -39,7 +42,7 @@ from millstream.functions.declare import (
     Signature,
     TypeRule,
 )
-from millstream.functions.widening import as_decimal, common, widens
+from millstream.functions.widening import as_decimal, widens
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
 from millstream.model.types import Array, Decimal, Map, SqlType
@@ -53,7 +56,6 @@ class _Leniency(IntEnum):
 
     EXACT = 0
     WIDENING = 1
-    WIDENING_GENERICS = 2
 
 
 def resolve(
@@ -111,7 +113,8 @@ class _Match:
 
 
 def _choose(function: Function, arguments: Types, at: Span) -> _Match:
-    for leniency in _Leniency:
+    exact_only = function.kind is FunctionKind.AGGREGATE
+    for leniency in (_Leniency.EXACT,) if exact_only else _Leniency:
         matches = [match for s in function.signatures if (match := _matched(s, arguments, leniency))]
         if not matches:
             continue
@@ -127,7 +130,25 @@ def _refused(function: Function, how: str, arguments: Types, at: Span) -> Statem
     hint = "valid calls are " + "; ".join(call_text(function.name, s) for s in function.signatures)
     if any(p.type == UNIT for s in function.signatures for p in s.parameters):
         hint += f"; units are {', '.join(MILLISECONDS)}, without quotes"
+    elif UNIT in arguments:
+        hint += "; a column with the name of a unit is written in backticks"
+    repeated = _repeated_generic(function)
+    hint += f"; {repeated} is one type: CAST one of them" if repeated else ""
     return StatementError(f"Function '{function.name}' {how} ({argument_types}).", at, hint)
+
+
+def _repeated_generic(function: Function) -> str:
+    """A generic that several arguments of a call have in common; "" if there is none."""
+    for signature in function.signatures:
+        if any(isinstance(p.type, LambdaType) for p in signature.parameters):
+            continue
+        generics = [{t.name for t in p.type.walk() if isinstance(t, Generic)} for p in signature.parameters]
+        names = Counter(name for parameter in generics for name in parameter)
+        variadic = None if signature.variadic is None else signature.parameters[signature.variadic].type
+        for name, count in names.items():
+            if count > 1 or variadic == Generic(name):
+                return name
+    return ""
 
 
 def _type_text(t: SqlType) -> str:
@@ -201,17 +222,12 @@ def _unify(pattern: SqlType, actual: SqlType, generics: dict[str, SqlType], leni
     """True if `actual` has the form of `pattern`; binds the pattern's generics."""
     match pattern, actual:
         case Generic(name), _:
-            bound = generics.setdefault(name, actual)
-            if bound == actual:
-                return True
-            wider = common(bound, actual) if leniency is _Leniency.WIDENING_GENERICS else None
-            generics[name] = wider or bound
-            return wider is not None
+            return generics.setdefault(name, actual) == actual
         case Array(p), Array(a):
             return _unify(p, a, generics, leniency)
         case Map(pk, pv), Map(ak, av):
             return _unify(pk, ak, generics, leniency) and _unify(pv, av, generics, leniency)
-    return _compatible(pattern, actual, min(leniency, _Leniency.WIDENING))
+    return _compatible(pattern, actual, leniency)
 
 
 def _is_generic(t: SqlType) -> bool:

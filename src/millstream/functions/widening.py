@@ -15,9 +15,7 @@ from millstream.model.types import (
     STRING,
     TIME,
     TIMESTAMP,
-    Array,
     Decimal,
-    Map,
     SqlType,
     is_numeric,
 )
@@ -58,20 +56,6 @@ def widened(first: SqlType, second: SqlType) -> SqlType | None:
     if not isinstance(high, Decimal) or decimals[0] is None or decimals[1] is None:
         return high
     return wider_decimal([decimals[0], decimals[1]])
-
-
-def common(first: SqlType, second: SqlType) -> SqlType | None:
-    """The type for two uses of a generic: of equal types, numbers, and ARRAYs and MAPs of such; else None."""
-    if first == second:
-        return first
-    match first, second:
-        case Array(a), Array(b):
-            element = common(a, b)
-            return None if element is None else Array(element)
-        case Map(key, a), Map(other_key, b) if key == other_key:
-            value = common(a, b)
-            return None if value is None else Map(key, value)
-    return widened(first, second)
 
 
 def wider_decimal(types: Sequence[Decimal]) -> Decimal:

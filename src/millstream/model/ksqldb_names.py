@@ -3,10 +3,12 @@
     ksql.streams.producer.acks      of Kafka's producer: without effect
     ksql.udf.collect.metrics        of ksqlDB: without effect
     ksql.security.extension.class   refused, as a server that ignored it would be less safe than ksqlDB's
+    acks, ksql.streams.acks         the same, without the client
     ksql.stream.producer.acks       unknown: refused, as it may be a slip
 
 A server's configuration may be the file that ksqlDB had. The names are those of ksqlDB 0.29's KsqlConfig and
-KsqlRestConfig, of Kafka Streams 4.1's StreamsConfig, and of the example files that ksqlDB comes with.
+KsqlRestConfig, of Kafka Streams 4.1's StreamsConfig, ConsumerConfig and ProducerConfig, and of the example files that
+ksqlDB comes with.
 """
 
 from collections.abc import Mapping
@@ -50,6 +52,18 @@ task.assignor.class task.timeout.ms topology.optimization upgrade.from windowsto
 default.deserialization.exception.handler default.production.exception.handler deserialization.exception.handler
 production.exception.handler rack.aware.assignment.strategy rack.aware.assignment.tags
 """
+# As in ksqlDB the names of consumers and producers need no prefix; those of their login are not among them.
+_CLIENTS = """
+acks allow.auto.create.topics auto.commit.interval.ms batch.size buffer.memory check.crcs client.dns.lookup
+client.rack compression.gzip.level compression.lz4.level compression.zstd.level default.api.timeout.ms
+delivery.timeout.ms enable.auto.commit enable.idempotence exclude.internal.topics fetch.max.bytes fetch.min.bytes
+group.id group.instance.id group.remote.assignor heartbeat.interval.ms key.deserializer key.serializer max.block.ms
+max.in.flight.requests.per.connection max.partition.fetch.bytes max.poll.interval.ms metadata.max.idle.ms
+metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy partition.assignment.strategy
+partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.class
+partitioner.ignore.keys retry.backoff.max.ms session.timeout.ms socket.connection.setup.timeout.max.ms
+socket.connection.setup.timeout.ms transaction.timeout.ms transactional.id value.deserializer value.serializer
+"""
 _KSQL = """
 any.key.name.enabled authorization.cache.expiry.time.secs authorization.cache.max.entries
 client.ip_port.configuration.enabled connect.configs.topic connect.error.handler enable.metastore.backup
@@ -74,7 +88,7 @@ transient.query.cleanup.service.period.seconds udf.collect.metrics udf.enable.se
 verticle.instances windowed.session.key.legacy worker.pool.size
 """
 _REST = "compression.enable metric.reporters query.stream.disconnect.check response.http.headers.config ui.enabled"
-_NAMES = frozenset((*_STREAMS.split(), *_REST.split(), *(f"ksql.{name}" for name in _KSQL.split())))
+_NAMES = frozenset((*_STREAMS.split(), *_CLIENTS.split(), *_REST.split(), *(f"ksql.{name}" for name in _KSQL.split())))
 
 
 def has_no_effect(name: str) -> bool:

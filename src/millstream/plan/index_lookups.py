@@ -133,7 +133,12 @@ def _by_ranges(
 
 
 def _comparisons(condition: TypedExpression) -> Iterator[tuple[ColumnReference, str, TypedExpression]]:
-    """The column that a condition compares with a constant, the operator with the column on its left, the constant."""
+    """The column that a condition compares with a constant, the operator with the column on its left, the constant.
+
+    Nothing for a DECIMAL and a DOUBLE: neither has the other's order.
+    """
+    if isinstance(condition, TypedComparison) and condition.mixed:
+        return
     for left, operator, right in orientations(condition):
         column = _exact_column(left)
         if column is not None and _is_comparable(column, right):

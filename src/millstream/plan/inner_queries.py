@@ -33,7 +33,9 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.types import SqlType
 from millstream.plan.nodes import (
+    Aggregate,
     Deduplicate,
+    Filter,
     NamedExpression,
     PlanNode,
     Select,
@@ -81,10 +83,13 @@ def distinct_inside(query: tree.SelectQuery) -> tree.SelectQuery:
 
 def check_clauses(query: tree.SelectQuery) -> None:
     """Raises StatementError for a clause that no inner query can have, but those of relational pull queries."""
+    is_final = query.emit is tree.Emit.FINAL
+    if query.window is not None and not is_final:
+        fact = "an inner query with WINDOW has to have EMIT FINAL here, as the rows of windows that are open change"
+        raise StatementError(fact, query.window.span, "write EMIT FINAL at its end; or CREATE TABLE … AS it")
     clauses = {
-        "WINDOW": (query.window, _OWN_TABLE),
         "ORDER BY": (query.order_by, "the rows are in the order in which they arrive"),
-        "EMIT": (query.emit, "EMIT is for the whole query, at its end"),
+        "EMIT": (query.emit and not (is_final and query.window), "EMIT is for the whole query, at its end"),
         "LIMIT": (query.limit is not None, "LIMIT is for the whole query, at its end"),
         "OFFSET": (query.offset, "leave it out"),
     }
@@ -109,6 +114,16 @@ def check_names(items: Sequence[ProjectionItem], names: Sequence[str]) -> None:
         check_pseudo(item)
         if name in names[:i]:
             raise StatementError(f"The projection contains column {identifier(name)} more than once.", item.at)
+
+
+def final_rows(node: PlanNode) -> PlanNode:
+    """The groups of an inner query with EMIT FINAL, filtered by HAVING or not, as events: none of them changes."""
+    match node:
+        case Filter():
+            return replace(node, source=final_rows(node.source))
+        case Aggregate():
+            return replace(node, append_only=True)
+    raise AssertionError(f"EMIT FINAL of {type(node).__name__}")
 
 
 def inner_rows(

@@ -163,6 +163,7 @@ class Aggregate(PlanNode):
 
     A row with a null key or without value is left out; for a table, the old row is first removed from its group.
     `ttl_ms`: a group of a stream that has had no rows for so long, in stream time, is deleted; None: it is kept.
+    `append_only`: its windows are `final`, and their rows, which do not change, are those of a stream.
     """
 
     source: PlanNode
@@ -170,6 +171,7 @@ class Aggregate(PlanNode):
     aggregations: tuple[AggregateCall, ...]
     window: Window | None = None
     ttl_ms: int | None = None
+    append_only: bool = False
 
     @property
     def schema(self) -> Schema:
@@ -179,8 +181,8 @@ class Aggregate(PlanNode):
 
     @property
     def kind(self) -> RelationKind:
-        """Always a table."""
-        return RelationKind.TABLE
+        """A table, unless it is `append_only`."""
+        return RelationKind.STREAM if self.append_only else RelationKind.TABLE
 
     @property
     def shuffles(self) -> int:
@@ -452,8 +454,10 @@ def node_has_state(node: PlanNode) -> bool:
 
 
 def retention(node: PlanNode) -> int | None:
-    """How long the windows of a plan's rows are kept, in ms of stream time; None if it has no windows."""
-    return max((g.window.retention for g in groups(node) if g.window is not None), default=None)
+    """How long the windows of a table's rows are kept, in ms of stream time; None if these have none, or are events."""
+    if isinstance(node, Aggregate):
+        return node.window.retention if node.window and not node.append_only else None
+    return None if isinstance(node, Read) else retention(next(node.children()))
 
 
 def reads(node: PlanNode) -> tuple[Source, ...]:

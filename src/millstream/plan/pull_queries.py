@@ -26,10 +26,10 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
 from millstream.model.settings import is_on
-from millstream.model.types import BIGINT, INTEGER, STRING
+from millstream.model.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
 from millstream.plan.index_lookups import MOST_VALUES, RANGES, IndexAccess, index_access, orientations
 from millstream.plan.key_types import check_key
-from millstream.plan.nodes import ClientOutput, Filter
+from millstream.plan.nodes import ClientOutput, Filter, NamedExpression
 from millstream.plan.steps import TransientQuery
 
 # An AND of ORs with more alternatives than this is not converted.
@@ -37,6 +37,7 @@ ALTERNATIVES = 64
 TABLE_SCAN = "ksql.query.pull.table.scan.enabled"
 RANGE_SCAN = "ksql.query.pull.range.scan.enabled"
 _BOUNDS = (ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND)
+_BOUND_NAMES = ("WINDOWSTART", "WINDOWEND")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,23 @@ class _Alternative:
         """True if a lookup of `width` key columns returns exactly the alternative's rows."""
         bounded = all(_is_whole_number(bound.constant) for bound in self.windows)
         return self.is_lookup(width) and self.names_keys(width) and bounded
+
+
+def is_key_of_answer(column: NamedExpression, source: Source) -> bool:
+    """True if a column of a pull query on a table is a key column of its answer.
+
+    As in ksqlDB's QueryProjectNode its name decides, not its expression: that of a key column or of a window's bound. A
+    value column that has a key column's name itself stays a value column.
+    """
+    if place_of_name(column) is ColumnPlace.VALUE:
+        return False
+    return column.name in _BOUND_NAMES or column.name in {key.name for key in source.schema.key}
+
+
+def place_of_name(column: NamedExpression) -> ColumnPlace | None:
+    """The side of the source's column that a projected column is, if it has that column's name; else None."""
+    ref = column.expression
+    return ref.where if isinstance(ref, ColumnReference) and ref.name == column.name else None
 
 
 def check_enabled(query: TransientQuery, settings: Mapping[str, str], at: Span) -> None:
@@ -324,6 +342,8 @@ def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpre
     """The key column or window bound that is compared, the operator (with it on the left side), and the constant."""
     for left, operator, right in orientations(condition):
         ref = _column(left)
+        if ref is not None and ref.type == DOUBLE and isinstance(right.type, Decimal):
+            continue
         if ref is not None and ref.where in (ColumnPlace.KEY, *_BOUNDS) and _is_constant(right):
             return ref, operator, right
     return None

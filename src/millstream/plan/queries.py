@@ -32,6 +32,7 @@ from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.declare import FunctionKind
 from millstream.functions.python import library
 from millstream.model.errors import StatementError
+from millstream.model.names import quoted
 from millstream.model.schema import Schema
 from millstream.model.settings import is_on
 from millstream.plan import clauses, inner_queries
@@ -63,6 +64,7 @@ from millstream.plan.projection import (
     select_columns,
     typed_item,
 )
+from millstream.plan.pull_queries import is_key_of_answer, place_of_name
 from millstream.plan.relational import is_relational, plan_relational
 from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
@@ -113,9 +115,11 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
         NamedExpression(aliases.of(item.expression, item.alias), typed_item(item), to_sql(item.expression))
         for item in items
     )
-    _check_twice(columns, items)
     answer = ClientOutput(relation.node, columns, query.limit)
-    return TransientQuery(answer, query.emit is not None, reads(answer))
+    sources = reads(answer)
+    pulls_table = query.emit is None and relation.node.kind is RelationKind.TABLE
+    _check_twice(answer, items, sources[0] if pulls_table else None)
+    return TransientQuery(answer, query.emit is not None, sources)
 
 
 def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery:
@@ -138,20 +142,30 @@ def _check_in_lists(condition: tree.Expression, scope: NameScope) -> None:
                 type_expression(tree.Comparison("=", part.operand, item, span=item.span), scope)
 
 
-def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionItem]) -> None:
-    """Raises StatementError if a name is used more than once, other than once in the key and once in the value."""
-    seen: set[tuple[str, bool]] = set()
-    for column, item in zip(columns, items, strict=True):
-        place = (
-            column.name,
-            isinstance(column.expression, ColumnReference) and column.expression.where is ColumnPlace.KEY,
-        )
-        if place in seen:
-            text = f"`{column.name}` {column.expression.type}"
-            raise StatementError(
-                f"Duplicate value columns found in schema: {text}", item.at, "give one of them an alias"
-            )
-        seen.add(place)
+def _check_twice(answer: ClientOutput, items: Sequence[ProjectionItem], pulled: Source | None) -> None:
+    """Raises StatementError if a name is used twice; `pulled` is the table that a pull query reads.
+
+    Only the key and the value of one source may each have a column of that name.
+    """
+    seen: dict[str, NamedExpression] = {}
+    for column, item in zip(answer.columns, items, strict=True):
+        first = seen.setdefault(column.name, column)
+        if first is column or {place_of_name(first), place_of_name(column)} == _SIDES:
+            continue
+        keys = [_is_key(c, pulled) for c in (first, column)]
+        side, mark = ("key", " KEY") if all(keys) else ("value", "")
+        text = f"{quoted(column.name)} {column.expression.type}{mark}"
+        raise StatementError(f"Duplicate {side} columns found in schema: {text}", item.at, "give one of them an alias")
+
+
+def _is_key(column: NamedExpression, pulled: Source | None) -> bool:
+    """True for a key column: in a push query, and one over a stream, by its expression."""
+    if pulled is not None:
+        return is_key_of_answer(column, pulled)
+    return isinstance(column.expression, ColumnReference) and column.expression.where is ColumnPlace.KEY
+
+
+_SIDES = {ColumnPlace.KEY, ColumnPlace.VALUE}
 
 
 def _rows(
@@ -214,6 +228,8 @@ def _inner(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str
     may_drop = relation.node.kind is RelationKind.STREAM
     relation = _with_join_key(query, relation, sources[0].alias or sources[0].name, may_drop)
     relation, items = _projected(query, relation)
+    if query.emit is tree.Emit.FINAL:
+        relation = replace(relation, node=inner_queries.final_rows(relation.node))
     names = [aliases.of(item.expression, item.alias) for item in items]
     if named:
         inner_queries.check_names(items, names)

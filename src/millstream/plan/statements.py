@@ -13,6 +13,7 @@ from millstream.analysis import reserved_topics, sources
 from millstream.analysis.properties import BROKERS_DEFAULT, Properties
 from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, QueryState, RelationKind, Source
 from millstream.catalog.facts import Facts
+from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.settings import SettingRefused, check_system, is_on
@@ -129,14 +130,23 @@ def _declared(statement: tree.CreateSource, old: Source | None, context: Plannin
         check_replacing(old, statement.span, context.settings)
         replacing.check_replaceable(old, source, statement.span)
     topic = _declared_topic(source, p, context)
-    # A subject that has a schema keeps it: another application may have registered it for the topic's records.
-    new = [s for s in registrations(source) if s.physical.subject not in context.facts.latest]
+    latest = context.facts.latest
+    new = [s for s in registrations(source) if _is_registered(s.physical, latest.get(s.physical.subject))]
     steps: tuple[Step, ...] = (*((topic,) if topic else ()), *new)
     if source.read_only and source.kind is RelationKind.TABLE and is_on(context.settings, MATERIALIZED):
         return _materialized(source, steps, context)
     path = f"{statement.kind.value.lower()}/`{source.name}`/create"
     verb = "replaced" if old else "created"
     return Outcome(context.catalog.with_source(source), steps, f"{source.kind.value.capitalize()} {verb}", path)
+
+
+def _is_registered(physical: PhysicalSchema, latest: RegisteredSchema | None) -> bool:
+    """True if CREATE registers a schema under a subject with that latest one.
+
+    A subject that has a schema keeps it, as another application may have registered it for the topic's records. The
+    schema of the WITH clause's id is registered there all the same: the registry checks its compatibility (KLIP-56).
+    """
+    return latest is None or physical.id not in (None, latest.id)
 
 
 def _materialized(source: Source, steps: tuple[Step, ...], context: PlanningContext) -> Outcome:

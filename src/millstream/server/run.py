@@ -128,7 +128,6 @@ class Server(StartedInBlock):
         config.graceful_timeout = GRACE_SECONDS
         config.h2_max_concurrent_streams, config.keep_alive_max_requests = STREAMS, MANY
         config.websocket_max_message_size = SOCKET_MESSAGE_BYTES
-        # Hypercorn keeps a closed connection until its next ping is due, so a stop would wait for the ping.
         config.websocket_ping_interval = PING_SECONDS
         config.include_server_header = False
         return config

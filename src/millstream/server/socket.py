@@ -21,7 +21,8 @@ from millstream.server.queries import Printing, start
 from millstream.server.streamed_response import first_of
 from millstream.server.text import dumps
 
-DONE, BROKEN, REFUSED = 1000, 1011, 1003
+DONE, BROKEN, REFUSED, TRY_AGAIN_LATER = 1000, 1011, 1003, 1013
+UNAVAILABLE = 503
 REASON_BYTES = 120  # a close frame carries 123
 # How PRINT's line of a record begins; a socket has no lines about formats, as in ksqlDB.
 RECORD = "rowtime: "
@@ -39,9 +40,14 @@ async def socket_query(socket: WebSocket) -> None:
         started = await work.run(lambda: start(query, work))
     if (refusal := boundary.error) is not None:
         note(socket.scope, error=refusal.message)
-        await _close(socket, REFUSED, refusal.message)
+        await _close(socket, _refused(refusal), refusal.message)
     else:
         await _stream(socket, started, work)
+
+
+def _refused(refusal: RequestFailed) -> int:
+    """The code that a refused socket is closed with, as ksqlDB's: one that may be opened later has another."""
+    return TRY_AGAIN_LATER if refusal.code // 100 == UNAVAILABLE else REFUSED
 
 
 async def _stream(socket: WebSocket, started: Rows | Printing, work: ServerContext) -> None:

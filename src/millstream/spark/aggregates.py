@@ -302,25 +302,29 @@ class _SessionFolds(_WindowFolds):
             emit=spark_sql(if_(late, self._late(), array() if window.final else self._session_changes(touched))),
             out=self._row_type,
             label=self.label,
-            expiry=self._session_expiry(layout, closing, window.final),
+            expiry=self._session_expiry(layout, closing if window.final else window.retention, window.final),
             shared_clock=mixes_partitions(self.node),
             scans=len(leaves(self.node)),
             punctuation=Punctuation(closing + 1, 1) if window.final else None,
         )
 
-    def _session_expiry(self, layout: StructLayout, closing: int, final: bool) -> Expiry:
-        """A session closes when stream time is more than gap and grace past its end; an empty state is deleted."""
+    def _session_expiry(self, layout: StructLayout, kept: int, final: bool) -> Expiry:
+        """A session is removed when stream time is more than `kept` past its end; an empty state is deleted.
+
+        A `final` one closes then. Another one closes earlier, gap and grace after its end, but as in Kafka Streams a
+        row that is not late itself may merge it as long as its retention lasts.
+        """
         sessions = STATE.field("sessions")
-        left = sessions.filter("session", lambda session: session.field("end") + closing >= CLOCK)
-        closed = sessions.filter("session", lambda session: session.field("end") + closing < CLOCK)
-        outputs = closed.map_each("session", lambda session: self._session_output(STATE.field("key"), session))
+        left = sessions.filter("session", lambda session: session.field("end") + kept >= CLOCK)
+        outdated = sessions.filter("session", lambda session: session.field("end") + kept < CLOCK)
+        outputs = outdated.map_each("session", lambda session: self._session_output(STATE.field("key"), session))
 
         def remaining(left: OperatorExpression) -> OperatorExpression:
             fields = {name: STATE.field(name) for name in layout.types}
             return if_(call("size", left).equals(0), layout.null(), layout.new({**fields, "sessions": left}))
 
         return Expiry(
-            due=spark_sql(sessions.item(0).field("end") + closing + 1),
+            due=spark_sql(sessions.item(0).field("end") + kept + 1),
             partition=spark_sql(STATE.field("partition")),
             update=spark_sql(let("left", left, remaining)),
             emit=spark_sql(outputs if final else self._no_rows()),

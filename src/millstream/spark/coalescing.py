@@ -54,14 +54,15 @@ def coalescing(plan: Write, settings: Mapping[str, str], tasks: int, in_transact
     one to wait for.
     """
     size, interval = record_cache_size(settings), int(settings["commit.interval.ms"])
-    is_final = any(group.window is not None and group.window.final for group in groups(plan))
+    grouped = tuple(groups(plan))
+    is_final = bool(grouped) and _is_final(grouped[0])
     if plan.kind is not RelationKind.TABLE or is_final or not size or not interval:
         return NO_COALESCING
     operators, in_operator = _operators(plan.source), not _changes_anew(plan.source)
     places = operators if in_operator else operators + 1
     each = Coalescing(max(size // tasks // places, 1), 0 if in_transactions else max(interval // places, 1))
     # Each change of an only group writes its row, whatever was written before; and transactions leave none behind.
-    is_only_group = operators == 1 and isinstance(_below(plan.source, Select), Aggregate)
+    is_only_group = operators == len(grouped) == 1 and isinstance(_below(plan.source, Select), Aggregate)
     repeats = operators > 0 and not is_only_group and not in_transactions
     return QueryCoalescing(each, EACH_CHANGE if in_operator else each, repeats)
 
@@ -80,9 +81,14 @@ def _operators(node: PlanNode) -> int:
 
 def _operators_of(node: PlanNode) -> int:
     """The folds of this node that can (aggregates.py)."""
-    if not isinstance(node, Aggregate) or (node.window is not None and node.window.type == "SESSION"):
+    if not isinstance(node, Aggregate) or _is_final(node) or (node.window and node.window.type == "SESSION"):
         return 0
     return 2 if node.source.kind is RelationKind.TABLE and coalesces_rows(node) else 1
+
+
+def _is_final(node: Aggregate) -> bool:
+    """True if each of its windows has one row, when it closes."""
+    return node.window is not None and node.window.final
 
 
 def coalesces_rows(node: Aggregate) -> bool:

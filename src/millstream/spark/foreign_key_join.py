@@ -144,7 +144,10 @@ class ForeignKeyJoin(JoinStep):
         return rows.select("*", f"if(join_key is null, {spread}, 0L) as spread")
 
     def _answering(self) -> Fold:
-        """By the foreign key: the state is the right row, its time, and the subscribed left rows, ordered by key."""
+        """By the foreign key: the state is the right row, its time, and the subscribed left rows, ordered by key.
+
+        Nothing reads the time of a subscribed row; it is there because saved states have it.
+        """
         subscription = StructLayout(
             {
                 "key_order": "binary",
@@ -214,10 +217,11 @@ class ForeignKeyJoin(JoinStep):
         joined = array(self._answer(key, self.value(_VALUE, right), time, offset))
         alone = self._answer(key, self.value(_VALUE, self.right.null()), _ROWTIME, offset)
         tombstone = self._answer(key, self.joined.null(), _ROWTIME, offset)
+        retracted = self._answer(key, self.joined.null(), if_(right.is_null(), _ROWTIME, time), offset)
         missing = alone if self.join.outer.left else tombstone
         answers = {
             _Subscription.DELETE: array(),
-            _Subscription.RETRACT: array(tombstone),
+            _Subscription.RETRACT: array(retracted),
             _Subscription.ANSWER: if_(right.is_null(), array(missing), joined),
             _Subscription.FIND: if_(right.is_null(), array(), joined),
         }
@@ -228,15 +232,17 @@ class ForeignKeyJoin(JoinStep):
         )
 
     def _answers_to_right(self) -> OperatorExpression:
-        """A row of the right table joins every subscribed left row, in the order of their keys."""
+        """A row of the right table joins every subscribed left row, in the order of their keys.
+
+        As in Kafka Streams (ForeignTableJoinProcessorSupplier), the results have its time, whatever the left rows have.
+        """
 
         def answer(entry: OperatorExpression) -> OperatorExpression:
             """The result row of one subscribed left row with the current right row, or without one."""
             key, left, number = entry.field("key"), entry.field("value"), entry.field("offset")
-            time = call("greatest", _ROWTIME, entry.field("rowtime"))
             missing = self.value(left, self.right.null()) if self.join.outer.left else self.joined.null()
-            joined = self._answer(key, self.value(left, _RIGHT), time, number)
-            return if_(_RIGHT.is_null(), self._answer(key, missing, time, number), joined)
+            joined = self._answer(key, self.value(left, _RIGHT), _ROWTIME, number)
+            return if_(_RIGHT.is_null(), self._answer(key, missing, _ROWTIME, number), joined)
 
         return call("coalesce", STATE.field("subscriptions").map_each("entry", answer), array())
 

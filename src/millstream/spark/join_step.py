@@ -92,8 +92,9 @@ class JoinStep:
     def prepared(self, frame: LazyFrame) -> LazyFrame:
         """The operator's input, as described above, with `clock` and, if rows are forwarded, `spread`."""
         right = f"right{self.place}"
-        left_key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
-        key = f"case input when 0 then named_struct('K0', {left_key}) when {self.place} then {right}.join_key end"
+        left_key = f"named_struct('K0', {guarded(self.join.left_key, f'{self.query}.join|{self.join.text}')})"
+        own_key = "first_key" if self.place == 1 else left_key
+        key = f"case input when 0 then {own_key} when {self.place} then {right}.join_key end"
         side = f"case input when 0 then 0 when {self.place} then 1 end as side"
         own = "clock" if self.place == 1 else "rowtime"
         clock = f"case input when 0 then {own} when {self.place} then {right}.clock end as clock"
@@ -101,7 +102,8 @@ class JoinStep:
         metadata = ("rowtime", *PLACE_TYPES, *scan_partition, *self.bounds, *self.forwarded)
         values = (f"{key} as join_key", side, "value", f"{right}.value as right", "key as own_key")
         rows = frame.select("input", *values, *metadata, clock)
-        rows = with_key(rows, "side is not null and join_key.K0 is null", self.join.left, self.query)
+        if self.place > 1:
+            rows = with_key(rows, "side is not null and join_key.K0 is null", self.join.left, self.query)
         spread = f"if(join_key is null, {self.spread()}, 0L) as spread"
         return rows.select("*", spread) if self.forwarded else rows
 

@@ -37,6 +37,7 @@ from millstream.spark.join_step import (
     JoinStep,
     bounds_of,
     columns_layout,
+    compared_key,
     limits_unions,
     right_layout,
     with_key,
@@ -90,30 +91,42 @@ def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: 
     key, value = (
         spark_sql(columns_layout(p, c).null()) for p, c in (("K", first.schema.key), ("V", first.schema.value))
     )
-    present = "value is not null" if first.kind is RelationKind.STREAM else "true"
     no_rights = [f"{spark_sql(right_layout(j).null())} as right{i}" for i, j in enumerate(chain, 1)]
-    first_key = f"{_key_of(first)} as key"
 
     def numbered(input: PlanNode) -> Sequence[str]:
         numbers = scan_columns(input) or ("partition as scan_partition",)
         return numbers if limits_unions(chain[0]) else ()
 
-    present_rows = rows(first).where(present)
-    left_columns = ("0 as input", first_key, "value", *metadata, *numbered(first), _clock(chain[0], first, live))
-    frame = present_rows.select(*left_columns, *no_rights)
+    no_key = spark_sql(compared_key(chain[0]).null())
+    left = _present(first, rows)
+    # A foreign key may be null; it is computed where subscriptions begin.
+    left = left.select("*", f"{no_key} as join_key") if chain[0].foreign else _keyed(left, chain[0], first, query)
+    left_columns = ("0 as input", f"{_key_of(first)} as key", "value", *metadata, *numbered(first))
+    frame = left.select(*left_columns, "join_key as first_key", _clock(chain[0], first, live), *no_rights)
     for place, join in enumerate(chain, 1):
         rights = list(no_rights)
-        right_key = guarded(join.right_key, f"{query}.join|{join.text}")
-        fields = f"'join_key', named_struct('K0', {right_key}), 'value', value, 'clock', clock"
-        rights[place - 1] = f"named_struct({fields}) as right{place}"
+        rights[place - 1] = f"named_struct('join_key', join_key, 'value', value, 'clock', clock) as right{place}"
         common_columns = (f"{place} as input", f"{key} as key", f"{value} as value")
-        right = rows(join.right).where("value is not null" if join.right.kind is RelationKind.STREAM else "true")
-        timed = right.select("*", _clock(join, join.right, live))
-        timed = timed.select(*common_columns, *metadata, *numbered(join.right), "clock", *rights)
-        keyed = with_key(timed, f"right{place}.join_key.K0 is null", join.right, query)
+        timed = _keyed(_present(join.right, rows), join, join.right, query).select("*", _clock(join, join.right, live))
+        right_columns = (*common_columns, *metadata, *numbered(join.right), f"{no_key} as first_key", "clock", *rights)
+        right = timed.select(*right_columns)
         awaited = live and _kind(join) is StreamTableJoin
-        frame = frame.union(table_bootstrap.sent(keyed, query, _leaf(join)) if awaited else keyed)
+        frame = frame.union(table_bootstrap.sent(right, query, _leaf(join)) if awaited else right)
     return frame
+
+
+def _present(input: PlanNode, rows: Callable[[PlanNode], LazyFrame]) -> LazyFrame:
+    """The rows of an input that a join reads: of a stream those with a value."""
+    return rows(input).where("value is not null" if input.kind is RelationKind.STREAM else "true")
+
+
+def _keyed(rows: LazyFrame, join: Join, side: PlanNode, query: str) -> LazyFrame:
+    """The rows of a side with `join_key`, the key that is compared.
+
+    Rows in which it is null are logged and left out, before stream time is taken: they do not move it.
+    """
+    key = guarded(join.left_key if side is join.left else join.right_key, f"{query}.join|{join.text}")
+    return with_key(rows.select("*", f"named_struct('K0', {key}) as join_key"), "join_key.K0 is null", side, query)
 
 
 def _leaf(join: Join) -> int:

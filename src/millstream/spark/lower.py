@@ -91,6 +91,8 @@ def may_fail(expression: typed.TypedExpression) -> bool:
     match expression:
         case typed.TypedCall() | typed.TypedLike():
             return True
+        case typed.TypedComparison() if expression.mixed:
+            return True
         case typed.TypedCast(target, operand, _):
             return may_fail(operand) or _cast_fails(operand.type, target)
         case typed.TypedArithmetic(type, operator, left, right):
@@ -307,12 +309,15 @@ def _is_guarded(text: str) -> bool:
 def _reads_twice(expression: typed.TypedComparison) -> bool:
     """True if the text of the comparison contains that of an operand twice."""
     type = expression.left.type
-    return type == DOUBLE or (type is not None and type.contains_map)
+    distinct = expression.mixed and expression.operator.startswith("IS ")
+    return distinct or (type == DOUBLE and not expression.mixed) or (type is not None and type.contains_map)
 
 
 def _compared(expression: typed.TypedComparison, left: str, right: str) -> str:
     if expression.left.type is not None and expression.left.type.contains_map:
-        return _compared_maps(expression.operator, left, right)
+        return _compared_same(expression.operator, f"ms_same({left}, {right})", left, right)
+    if expression.mixed:
+        return _compared_numbers(expression, left, right)
     if expression.operator == "IS NOT DISTINCT FROM":
         return f"({left} <=> {right})"
     if expression.operator == "IS DISTINCT FROM":
@@ -346,9 +351,18 @@ def _without_nan(text: str, expression: typed.TypedComparison, left: str, right:
     return f"({text} AND NOT isnan({greater}))"
 
 
-def _compared_maps(operator: str, left: str, right: str) -> str:
-    """Spark cannot compare maps, so their entries are compared."""
-    same = f"ms_same({left}, {right})"
+def _compared_numbers(expression: typed.TypedComparison, left: str, right: str) -> str:
+    """A DECIMAL and a DOUBLE, by the number that the DOUBLE is written as: Spark may have no type for both."""
+    turned = expression.left.type == DOUBLE
+    order = f"ms_double_order({left}, {right})" if turned else f"(-ms_double_order({right}, {left}))"
+    if expression.operator.startswith("IS "):
+        return _compared_same(expression.operator, f"({order} = 0)", left, right)
+    return _or_false(f"({order} {expression.operator} 0)", (expression.left, expression.right))
+
+
+def _compared_same(operator: str, same: str, left: str, right: str) -> str:
+    """A comparison of equality by the text `same`, which is null if an operand is: Spark cannot compare maps, so their
+    entries are compared."""
     match operator:
         case "=":
             return f"coalesce({same}, false)"

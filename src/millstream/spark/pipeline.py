@@ -100,11 +100,22 @@ def answered(
 
     `emits_changes`: the rows are changes, and a change that does not pass a filter over a table is a tombstone if the
     row that it replaces did; else each row that does not pass is one. `only_changes`: such a change is dropped in any
-    case.
+    case. A tombstone has its key columns; all others are NULL, whatever they compute, as in ksqlDB.
     """
     rows = _rows(plan.source, _QueryRun(records, query, live, emits_changes, only_changes))
-    row = _struct("V", [guarded(c.expression, f"{query}.answer|{c.name}") for c in plan.columns])
+    row = _struct("V", [_answer_column(c, query, plan.kind) for c in plan.columns])
     return rows.select(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
+
+
+def _answer_column(column: NamedExpression, query: str, kind: RelationKind) -> str:
+    """SQL text of a column of an answer."""
+    text, expression = guarded(column.expression, f"{query}.answer|{column.name}"), column.expression
+    of_the_row = isinstance(expression, ColumnReference) and expression.where in _OF_A_TOMBSTONE
+    return text if of_the_row or kind is RelationKind.STREAM else f"if(value is null, null, {text})"
+
+
+# The places of columns that a tombstone has, and of those that are NULL with its value.
+_OF_A_TOMBSTONE = (ColumnPlace.KEY, ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND, ColumnPlace.VALUE)
 
 
 def as_records(rows: LazyFrame, plan: ClientOutput) -> LazyFrame:
@@ -299,7 +310,7 @@ def _time_expression(ref: ColumnReference, pattern: str | None) -> TypedExpressi
 def _(node: Filter, run: _QueryRun) -> LazyFrame:
     condition = f"coalesce({guarded(node.condition, run.label('filter', node.text))}, false)"
     metadata = ("rowtime", *_metadata(node))
-    if isinstance(node.source, Aggregate):
+    if isinstance(node.source, Aggregate) and node.kind is RelationKind.TABLE:
         return _having(_grouped(node.source, run, old=True), condition, metadata)
     if node.is_stateful and run.only_changes:
         return _rows(node.source, run).where(f"value is null or {condition}")

@@ -201,16 +201,19 @@ NOT I
 -- →   hint: compare it with a value, by = or >
 
 CASE WHEN T THEN 1 ELSE 2.5 END
--- → DECIMAL(11, 1)
+-- → StatementError: line 1:1: Invalid Case expression. Type for the default clause should be the same as for 'THEN' clauses. THEN type: INTEGER. DEFAULT type: DECIMAL(2, 1).
+-- →   hint: CAST one to the other's type
 
 CASE WHEN T THEN 'a' ELSE 1 END
--- → STRING
+-- → StatementError: line 1:1: Invalid Case expression. Type for the default clause should be the same as for 'THEN' clauses. THEN type: STRING. DEFAULT type: INTEGER.
+-- →   hint: CAST one to the other's type
 
 CASE WHEN T THEN I ELSE 'x' END
--- → StatementError: line 1:25: invalid input syntax for type INTEGER: "x".
+-- → StatementError: line 1:1: Invalid Case expression. Type for the default clause should be the same as for 'THEN' clauses. THEN type: INTEGER. DEFAULT type: STRING.
+-- →   hint: CAST one to the other's type
 
 CASE WHEN T THEN S ELSE I END
--- → StatementError: line 1:25: operator does not exist: STRING = INTEGER (I)
+-- → StatementError: line 1:1: Invalid Case expression. Type for the default clause should be the same as for 'THEN' clauses. THEN type: STRING. DEFAULT type: INTEGER.
 -- →   hint: CAST one to the other's type
 
 CASE WHEN T THEN NULL ELSE NULL END
@@ -218,7 +221,7 @@ CASE WHEN T THEN NULL ELSE NULL END
 -- →   hint: CAST one: CAST(NULL AS INT)
 
 CASE WHEN I THEN 1 END
--- → StatementError: line 1:11: WHEN requires a BOOLEAN, and I (INTEGER) is none
+-- → StatementError: line 1:11: WHEN operand type should be boolean. Type for 'I' is INTEGER
 -- →   hint: compare it with a value, by = or >
 
 CASE I WHEN 1 THEN S WHEN 2 THEN 'b' END
@@ -407,7 +410,8 @@ LCASES(S)
 -- →   hint: did you mean LCASE?
 
 COALESCE(I, L, 1.5)
--- → DECIMAL(20, 1)
+-- → StatementError: line 1:1: Function 'COALESCE' does not accept parameters (INTEGER, BIGINT, DECIMAL(2, 1)).
+-- →   hint: valid calls are COALESCE(first T, rest T...); T is one type: CAST one of them
 
 COUNT(*)
 -- → StatementError: line 1:1: the aggregate function COUNT is not supported here
@@ -439,7 +443,7 @@ DATEADD(DAYS, 1, DAY)
 
 LCASE(DAYS)
 -- → StatementError: line 1:1: Function 'LCASE' does not accept parameters (INTERVALUNIT).
--- →   hint: valid calls are LCASE(text STRING)
+-- →   hint: valid calls are LCASE(text STRING); a column with the name of a unit is written in backticks
 
 99999999999999999999999999999999999999.9
 -- → NotSupported: line 1:1: a constant of more than 38 digits is not supported
@@ -454,7 +458,8 @@ ARRAY[1, '1e999999999', 3]
 -- → NotSupported: line 1:10: a constant of more than 38 digits is not supported
 
 CASE WHEN T THEN M ELSE '1e-40' END
--- → NotSupported: line 1:25: a constant of more than 38 digits is not supported
+-- → StatementError: line 1:1: Invalid Case expression. Type for the default clause should be the same as for 'THEN' clauses. THEN type: DECIMAL(6, 2). DEFAULT type: STRING.
+-- →   hint: CAST one to the other's type
 
 ARRAY[1e0, '1e300']
 -- → ARRAY<DOUBLE>

@@ -316,3 +316,101 @@ CREATE STREAM s AS SELECT o.id AS id, w.amount AS amount FROM (SELECT DISTINCT i
 CREATE STREAM s AS SELECT id, amount FROM (SELECT DISTINCT id, amount FROM orders) UNION ALL SELECT id, amount FROM wide;
 -- → line 1:20: an inner query that joins, groups or has DISTINCT cannot be in a UNION
 -- →   hint: CREATE STREAM … AS, or CREATE TABLE … AS, makes a source of it, which FROM can name
+
+CREATE STREAM s AS SELECT item, n, WINDOWSTART AS ws FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL) WHERE n > 2;
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ITEM STRING KEY, N BIGINT, WS BIGINT)
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ITEM KEY, N, WINDOWSTART AS WS
+-- →     Filter N > 2
+-- →       Select ITEM KEY, COUNT(*) AS N
+-- →         Group by ITEM in TUMBLING windows of 10000 ms, grace 86390000 ms, emitted at its end: COUNT(*)
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE s AS SELECT WINDOWSTART AS starts, MAX(n) AS most FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL) GROUP BY WINDOWSTART;
+-- → Created query with ID CTAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CTAS_S_0
+-- → S (STARTS BIGINT KEY, MOST BIGINT)
+-- → Write TABLE S to topic S (key KAFKA, value JSON)
+-- →   Select WINDOWSTART AS STARTS KEY, MAX(N) AS MOST
+-- →     Group by WINDOWSTART: MAX(N)
+-- →       Select ITEM KEY, COUNT(*) AS N
+-- →         Group by ITEM in TUMBLING windows of 10000 ms, grace 86390000 ms, emitted at its end: COUNT(*)
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE s AS SELECT n, COUNT(*) AS c, WINDOWSTART AS w FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL) WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY n EMIT FINAL;
+-- → Created query with ID CTAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CTAS_S_0
+-- → S (N BIGINT KEY, C BIGINT, W BIGINT)
+-- → Write TABLE S to topic S (key KAFKA, value JSON)
+-- →   Select N KEY, COUNT(*) AS C, WINDOWSTART AS W
+-- →     Group by N in TUMBLING windows of 60000 ms, grace 86340000 ms, emitted at its end: COUNT(*)
+-- →       Select ITEM KEY, COUNT(*) AS N
+-- →         Group by ITEM in TUMBLING windows of 10000 ms, grace 86390000 ms, emitted at its end: COUNT(*)
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM s AS SELECT n, item FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL) PARTITION BY n;
+-- → line 1:20: Implicit repartitioning of windowed sources is not supported.
+-- →   hint: PARTITION BY would leave the key without its window; GROUP BY works
+
+CREATE STREAM s AS SELECT n FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL);
+-- → line 1:20: The query used to build S must include the key column ITEM in its projection.
+-- →   hint: SELECT ITEM, …
+
+CREATE TABLE s AS SELECT * FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL);
+-- → line 1:1: Invalid result type. Your SELECT query produces a STREAM. Please use CREATE STREAM AS SELECT statement instead.
+
+CREATE STREAM s AS SELECT * FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW SESSION (10 SECONDS) GROUP BY item HAVING COUNT(*) > 1 EMIT FINAL) WHERE item <> 'a';
+-- → Created query with ID CSAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CSAS_S_0
+-- → S (ITEM STRING KEY, N BIGINT)
+-- → Write STREAM S to topic S (key KAFKA, value JSON)
+-- →   Select ITEM KEY, N
+-- →     Filter ITEM <> 'a'
+-- →       Select ITEM KEY, COUNT(*) AS N
+-- →         Filter COUNT(*) > 1
+-- →           Group by ITEM in SESSION windows of 10000 ms, grace 86390000 ms, emitted at its end: COUNT(*)
+-- →             Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM s AS SELECT * FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW SESSION (10 SECONDS) GROUP BY item);
+-- → line 1:81: an inner query with WINDOW has to have EMIT FINAL here, as the rows of windows that are open change
+-- →   hint: write EMIT FINAL at its end; or CREATE TABLE … AS it
+
+CREATE STREAM s AS SELECT * FROM (SELECT item, COUNT(*) AS n FROM orders GROUP BY item EMIT FINAL);
+-- → line 1:35: an inner query has no EMIT here
+-- →   hint: EMIT is for the whole query, at its end
+
+CREATE STREAM s AS SELECT * FROM (SELECT id FROM orders EMIT CHANGES);
+-- → line 1:35: an inner query has no EMIT here
+-- →   hint: EMIT is for the whole query, at its end
+
+CREATE STREAM s AS SELECT w.item AS item, age FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL) w JOIN people ON w.item = people.name;
+-- → line 1:52: an inner query that joins, groups or has DISTINCT cannot be joined
+-- →   hint: CREATE STREAM … AS, or CREATE TABLE … AS, makes a source of it, which FROM can name
+
+CREATE STREAM s AS SELECT item, n FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL) UNION ALL SELECT item, amount FROM orders;
+-- → line 1:20: an inner query that joins, groups or has DISTINCT cannot be in a UNION
+-- →   hint: CREATE STREAM … AS, or CREATE TABLE … AS, makes a source of it, which FROM can name
+
+SELECT item, n, WINDOWSTART FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL) EMIT CHANGES;
+-- → Answer ITEM, N, WINDOWSTART
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in TUMBLING windows of 10000 ms, grace 86390000 ms, emitted at its end: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE s WITH (state_ttl='1 HOURS') AS SELECT WINDOWSTART AS starts, MAX(n) AS most FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL) GROUP BY WINDOWSTART;
+-- → Created query with ID CTAS_S_0
+-- → create topic S with 2 partition(s)
+-- → start query CTAS_S_0
+-- → S (STARTS BIGINT KEY, MOST BIGINT)
+-- → Write TABLE S to topic S (key KAFKA, value JSON)
+-- →   Select WINDOWSTART AS STARTS KEY, MAX(N) AS MOST
+-- →     Group by WINDOWSTART, kept for 3600000 ms without rows: MAX(N)
+-- →       Select ITEM KEY, COUNT(*) AS N
+-- →         Group by ITEM in TUMBLING windows of 10000 ms, grace 86390000 ms, emitted at its end: COUNT(*)
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)

@@ -7,7 +7,7 @@ SELECT id, price * 2 AS double, id / 2 AS half FROM orders ORDER BY id DESC LIMI
 -- → 10, 5.00, 5
 -- → 9, 4.50, 4
 
-SELECT COUNT(*), SUM(amount) AS s, SUM(price) AS p, AVG(price) AS a, COUNT(DISTINCT item) AS d, MIN(item) AS m FROM orders;
+SELECT COUNT(*), SUM(amount) AS s, SUM(price) AS p, AVG(CAST(price AS DOUBLE)) AS a, COUNT(DISTINCT item) AS d, MIN(item) AS m FROM orders;
 -- → 12, 51.0, 16.50, 1.375, 4, 'a'
 
 SELECT COUNT(*) AS n, SUM(amount) AS s, MAX(price) AS m, AVG(amount) AS a FROM orders WHERE id > 1000;

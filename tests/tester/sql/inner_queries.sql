@@ -227,3 +227,47 @@ ASSERT VALUES o (id, v) VALUES ('a', 1.0);
 ASSERT VALUES o (id, v) VALUES ('b', 2.0);
 ASSERT VALUES o (id, v) VALUES ('c', 3.5);
 ASSERT STREAM o (id STRING KEY, v DOUBLE) WITH (kafka_topic='O', value_format='JSON');
+
+--@test: inner queries - the windows that have closed are grouped by their start
+CREATE STREAM bid (id INT KEY, auction STRING) WITH (kafka_topic='bid', value_format='JSON', partitions=1);
+CREATE TABLE hottest AS SELECT WINDOWSTART AS starts, MAX(n) AS most, COUNT(*) AS auctions
+  FROM (SELECT auction, COUNT(*) AS n FROM bid WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY auction EMIT FINAL)
+  GROUP BY WINDOWSTART;
+INSERT INTO bid (ROWTIME, id, auction) VALUES (1000, 1, 'x');
+INSERT INTO bid (ROWTIME, id, auction) VALUES (2000, 2, 'y');
+INSERT INTO bid (ROWTIME, id, auction) VALUES (9000, 3, 'y');
+INSERT INTO bid (ROWTIME, id, auction) VALUES (11000, 4, 'x');
+INSERT INTO bid (ROWTIME, id, auction) VALUES (1500, 5, 'x');
+INSERT INTO bid (ROWTIME, id, auction) VALUES (20000, 6, 'x');
+ASSERT VALUES hottest (ROWTIME, starts, most, auctions) VALUES (1000, 0, 1, 1);
+ASSERT VALUES hottest (ROWTIME, starts, most, auctions) VALUES (9000, 0, 2, 2);
+ASSERT VALUES hottest (ROWTIME, starts, most, auctions) VALUES (11000, 10000, 1, 1);
+
+--@test: inner queries - the windows that have closed are events of a stream with windows in its keys
+CREATE STREAM a (id INT KEY, v STRING) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT v, n, ends - begins AS ms FROM (
+  SELECT v, COUNT(*) AS n, WINDOWSTART AS begins, WINDOWEND AS ends FROM a WINDOW HOPPING (SIZE 10 SECONDS, ADVANCE BY 5 SECONDS, GRACE PERIOD 0 SECONDS)
+  GROUP BY v HAVING COUNT(*) > 1 EMIT FINAL) WHERE v <> 'z';
+INSERT INTO a (ROWTIME, id, v) VALUES (6000, 1, 'x');
+INSERT INTO a (ROWTIME, id, v) VALUES (7000, 2, 'x');
+INSERT INTO a (ROWTIME, id, v) VALUES (8000, 3, 'z');
+INSERT INTO a (ROWTIME, id, v) VALUES (8000, 4, 'z');
+INSERT INTO a (ROWTIME, id, v) VALUES (8000, 5, 'y');
+INSERT INTO a (ROWTIME, id, v) VALUES (30000, 6, 'x');
+ASSERT VALUES o (ROWTIME, v, windowstart, windowend, n, ms) VALUES (7000, 'x', 0, 10000, 2, 10000);
+ASSERT VALUES o (ROWTIME, v, windowstart, windowend, n, ms) VALUES (7000, 'x', 5000, 15000, 2, 10000);
+ASSERT STREAM o (v STRING KEY, n BIGINT, ms BIGINT) WITH (kafka_topic='O', value_format='JSON', window_type='HOPPING', window_size='10 SECONDS');
+
+--@test: inner queries - sessions in windows, whose bounds are those of the outer query
+CREATE STREAM a (id INT KEY, v STRING) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE TABLE o AS SELECT v, COUNT(*) AS sessions, SUM(n) AS n, SUM(ends - begins) AS ms, WINDOWSTART AS starts FROM (
+  SELECT v, COUNT(*) AS n, WINDOWSTART AS begins, WINDOWEND AS ends FROM a WINDOW SESSION (2 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY v EMIT FINAL)
+  WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY v EMIT FINAL;
+INSERT INTO a (ROWTIME, id, v) VALUES (1000, 1, 'x');
+INSERT INTO a (ROWTIME, id, v) VALUES (2000, 2, 'x');
+INSERT INTO a (ROWTIME, id, v) VALUES (6000, 3, 'x');
+INSERT INTO a (ROWTIME, id, v) VALUES (12000, 4, 'y');
+INSERT INTO a (ROWTIME, id, v) VALUES (20000, 5, 'y');
+INSERT INTO a (ROWTIME, id, v) VALUES (30000, 6, 'y');
+ASSERT VALUES o (ROWTIME, v, windowstart, windowend, sessions, n, ms, starts) VALUES (6000, 'x', 0, 10000, 2, 3, 1000, 0);
+ASSERT VALUES o (ROWTIME, v, windowstart, windowend, sessions, n, ms, starts) VALUES (12000, 'y', 10000, 20000, 1, 1, 0, 10000);
