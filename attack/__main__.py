@@ -46,12 +46,11 @@ def main() -> int:
 def _server(bootstrap: str, folder: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
     """A server over a broker; its URL and process, once it answers."""
     port = free_port()
-    program = "import sys; from millstream.cli.main import main; sys.exit(main())"
     words = ["server", "--bootstrap-servers", bootstrap, "--listen", str(port), "--data-dir", str(folder / "data")]
     # Hostile statements must not be accepted by accident: no Python function can be created.
     words += ["--set=millstream.python.functions.enabled=false", "--set=millstream.server.id=attacked"]
     with open(folder / "server.log", "ab") as log:
-        process = subprocess.Popen([sys.executable, "-c", program, *words], stdout=log, stderr=log)
+        process = subprocess.Popen([sys.executable, "-m", "millstream", *words], stdout=log, stderr=log)
     url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + START_SECONDS
     try:
         while not _answers(url):

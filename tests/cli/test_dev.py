@@ -23,8 +23,7 @@ def dev(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """The process, started on free ports with Kafka Connect, without the registry."""
     words = ["dev", "--data", str(tmp_path), "--port", "0", "--kafka-port", "0", "--no-registry", "--no-shell"]
     words += ["--connect", "--connect-port", "0"]
-    code = f"import sys; from millstream.cli.main import main; sys.exit(main({words!r}))"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-m", "millstream", *words], stdout=subprocess.PIPE, text=True)
     try:
         yield process
     finally:

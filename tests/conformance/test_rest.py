@@ -26,8 +26,7 @@ def test_the_sample_passes(tmp_path: Path) -> None:
     """By the command, in a process of its own: a server ends the Spark of its process with itself."""
     sample, report = tmp_path / "sample.json", tmp_path / "report"
     sample.write_text(json.dumps({"tests": [case for case in _cases() if case["id"] in LEDGER["played"]]}))
-    code = "import sys; from millstream.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "test", "--rest", str(sample), "--quiet", "--report", str(report)]
+    command = [sys.executable, "-m", "millstream", "test", "--rest", str(sample), "--quiet", "--report", str(report)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert report.exists(), done.stderr
     verdicts = [json.loads(line) for line in report.read_text().splitlines()]

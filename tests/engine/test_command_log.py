@@ -13,6 +13,7 @@ from millstream.engine import internal_topics
 from millstream.engine.commands import Command
 from millstream.engine.follower import Follower
 from millstream.engine.kafka import KafkaClient
+from millstream.engine.kafka_writer import RecordWriter
 from millstream.engine.lease import Lease
 from millstream.engine.log import RETENTION, CommandLog, CommandTopicReplaced
 from millstream.model.settings import effective
@@ -23,17 +24,17 @@ from support.patience import PATIENCE
 
 def test_the_producer_connects_before_the_first_command() -> None:
     """Its id takes half a second, for which the first statement of each server waited."""
-    kafka = Mock(spec=KafkaClient)
+    kafka = Mock(spec=KafkaClient, writer=Mock(spec=RecordWriter))
     kafka.bounds.return_value = {0: (0, 0)}
     log = CommandLog(kafka, "one_", 3, 2)
     assert kafka.mock_calls[0] == call.create(log.topic, 1, 3, {**RETENTION, "min.insync.replicas": "2"})
-    assert kafka.mock_calls[-1] == call.open_writer()
+    assert kafka.mock_calls[-1] == call.writer.open()
 
 
 def test_it_is_created_when_the_brokers_of_its_replicas_have_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """Brokers and a server that start together: Kafka refuses a topic whose replicas it has no place for yet."""
     monkeypatch.setattr(internal_topics, "PAUSE", 0.01)
-    kafka = Mock(spec=KafkaClient)
+    kafka = Mock(spec=KafkaClient, writer=Mock(spec=RecordWriter))
     kafka.bounds.return_value = {0: (0, 0)}
     refusal = KafkaException(KafkaError(KafkaError.INVALID_REPLICATION_FACTOR, "2 brokers"))
     kafka.create.side_effect = [refusal, refusal, True]
@@ -50,12 +51,12 @@ def test_too_few_brokers_are_said_so(client: KafkaClient, kafka: BrokerClient, m
 
 
 def test_an_append_returns_the_commands_place() -> None:
-    kafka = Mock(spec=KafkaClient)
+    kafka = Mock(spec=KafkaClient, writer=Mock(spec=RecordWriter))
     kafka.bounds.return_value = {0: (0, 0)}
-    kafka.write.return_value = 7
+    kafka.writer.write.return_value = 7
     log = CommandLog(kafka, "one_", 1)
     assert log.append(Command("1", "server", "stream/S/create", "CREATE STREAM s (k INT KEY);", {}, Facts())) == 7
-    topic, key, value = kafka.write.call_args.args
+    topic, key, value = kafka.writer.write.call_args.args
     assert (topic, key) == ("_millstream-one__command_topic", None)
     assert b"CREATE STREAM s" in value
 

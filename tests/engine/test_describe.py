@@ -20,7 +20,7 @@ from millstream.engine.entities.describe import (
     statistics_text,
     tasks_text,
 )
-from millstream.engine.kafka import ERROR_UNKNOWN
+from millstream.engine.kafka_admin import ERROR_UNKNOWN
 from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective

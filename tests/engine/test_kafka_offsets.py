@@ -64,7 +64,7 @@ def test_a_request_that_waited_for_a_frozen_broker_is_repeated(
         return offsets(*args)
 
     monkeypatch.setattr(client, "_offsets_now", after_a_failure)
-    monkeypatch.setattr(client, "_is_renewed", lambda *_: False)
+    monkeypatch.setattr(client._admin, "is_renewed", lambda *_: False)
     monkeypatch.setattr(kafka_module, "SETTLE", 0.2)
     assert client.ends(topic) == {0: 0}
 

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 
-from millstream.engine import kafka as module
+from millstream.engine import kafka_writer
 from millstream.engine.kafka import KafkaClient
 from support.kafka import BrokerClient, wait_for
 
@@ -16,7 +16,7 @@ KEYS = [b"k%d" % i for i in range(20)]
 def placed(kafka: BrokerClient, partitions: int) -> Mapping[int, int]:
     """How many records of the keys each partition of a topic has that was never another one."""
     client, topic = KafkaClient({"bootstrap.servers": kafka.bootstrap}), kafka.create_topic(partitions=partitions)
-    assert client.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
+    assert client.writer.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
     return client.ends(topic)
 
 
@@ -27,12 +27,12 @@ def test_inserted_rows(kafka: BrokerClient, client: KafkaClient, partitions: tup
     for _ in range(5):
         topic = kafka.create_topic(partitions=partitions[0])
         for source in ("a source", "another source of the topic"):
-            client.write_for(source, topic)
-            assert client.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
+            client.writer.write_for(source, topic)
+            assert client.writer.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
         kafka.recreate_topic(topic, partitions[1])
-        client.write_for("a source", topic)
-        client.write_for("a source of the new topic", topic)
-        assert client.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
+        client.writer.write_for("a source", topic)
+        client.writer.write_for("a source of the new topic", topic)
+        assert client.writer.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
         assert client.ends(topic) == expected
 
 
@@ -56,15 +56,15 @@ def test_rows_of_a_source_that_stays(
     partitions: tuple[int, int],
 ) -> None:
     """Whoever owns the topic changes it: for five minutes rows went to the old partitions, or were refused."""
-    monkeypatch.setattr(module, "WRITTEN_FRESH", 0.0)
+    monkeypatch.setattr(kafka_writer, "WRITTEN_FRESH", 0.0)
     expected, topic = placed(kafka, partitions[1]), kafka.create_topic(partitions=partitions[0])
-    client.write_for("a source", topic)
-    assert client.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
+    client.writer.write_for("a source", topic)
+    assert client.writer.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
     change(kafka, topic, partitions[1])
     wait_for(lambda: len(client.ends(topic)) == partitions[1], "the partitions")
     before = client.ends(topic)
-    client.write_for("a source", topic)
-    assert client.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
+    client.writer.write_for("a source", topic)
+    assert client.writer.write_all(topic, [(key, b"{}", 1) for key in KEYS]) == [None] * len(KEYS)
     assert {partition: end - before[partition] for partition, end in client.ends(topic).items()} == expected
 
 
@@ -72,10 +72,10 @@ def test_the_topic_of_a_source_that_stays_is_deleted(
     kafka: BrokerClient, client: KafkaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The write would wait for half a minute, and its error would not say why."""
-    monkeypatch.setattr(module, "WRITTEN_FRESH", 0.0)
-    monkeypatch.setattr(module, "UNKNOWN_TOPIC_SECONDS", 0.1)
+    monkeypatch.setattr(kafka_writer, "WRITTEN_FRESH", 0.0)
+    monkeypatch.setattr(kafka_writer, "UNKNOWN_TOPIC_SECONDS", 0.1)
     topic = kafka.create_topic()
-    client.write_for("a source", topic)
+    client.writer.write_for("a source", topic)
     kafka.delete_topic(topic)
     with pytest.raises(KafkaException, match=f"topic {topic} does not exist"):
-        client.write_for("a source", topic)
+        client.writer.write_for("a source", topic)

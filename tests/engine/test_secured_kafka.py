@@ -38,7 +38,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]
 def written_and_read(client: KafkaClient, spark: SparkSession, topic: str) -> list[bytes | None]:
     """The values that this process, and Spark's JVM, have written to a new topic."""
     assert client.create(topic, 1)
-    client.write(topic, b"k", b"by librdkafka")
+    client.writer.write(topic, b"k", b"by librdkafka")
     sink.put(spark, topic, Record(b"k", b"by Java", 1), client.java)
     with client.reader() as reader:
         reader.assign([TopicPartition(topic, 0, 0)])

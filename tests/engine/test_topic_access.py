@@ -37,7 +37,7 @@ class Brokers:
 
 def client(answers: dict[str, Sequence[AclOperation] | int]) -> KafkaClient:
     kafka = KafkaClient(NOWHERE)
-    kafka._admin = Brokers(answers)  # type: ignore[assignment]
+    kafka._admin.client = Brokers(answers)  # type: ignore[assignment]
     return kafka
 
 

@@ -10,7 +10,8 @@ from millstream.functions.declare import FunctionKind, Parameter, Signature
 from millstream.model.settings import effective
 from millstream.model.types import INTEGER, STRING, Decimal, Map
 from millstream.plan.nodes import Aggregate, PlanNode
-from millstream.spark.aggregates import AggregateRun, _TableFolds
+from millstream.spark.aggregates import _TableFolds
+from millstream.spark.group_folds import AggregateRun
 from millstream.syntax.parser import split
 from millstream.tester.play import PlayResult, apply
 

@@ -25,7 +25,7 @@ BLOCK = re.compile(r"^```(sql|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NAME = re.compile(r"-- ([\w.]+\.sql)\n")
 COMMAND = re.compile(r"^\$ ", re.MULTILINE)
 DOCUMENT = re.compile(r" <<(\w+)\n(.*?)^\1\n", re.DOTALL | re.MULTILINE)
-MILLSTREAM = (sys.executable, "-c", "import sys; from millstream.cli.main import main; sys.exit(main())")
+MILLSTREAM = (sys.executable, "-m", "millstream")
 # Statements that change nothing are tried again until their output is the page's.
 READS = re.compile(r"^(?:kcat -C|curl |millstream \S+ -e \"(?:SELECT|SHOW|DESCRIBE))")
 BROKER, SERVER = "localhost:9092", "http://localhost:8088"

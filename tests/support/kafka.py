@@ -11,7 +11,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
-from millstream.engine.kafka import BROKEN_CONNECTION, LEADERLESS
+from millstream.engine.kafka_admin import BROKEN_CONNECTION, LEADERLESS
 from support.patience import PATIENCE
 
 Bytes = bytes | str | Mapping[str, object] | None

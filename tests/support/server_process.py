@@ -34,7 +34,7 @@ class ServerProcess:
         }
         words = [f"--set={name}={value}" for name, value in properties.items()]
         self._command = [
-            *(sys.executable, "-c", "import sys; from millstream.cli.main import main; sys.exit(main())", "server"),
+            *(sys.executable, "-m", "millstream", "server"),
             *("--bootstrap-servers", bootstrap, "--listen", f"127.0.0.1:{self.port}"),
             *("--data-dir", str(folder / "data"), *words),
         ]

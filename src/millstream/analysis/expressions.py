@@ -85,18 +85,25 @@ def function_call(expression: tree.Call, scope: NameScope, kind: FunctionKind) -
 
 
 def condition(expression: tree.Expression, scope: NameScope, clause: str) -> typed.TypedExpression:
-    """The typed condition of `clause` (WHERE, HAVING, JOIN ON). Raises StatementError if it is not BOOLEAN."""
-    inside = scope.inside(clause)
-    check_names(expression, inside)
+    """The typed condition of `clause` (WHERE, HAVING, JOIN ON), whose names are checked (scope.check_names).
+
+    Raises StatementError if it is not BOOLEAN.
+    """
     try:
-        typed_condition = _typed(expression, _ExpressionContext(inside))
+        typed_condition = type_expression(expression, scope.inside(clause))
     except StatementError as error:
-        raise type(error)(f"Error in {clause} expression: {error.fact}", error.at, error.hint) from error
+        raise error.prefixed(f"Error in {clause} expression") from error
     if typed_condition.type != BOOLEAN:
         shown = _described(expression, typed_condition)
         fact = f"Type error in {clause} expression: Should evaluate to boolean but is {shown} instead."
         raise StatementError(fact, expression.span)
     return typed_condition
+
+
+def resolved_condition(expression: tree.Expression, scope: NameScope, clause: str) -> typed.TypedExpression:
+    """The typed condition of `clause`, whose names are checked first: they are reported before any error of types."""
+    check_names(expression, scope.inside(clause))
+    return condition(expression, scope, clause)
 
 
 def _typed(expression: tree.Expression, inside: _ExpressionContext) -> typed.TypedExpression:
@@ -295,10 +302,8 @@ def _(expression: tree.InList, inside: _ExpressionContext) -> typed.TypedExpress
         target = common_type((operand, *items))
         assert target is not None
         value, *others = (convert(g.value, target, g.span) for g in (operand, *items))
-    except NotSupported:
-        raise
     except StatementError as error:
-        raise StatementError(f"Invalid Predicate: {error.fact}", error.at, error.hint) from error
+        raise error.prefixed("Invalid Predicate") from error
     return _unless(typed.TypedInList(BOOLEAN, value, tuple(others)), expression.negated)
 
 

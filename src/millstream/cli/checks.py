@@ -250,9 +250,9 @@ def _stamped(kafka: KafkaClient, around: Surroundings) -> tuple[float, float, fl
     kafka.create(topic, 1, config={"message.timestamp.type": "LogAppendTime"})
     try:
         # The first record opens the connection, so that only the second one is timed.
-        kafka.write(topic, None, b"")
+        kafka.writer.write(topic, None, b"")
         before = around.clock()
-        offset = kafka.write(topic, None, b"")
+        offset = kafka.writer.write(topic, None, b"")
         after = around.clock()
         with kafka.reader() as reader:
             reader.assign([TopicPartition(topic, 0, offset)])

@@ -11,7 +11,7 @@ from millstream.analysis.reserved_topics import check_writable
 from millstream.catalog.catalog import RelationKind, Source
 from millstream.engine.api import RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
-from millstream.engine.kafka_writes import Bytes
+from millstream.engine.kafka_writer import Bytes
 from millstream.engine.rows import ValueMismatch, converter
 from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import Pair
@@ -49,8 +49,8 @@ def values(context: StatementContext, engine: EngineContext) -> None:
         if record.rowtime == 0:
             engine.spark.write_at_zero(row.sink.topic, record.key, record.value)
         else:
-            engine.kafka.write_for(row.sink, row.sink.topic)
-            engine.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
+            engine.kafka.writer.write_for(row.sink, row.sink.topic)
+            engine.kafka.writer.write(row.sink.topic, record.key, record.value, record.rowtime)
     except KafkaException as failure:
         raise write_failure(row.sink.topic, failure) from failure
 
@@ -70,8 +70,8 @@ def delete(context: StatementContext, engine: EngineContext) -> None:
         raise StatementError(str(failure), context.statement.where.span) from failure
     now = int(time.time() * 1000)
     try:
-        engine.kafka.write_for(deleted.sink, topic)
-        outcomes = engine.kafka.write_all(topic, [(key, None, now) for key in keys])
+        engine.kafka.writer.write_for(deleted.sink, topic)
+        outcomes = engine.kafka.writer.write_all(topic, [(key, None, now) for key in keys])
         if refused := next(filter(None, outcomes), None):
             raise refused
     except KafkaException as failure:
@@ -118,7 +118,7 @@ class RowWriter:
                 f"{self.source.name} has a name in the key and in the value: rows are ambiguous\n  hint: {hint}",
             )
         try:
-            engine.kafka.write_for(self.source, self.source.topic)
+            engine.kafka.writer.write_for(self.source, self.source.topic)
         except KafkaException as failure:
             raise RequestFailed(SERVER_ERROR, self._reason(failure)) from failure
 
@@ -138,7 +138,7 @@ class RowWriter:
     def _written(self, records: Sequence[tuple[Bytes, Bytes, int]]) -> Iterator[KafkaException | None]:
         """Write records (key, value, time) in order; yields None for each, or the error of one that was refused."""
         try:
-            self._context.kafka.write_for(self.source, self.source.topic)
+            self._context.kafka.writer.write_for(self.source, self.source.topic)
         except KafkaException as failure:
             yield from repeat(failure, len(records))
             return
@@ -146,7 +146,7 @@ class RowWriter:
             if at_zero:
                 yield from (self._written_at_zero(key, value) for key, value, _ in run)
             else:
-                yield from self._context.kafka.write_all(self.source.topic, list(run))
+                yield from self._context.kafka.writer.write_all(self.source.topic, list(run))
 
     def _written_at_zero(self, key: Bytes, value: Bytes) -> KafkaException | None:
         try:

@@ -10,7 +10,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from millstream.engine import commands
 from millstream.engine.commands import Command, CommandUnreadable
 from millstream.engine.internal_topics import create_internal_topic
-from millstream.engine.kafka import ERROR_UNKNOWN, PATIENCE, KafkaClient
+from millstream.engine.kafka import KafkaClient
+from millstream.engine.kafka_admin import ERROR_UNKNOWN, PATIENCE
 from millstream.services.errors import SetupError
 
 # How often, in seconds, a reader checks that the topic is still the one that it has read.
@@ -57,7 +58,7 @@ class CommandLog:
             raise SetupError(f"the command topic {self.topic} has {partitions} partitions, and must have one", hint)
         # The offset of the first command that was not in the log yet when the server started.
         self.end_at_start = max((end for _, end in bounds.values()), default=0)
-        kafka.open_writer()
+        kafka.writer.open()
 
     def append(self, command: Command) -> int:
         """Append a command and wait until it is replicated; returns its offset.
@@ -65,7 +66,7 @@ class CommandLog:
         Raises KafkaException, CommandTopicReplaced.
         """
         self.check()
-        return self._kafka.write(self.topic, None, commands.dump(command))
+        return self._kafka.writer.write(self.topic, None, commands.dump(command))
 
     def end(self) -> int:
         """The offset of the next command."""

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from millstream.engine.continuation import removed
-from millstream.engine.kafka import ERROR_UNKNOWN, Positions
+from millstream.engine.kafka import Positions
+from millstream.engine.kafka_admin import ERROR_UNKNOWN
 from millstream.engine.push_evaluation import PushAccess
 from millstream.services.kafka_headers import headers_of
 from millstream.spark.bounded import Record

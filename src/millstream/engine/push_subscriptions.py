@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 from millstream.analysis.typed_expressions import TypedCall, TypedExpression
@@ -141,7 +142,7 @@ class PushSubscriptions:
         """Begin a subscription to the rows of a plan with state; otherwise as `subscribe`. `id` is the query's."""
         evaluation = PushEvaluation(replace(plan, limit=None), id, self._access, only_changes=False)
         name = f"push-{next(self._numbers)}-stateful"
-        fail = lambda error: self._fail(subscription, error)  # noqa: E731
+        fail = partial(self._fail, subscription)
         push = StatefulPush(name, start, isolation, subscription, evaluation, self._access, fail)
         with ExitStack() as on_failure:
             on_failure.callback(self.unsubscribe, subscription)

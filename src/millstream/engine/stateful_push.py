@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from confluent_kafka import Consumer, KafkaException
 
@@ -59,7 +60,7 @@ class StatefulPush:
         first = {topic: at for topic, at in start.positions.items() if topic not in after_tables}
         eof_seconds = PULSE if after_tables else IDLE_FETCH
         # How often an idle consumer fetches, and reports a partition's end; records come at once.
-        to_ends = lambda: access.backlog_reader(isolation, eof_seconds)  # noqa: E731
+        to_ends = partial(access.backlog_reader, isolation, eof_seconds)
         self._reader = PushReader(first, exact=False, kafka=access, open_consumer=to_ends)
         self._subscription, self._evaluation, self._access, self._fail = subscription, evaluation, access, fail
         self._leaves: dict[str, list[int]] = {topic: [] for topic in start.positions}

@@ -239,8 +239,12 @@ class TopicFanout:
         self.frontier: Positions = dict(positions)
         self._topic, self._lock, self._unsubscribe = topic, lock, unsubscribe
         self._gathered = 0.0
-        gathering = lambda: access.reader(isolation, self._gather_seconds())  # noqa: E731
-        self._reader = PushReader({topic: positions}, exact=False, kafka=access, open_consumer=gathering)
+        self._reader = PushReader(
+            {topic: positions},
+            exact=False,
+            kafka=access,
+            open_consumer=lambda: access.reader(isolation, self._gather_seconds()),
+        )
         self._delivered_at = 0.0
         self._was_full = False
         self._drained = threading.Event()

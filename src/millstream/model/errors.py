@@ -47,6 +47,10 @@ class StatementError(Exception):
         """The same error with a position, if it has none yet."""
         return self if self.at or at is None else type(self)(self.fact, at, self.hint)
 
+    def prefixed(self, prefix: str) -> "StatementError":
+        """The same error, whose fact has a prefix that says what the wrong part is in: "Error in WHERE expression"."""
+        return type(self)(f"{prefix}: {self.fact}", self.at, self.hint)
+
 
 class NotSupported(StatementError):
     """A valid statement that is not implemented: `fact` names the feature and says so."""

@@ -30,7 +30,6 @@ QUERY_KEYWORDS = ("SELECT", "WITH", "VALUES", "(")
 TABLE_FUNCTIONS = frozenset({"generate_series", "unnest", "generate_subscripts", "_pg_expandarray"})
 # Postgres's types that are plain numbers in DuckDB.
 OID_TYPES = frozenset({"oid", "xid", "cid", "tid"})
-NAME_TYPES = frozenset({"name", "text", "char", "bpchar", "varchar", "unknown"})
 _OID_CAST = re.compile(r"(?i)(::\s*)(?:pg_catalog\.)?(oid|regclass|regtype|regproc)(\s*\[\s*\])")
 
 

@@ -204,7 +204,7 @@ def _coerced_to(column: Column, value: tree.Expression, sink: Source, scope: Nam
             reason = f"Expected type {column.type} for field {quoted(column.name)} but got {_shown(expression)}"
             fact = _failed(sink, f"{reason}. {TIME_FORMATS[column.type]}")
             raise StatementError(fact, error.at, error.hint) from error
-        raise StatementError(f"column {identifier(column.name)}: {error.fact}", error.at, error.hint) from error
+        raise error.prefixed(f"column {identifier(column.name)}") from error
 
 
 def _shown(expression: TypedExpression) -> str:

@@ -29,32 +29,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from millstream.analysis import typed_expressions as typed
-from millstream.analysis.coercion import cast_hint
-from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import PSEUDO, NameScope, ScopeColumn
-from millstream.analysis.serdes import map_key_error
 from millstream.analysis.typed_expressions import bare
-from millstream.analysis.views import part_of
-from millstream.catalog.catalog import RelationKind, Source, Windowed
-from millstream.formats.registry import find
+from millstream.catalog.catalog import RelationKind
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
-from millstream.model.units import DAY
-from millstream.plan.aggregation import WINDOW_COLUMNS, check_value_formats
-from millstream.plan.nodes import (
-    Join,
-    JoinWindow,
-    NamedExpression,
-    OuterSides,
-    PlanNode,
-    Select,
-    has_union,
-    key_refs,
-    leaves,
-    reads,
-    refs,
-    windowed,
-)
+from millstream.plan.aggregation import WINDOW_COLUMNS
+from millstream.plan.join_criteria import check_kinds, check_types, criterion, join_window
+from millstream.plan.join_sides import JoinInput, JoinSide, check_sources, join_sides, windowed_repartition
+from millstream.plan.nodes import Join, OuterSides, PlanNode, has_union, key_refs, leaves, windowed
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
@@ -65,25 +48,6 @@ OUTER_SIDES = {
     tree.JoinKind.RIGHT: OuterSides.RIGHT,
     tree.JoinKind.FULL: OuterSides.FULL,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class JoinInput:
-    """An item of FROM: the node that produces its rows, its name in the query, and its position."""
-
-    node: PlanNode
-    alias: str
-    at: Span
-
-    @property
-    def origins(self) -> tuple[Source, ...]:
-        """The sources whose rows it has: one, or those of an inner query."""
-        return reads(self.node)
-
-    @property
-    def windows(self) -> Windowed | None:
-        """The windows in the keys of its rows."""
-        return windowed(self.node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,37 +133,10 @@ def _missing_synthetic(name: str, sink: str, at: Span) -> StatementError:
     )
 
 
-# ---------------------------------------------------------------- sides
-
-
-@dataclass(frozen=True, slots=True)
-class _JoinSide:
-    """A source as a side of a join: the columns that the query uses, as references to the joined value."""
-
-    input: JoinInput
-    node: Select
-    columns: tuple[ScopeColumn, ...]
-
-    @property
-    def alias(self) -> str:
-        return self.input.alias
-
-    @property
-    def keys(self) -> tuple[ScopeColumn, ...]:
-        """The source's key columns."""
-        names = [c.name for c in self.input.node.schema.key]
-        return tuple(c for c in self.columns if c.name in names and c.part == "ROWKEY")
-
-    @property
-    def key(self) -> typed.TypedExpression | None:
-        """The key column, if there is exactly one."""
-        return bare(self.keys[0].ref) if len(self.keys) == 1 else None
-
-
 def join_sources(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: NameScope) -> JoinedSources:
     """The joins of a query; `base` has the settings and types. Raises StatementError."""
-    _check_sources(inputs)
-    sides = _sides(query, inputs)
+    check_sources(inputs)
+    sides = join_sides(query, inputs)
     synthetic = _free_name([c.name for i in inputs for c in i.node.schema])
     chain = _JoinChain(sides, base, synthetic)
     for place, join in enumerate(query.joins, 1):
@@ -220,69 +157,6 @@ def join_sources(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: Nam
         viable,
         synthetic if key else None,
         primary_keys,
-    )
-
-
-def _check_sources(inputs: Sequence[JoinInput]) -> None:
-    for i, source in enumerate(inputs):
-        names = [origin.name for origin in source.origins]
-        repeated = next((o.name for other in inputs[:i] for o in other.origins if o.name in names), None)
-        if repeated is not None:
-            if len(inputs) > 2:
-                fact = f"N-way joins do not support multiple occurrences of the same source. Source: '{repeated}'"
-            else:
-                fact = f"Can not join '{repeated}' to '{repeated}': self joins are not yet supported."
-            raise StatementError(fact, source.at, "make a second source over the same topic")
-        if any(o.alias == source.alias for o in inputs[:i]):
-            raise StatementError(
-                f"two sources are called {identifier(source.alias)}", source.at, "give one of them an alias"
-            )
-    check_value_formats([origin for i in inputs for origin in i.origins], "JOIN", inputs[1].at)
-    _check_windows(inputs)
-
-
-def _check_windows(inputs: Sequence[JoinInput]) -> None:
-    windows = [i.windows for i in inputs]
-    if any(windows) and not all(windows):
-        windowed_input, unwindowed = (
-            next(i for i, w in zip(inputs, windows, strict=True) if bool(w) is is_windowed)
-            for is_windowed in (True, False)
-        )
-        window = windowed_input.windows
-        assert window is not None
-        raise StatementError(
-            f"Can not join windowed source to non-windowed source. {identifier(windowed_input.alias)} is {window.type} "
-            f"windowed, {identifier(unwindowed.alias)} is not windowed",
-            inputs[1].at,
-        )
-    _check_window_types(inputs)
-    if len(set(windows)) > 1 and not _add_join(inputs):
-        raise _windowed_move(inputs[1].at)
-
-
-def _check_window_types(inputs: Sequence[JoinInput]) -> None:
-    types = [i.windows.type for i in inputs if i.windows is not None]
-    other = next((t for t in types if (t == "SESSION") is not (types[0] == "SESSION")), None)
-    if other is not None:
-        raise StatementError(
-            f"Incompatible windowed sources. Left source: {types[0]}. Right source: {other}. Session windowed sources "
-            "can only be joined to other session windowed sources, and may still not result in expected behaviour as "
-            "session bounds must be an exact match for the join to work. Hopping and tumbling windowed sources can "
-            "only be joined to other hopping and tumbling windowed sources.",
-            inputs[1].at,
-        )
-
-
-def _add_join(inputs: Sequence[JoinInput]) -> bool:
-    """True if windows of several sizes may be joined by their starts, as ksqlDB does for keys with a schema."""
-    formats = [find(i.origins[0].key.format) for i in inputs]
-    timed = all(i.windows is not None and i.windows.size_ms is not None for i in inputs)
-    return timed and all(f is not None and f.infers for f in formats)
-
-
-def _windowed_move(at: Span) -> StatementError:
-    return StatementError(
-        "Implicit repartitioning of windowed sources is not supported.", at, "join them on their keys, of equal windows"
     )
 
 
@@ -315,52 +189,13 @@ def _names(node: PlanNode, moved: bool) -> list[str]:
     return [*keys, *bounds, *rest] if bounds else all_
 
 
-def _sides(query: tree.SelectQuery, inputs: Sequence[JoinInput]) -> tuple[_JoinSide, ...]:
-    names = {e.name for e in query.walk() if isinstance(e, tree.ColumnRef)}
-    sides, width = [], 0
-    for i in inputs:
-        selects_all = any(isinstance(s, tree.SelectAll) and s.source in (None, i.alias) for s in query.items)
-        used = _used(i.node, names, selects_all, selects_all and query.partition_by is not None)
-        sides.append(_side(i, used, width))
-        width += len(used)
-    return tuple(sides)
-
-
-def _used(node: PlanNode, names: set[str], selects_all: bool, pseudo: bool) -> tuple[typed.ColumnReference, ...]:
-    """The columns that the query uses; the others are dropped before the joins."""
-    bounds = WINDOW_COLUMNS if windowed(node) is not None else ()
-    columns = [r for r in refs(node.schema) if selects_all or r.name in names]
-    pseudo_columns = [r for r in PSEUDO.values() if pseudo or r.name in names]
-    return (*columns, *pseudo_columns, *(r for r in bounds if selects_all or r.name in names))
-
-
-def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> _JoinSide:
-    schema, alias = source.node.schema, source.alias
-    keys = tuple(NamedExpression(r.name, r, identifier(r.name)) for r in key_refs(schema))
-    node = Select(source.node, keys, tuple(NamedExpression(r.name, r, identifier(r.name)) for r in used))
-    places = {bare(r): width + i for i, r in enumerate(used)}
-    bounds = WINDOW_COLUMNS if source.windows is not None else ()
-    # A column that the query does not use has no position; it is only here for hints in errors.
-    parts = {bare(r): part_of(c) for r, c in zip(refs(schema), schema, strict=True)}
-    columns = tuple(
-        ScopeColumn(
-            r.name,
-            alias,
-            typed.ColumnReference(r.type, typed.ColumnPlace.VALUE, places.get(bare(r), -1), r.name),
-            parts.get(bare(r)),
-        )
-        for r in (*refs(schema), *PSEUDO.values(), *bounds)
-    )
-    return _JoinSide(source, node, columns)
-
-
 # ---------------------------------------------------------------- the chain
 
 
 class _JoinChain:
     """The joins so far. `same` has the expressions that are known to equal the current key of the rows."""
 
-    def __init__(self, sides: tuple[_JoinSide, ...], base: NameScope, synthetic: str) -> None:
+    def __init__(self, sides: tuple[JoinSide, ...], base: NameScope, synthetic: str) -> None:
         self.sides, self.base, self.synthetic = sides, base, synthetic
         self.node: PlanNode = sides[0].node
         self.foreign = False
@@ -376,16 +211,16 @@ class _JoinChain:
         """Add a join to the chain. Raises StatementError."""
         right, visible = self.sides[place], self.sides[: place + 1]
         scope = replace(self.base, columns=tuple(c for s in visible for c in s.columns))
-        left_key, right_key = _criterion(join, scope, visible)
-        _check_kinds(join, self.node, self.sides[0], right)
-        _check_types(join, left_key, right_key)
+        left_key, right_key = criterion(join, scope, visible)
+        check_kinds(join, self.node, self.sides[0], right)
+        check_types(join, left_key, right_key)
         outer = OUTER_SIDES[join.kind]
         moves = bare(left_key) not in self.same, bare(right_key) != right.key
         self._check_tables(join, moves, place)
         if any(moves) and right.input.windows is not None:
-            raise _windowed_move(join.span)
+            raise windowed_repartition(join.span)
         foreign = moves[0] and self.node.kind is RelationKind.TABLE
-        window = _join_window(join, self.node.kind, right.node.kind)
+        window = join_window(join, self.node.kind, right.node.kind)
         width = len(self.node.schema.value)
         # A tombstone has a key but no value.
         rows_key = left_key if moves[0] else _key(self.node)
@@ -397,7 +232,7 @@ class _JoinChain:
         )
         self._follow(left_key, right_key, outer, moves[0], foreign)
 
-    def _moving(self, moves: tuple[bool, bool], right: _JoinSide) -> tuple[bool, bool]:
+    def _moving(self, moves: tuple[bool, bool], right: JoinSide) -> tuple[bool, bool]:
         """Which sides are repartitioned: those with another key or of several topics, and one of two whose keys are
         encoded differently."""
         inputs = (self.sides[0].input, right.input)
@@ -491,101 +326,3 @@ def _shifted(expression: typed.TypedExpression, width: int) -> typed.TypedExpres
         return replace(part, index=part.index - width) if isinstance(part, typed.ColumnReference) else None
 
     return expression.transform(swap)
-
-
-# ---------------------------------------------------------------- one criterion
-
-
-def _criterion(
-    join: tree.JoinClause, scope: NameScope, visible: Sequence[_JoinSide]
-) -> tuple[typed.TypedExpression, typed.TypedExpression]:
-    """The two sides of the condition: the expression over the rows so far, and the one over the new source."""
-    condition, new_alias = join.condition, visible[-1].alias
-    if not isinstance(condition, tree.Comparison) or condition.operator != "=":
-        fact, hint = "only one equality is supported", "ON a.id = b.id; other conditions are put into WHERE"
-        if isinstance(condition, tree.Logical):
-            fact = "joins on multiple conditions are not yet supported"
-        raise StatementError(f"Invalid join condition: {fact}. Got {to_sql(condition)}.", condition.span, hint)
-    scope = scope.inside("JOIN ON")
-    sides = [(type_expression(e, scope), e) for e in (condition.left, condition.right)]
-    aliases = [_alias(expression, e, condition, visible) for expression, e in sides]
-    if new_alias not in aliases or aliases[0] == aliases[1]:
-        raise StatementError(
-            f"A join criteria is expected to reference the source ({identifier(new_alias)}) in the FROM clause, "
-            f"instead the right source references {identifier(aliases[1])} and the left source references "
-            f"{identifier(aliases[0])}",
-            condition.span,
-        )
-    (left, _), (right, _) = sides if aliases[1] == new_alias else reversed(sides)
-    return left, right
-
-
-def _alias(
-    expression: typed.TypedExpression,
-    written: tree.Expression,
-    condition: tree.Expression,
-    visible: Sequence[_JoinSide],
-) -> str:
-    """The alias of the only source that an expression refers to."""
-    owners: dict[typed.TypedExpression, str] = {c.ref: s.alias for s in visible for c in s.columns if c.ref.index >= 0}
-    aliases = {owners[r] for r in expression.walk() if r in owners}
-    if len(aliases) != 1:
-        raise StatementError(
-            f"Invalid comparison expression '{to_sql(written)}' in join '({to_sql(condition)})'. Each side of the join "
-            "comparision must contain references from exactly one source.",
-            written.span,
-        )
-    return aliases.pop()
-
-
-def _check_types(join: tree.JoinClause, left: typed.TypedExpression, right: typed.TypedExpression) -> None:
-    if left.type != right.type:
-        assert isinstance(join.condition, tree.Comparison)
-        raise StatementError(
-            f"Invalid join condition: types don't match. Got {to_sql(join.condition.left)}{{{left.type}}} = "
-            f"{to_sql(join.condition.right)}{{{right.type}}}.",
-            join.condition.span,
-            cast_hint(left.type, right.type),
-        )
-    if left.type is not None and left.type.contains_map:
-        raise map_key_error(f"Key column: {to_sql(join.condition)}. Column type: {left.type}.", join.condition.span)
-
-
-def _check_kinds(join: tree.JoinClause, left: PlanNode, first: _JoinSide, right: _JoinSide) -> None:
-    if left.kind is RelationKind.TABLE and right.node.kind is RelationKind.STREAM:
-        kind = "[INNER]" if join.kind is tree.JoinKind.INNER else f"{join.kind.value} [OUTER]"
-        raise StatementError(
-            "Invalid join order: table-stream joins are not supported; only stream-table joins. "
-            f"Got {first.alias} {kind} JOIN {right.alias}.",
-            join.span,
-            "put the stream at the left",
-        )
-    mixed = left.kind is RelationKind.STREAM and right.node.kind is RelationKind.TABLE
-    if mixed and join.kind not in (tree.JoinKind.INNER, tree.JoinKind.LEFT):
-        raise StatementError(
-            f"{join.kind.value} OUTER joins between streams and tables (stream: {first.alias}, table: {right.alias}) "
-            "are not supported.",
-            join.span,
-            "a row of the table alone makes no event: INNER or LEFT",
-        )
-
-
-def _join_window(join: tree.JoinClause, left: RelationKind, right: RelationKind) -> JoinWindow | None:
-    within = join.within
-    if RelationKind.TABLE in (left, right):
-        if within is not None:
-            kinds = f"{left.value.capitalize()}-{right.value.capitalize()}"
-            raise StatementError(
-                f"A window definition was provided for a {kinds} join. These joins are not windowed.",
-                within.span,
-                "leave WITHIN out",
-            )
-        return None
-    if within is None:
-        raise StatementError(
-            "Stream-Stream joins must have a WITHIN clause specified. None was provided.",
-            join.span,
-            "… JOIN s WITHIN 1 HOUR ON …",
-        )
-    grace = within.grace.milliseconds if within.grace else DAY
-    return JoinWindow(within.before.milliseconds, within.after.milliseconds, grace, within.grace is None)

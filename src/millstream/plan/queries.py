@@ -39,7 +39,8 @@ from millstream.plan import clauses, inner_queries
 from millstream.plan.aggregation import WINDOW_COLUMNS, group_rows
 from millstream.plan.column_names import Aliases, origin
 from millstream.plan.inner_queries import InnerRows
-from millstream.plan.joins import JoinInput, join_sources
+from millstream.plan.join_sides import JoinInput, windowed_repartition
+from millstream.plan.joins import join_sources
 from millstream.plan.nodes import (
     ClientOutput,
     Filter,
@@ -353,11 +354,8 @@ def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> R
     if not _changes_key(keys, relation.node.schema):
         return relation
     if windowed(relation.node) is not None:
-        raise StatementError(
-            "Implicit repartitioning of windowed sources is not supported.",
-            query.span,
-            "PARTITION BY would leave the key without its window; GROUP BY works",
-        )
+        hint = "PARTITION BY would leave the key without its window; GROUP BY works"
+        raise windowed_repartition(query.span, hint)
     return _rekey(keys, expressions, relation, frozenset(n for n in names if n is not None))
 
 

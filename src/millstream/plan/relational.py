@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from millstream.analysis import views
-from millstream.analysis.expressions import condition, type_expression
+from millstream.analysis.expressions import resolved_condition, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn, unresolved
 from millstream.analysis.typed_expressions import (
     ColumnPlace,
@@ -221,7 +221,7 @@ def _reached(
 ) -> RelationalNode:
     """Applies WHERE: each conjunct is pushed down as far as possible, and chooses how its table is read."""
     scope = _scope(sources, planning)
-    conditions = [] if query.where is None else _conjuncts(condition(query.where, scope, "WHERE"), query.where)
+    conditions = [] if query.where is None else _conjuncts(resolved_condition(query.where, scope, "WHERE"), query.where)
     for typed, written in conditions:
         _check_columns(typed, written, "WHERE")
     return _narrowed(node, conditions, query.span, planning)
@@ -360,7 +360,7 @@ def _grouped(
 
     if query.having is None:
         return group, inside, over
-    having = over(condition(query.having, inside, "HAVING"), query.having, "HAVING")
+    having = over(resolved_condition(query.having, inside, "HAVING"), query.having, "HAVING")
     return Where(group, having, to_sql(query.having)), inside, over
 
 

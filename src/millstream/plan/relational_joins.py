@@ -7,7 +7,7 @@ rows with equal keys. Without such an equality it is evaluated for every pair (a
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from millstream.analysis.expressions import condition
+from millstream.analysis.expressions import resolved_condition
 from millstream.analysis.scope import NameScope, unresolved
 from millstream.analysis.typed_expressions import (
     ColumnPlace,
@@ -61,7 +61,7 @@ def join_tables(query: tree.SelectQuery, sources: Sequence[JoinedSource], scope:
 def _joined(join: tree.JoinClause, left: RelationalNode, right: RelationalNode, scope: NameScope) -> RowJoin:
     width = len(left.columns)
     visible = tuple(c for c in scope.columns if c.ref.index < width + len(right.columns))
-    typed_condition = condition(join.condition, replace(scope, columns=visible), "JOIN ON")
+    typed_condition = resolved_condition(join.condition, replace(scope, columns=visible), "JOIN ON")
     for part in typed_condition.walk():
         if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
             raise StatementError(unresolved("JOIN ON", part.name), join.condition.span)

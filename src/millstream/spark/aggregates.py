@@ -18,56 +18,34 @@ The input frames are a pipeline's relations. The output has these columns too: `
 before, if it is requested; and `wstart` and `wend` in windows.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 from millstream.catalog.catalog import RelationKind
-from millstream.functions.declare import LABEL, NEWER, OLDER, STATE, argument
+from millstream.functions import declare
 from millstream.functions.operator_expressions import (
     OperatorExpression,
-    SparkSql,
-    SqlOperand,
-    SqlText,
     StructLayout,
     array,
-    bound,
     call,
-    column,
     function,
     if_,
     let,
     null,
-    struct_of,
     text_constant,
 )
 from millstream.functions.operator_sql import spark_sql
-from millstream.functions.sparktype import spark_type
-from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
-from millstream.plan.nodes import Aggregate, Window, leaves, type_of
+from millstream.plan.nodes import Aggregate, Window, leaves
 from millstream.plan.partitions import mixes_partitions
 from millstream.spark.coalescing import coalesces_rows
-from millstream.spark.codec import EXPRESSION, LATE, error_if, report
-from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold, scan_columns
+from millstream.spark.codec import LATE
+from millstream.spark.fold import CLOCK, METADATA_TYPES, NEW, ROW, STATE, Expiry, Fold, Punctuation, clock, fold
+from millstream.spark.group_folds import AggregateRun, GroupFolds, latest, sorted_bytes
 from millstream.spark.lazy_frame import LazyFrame
-from millstream.spark.lower import guarded
 from millstream.spark.time_to_live import TimeToLive
 
-HEADERS = "array<struct<key: string, value: binary>>"
-# The columns of a row besides its key and value.
-_METADATA = {"rowtime": "bigint", "headers": HEADERS, "partition": "int", "offset": "bigint"}
 _WINDOW = {"wstart": "bigint", "wend": "bigint"}
-# The variables of an operator's expressions (fold.py).
-_ROW, _STATE, _NEW, _CLOCK = map(column, ("row", "state", "new", "clock"))
-_ROWTIME, _PARTITION = _ROW.field("rowtime"), _ROW.field("partition")
-
-
-@dataclass(frozen=True, slots=True)
-class AggregateRun:
-    """Where a group runs: the query, if it is real-time, and if its rows have the group's previous value."""
-
-    query: str
-    live: bool
-    old: bool = False
+_ROWTIME, _PARTITION = ROW.field("rowtime"), ROW.field("partition")
 
 
 def grouped(rows: LazyFrame, node: Aggregate, run: AggregateRun) -> LazyFrame:
@@ -77,9 +55,9 @@ def grouped(rows: LazyFrame, node: Aggregate, run: AggregateRun) -> LazyFrame:
         folds = _TableFolds(node, run)
         changes = fold(folds.prepared(rows), folds.row_changes(), run.live)
         return fold(changes, folds.of_table(), run.live)
-    prepared = _GroupFolds(node, run).prepared(rows.where("value is not null")).where("has_group").drop("has_group")
+    prepared = GroupFolds(node, run).prepared(rows.where("value is not null")).where("has_group").drop("has_group")
     if node.window is None and node.ttl_ms is None:
-        return fold(prepared, _GroupFolds(node, run).of_stream(), run.live)
+        return fold(prepared, GroupFolds(node, run).of_stream(), run.live)
     timed = prepared.select("*", f"{clock(run.live, node.source)} as clock")
     if node.window is None:
         return fold(timed, _ExpiringFolds(node, run).of_stream(), run.live)
@@ -108,189 +86,7 @@ def _is_last(window: Window) -> str:
     return f"wstart = {_last_start(window)}"
 
 
-@dataclass(frozen=True, slots=True)
-class PulledGroup:
-    """The groups of a relational pull query, as jvm/PullOperators.scala reads them: types and texts.
-
-    `arguments` is over the relation's rows; `update` and `result` are over (state, row, fresh), where `fresh` has for
-    each DISTINCT aggregate whether its arguments are new to the group.
-    """
-
-    state: str
-    out: str
-    arguments: SparkSql
-    update: SparkSql
-    result: SparkSql
-
-
-class _GroupFolds:
-    """The folds of one aggregation. A state has the fields `aggregate0`, `aggregate1` … of its aggregates."""
-
-    def __init__(self, node: Aggregate, run: AggregateRun) -> None:
-        self.node, self.run = node, run
-        self.calls = node.aggregations
-        self.label = f"{run.query}.aggregate"
-        self.key = StructLayout({f"K{i}": spark_type(type_of(k.expression)) for i, k in enumerate(node.keys)})
-        self.value = StructLayout({f"V{i}": spark_type(a.type) for i, a in enumerate(self.calls)})
-        self.states = {f"aggregate{i}": a.accumulator.state for i, a in enumerate(self.calls)}
-        types = {
-            f"a{i}_{j}": spark_type(type_of(a)) for i, c in enumerate(self.calls) for j, a in enumerate(c.arguments)
-        }
-        self.arguments = StructLayout(types or {"none": "boolean"})
-        old = {"old": self.value.type} if run.old else {}
-        self.output = {"key": self.key.type, "value": self.value.type, **old, **_METADATA}
-
-    # ------------------------------------------------------------ the input rows
-
-    def prepared(self, rows: LazyFrame) -> LazyFrame:
-        """What a fold reads: `group_key`, the aggregates' `arguments`, and True in `has_group` if the row has a
-        group."""
-        keys = [guarded(k.expression, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys]
-        key = spark_sql(struct_of({f"K{i}": SqlText(text) for i, text in enumerate(keys)}))
-        arguments = spark_sql(self._arguments())
-        columns = [f"{key} as group_key", f"{arguments} as arguments", "value is not null as is_row", *_METADATA]
-        columns += scan_columns(self.node.source)
-        if self.node.source.kind is RelationKind.TABLE:
-            columns.append("key")
-        prepared = rows.select(*columns)
-        missing = " or ".join(f"group_key.K{i} is null" for i in range(len(self.node.keys)))
-        why = "a GROUP BY expression of the row is null, so it belongs to no group: it is left out"
-        error = error_if(f"is_row and ({missing})", why)
-        fine = report(EXPRESSION, error, f"{self.run.query}.groupby", "value", self._topic(), None)
-        return prepared.select("*", f"is_row and {fine} as has_group").drop("is_row")
-
-    def _arguments(self) -> OperatorExpression:
-        arguments = [a for call in self.calls for a in call.arguments]
-        labels = [self._label(i) for i, call in enumerate(self.calls) for _ in call.arguments]
-        texts: list[SqlOperand] = [SqlText(guarded(a, label)) for a, label in zip(arguments, labels, strict=True)]
-        return self.arguments.new(dict(zip(self.arguments.types, texts or [False], strict=True)))
-
-    def _label(self, i: int) -> str:
-        """The label of an aggregate in the processing log."""
-        return f"{self.label}|{self.calls[i].text}"
-
-    def _topic(self) -> str:
-        return leaves(self.node)[0].origin.topic
-
-    # ------------------------------------------------------------ the states of an aggregate
-
-    def _initial(self, i: int) -> OperatorExpression:
-        accumulator = self.calls[i].accumulator
-        return accumulator.initial.cast(accumulator.state)
-
-    def _before(self, i: int) -> OperatorExpression:
-        """The state before the row."""
-        return if_(_STATE.is_null(), self._initial(i), _STATE.field(f"aggregate{i}"))
-
-    def _changed(
-        self, i: int, change: OperatorExpression, state: OperatorExpression, arguments: OperatorExpression
-    ) -> OperatorExpression:
-        values = {argument(j): arguments.field(f"a{i}_{j}") for j in range(len(self.calls[i].arguments))}
-        return bound({STATE: state, LABEL: text_constant(self._label(i)), **values}, change)
-
-    def _added(self, i: int, state: OperatorExpression) -> OperatorExpression:
-        """The state after adding the row."""
-        return self._changed(i, self.calls[i].accumulator.add, state, _ROW.field("arguments"))
-
-    def _undone(self, i: int, state: OperatorExpression) -> OperatorExpression:
-        """The state after removing the previous row of the same key."""
-        undo = self.calls[i].accumulator.undo
-        assert undo is not None
-        return self._changed(i, undo, state, _ROW.field("undone"))
-
-    def _merged(self, i: int, older: OperatorExpression, newer: OperatorExpression) -> OperatorExpression:
-        """The result of merging two states."""
-        merge = self.calls[i].accumulator.merge
-        assert merge is not None
-        return bound({OLDER: older, NEWER: newer, LABEL: text_constant(self._label(i))}, merge)
-
-    def _each(self, state: OperatorExpression) -> Mapping[str, OperatorExpression]:
-        """A struct of the aggregates' states, with the row added to each."""
-        return {name: self._added(i, state.field(name)) for i, name in enumerate(self.states)}
-
-    def _results(self, state: OperatorExpression) -> OperatorExpression:
-        """The value of a group, computed from its state."""
-        arguments = _ROW.field("arguments")
-        results = (
-            self._changed(i, self.calls[i].accumulator.result, state.field(name), arguments)
-            for i, name in enumerate(self.states)
-        )
-        return self.value.new(dict(zip(self.value.types, results, strict=True)))
-
-    def _old(self) -> OperatorExpression:
-        """The value of the group before the row."""
-        return if_(_STATE.is_null(), self.value.null(), self._results(_STATE))
-
-    def _output(
-        self,
-        key: OperatorExpression,
-        value: OperatorExpression,
-        old: OperatorExpression,
-        rowtime: OperatorExpression,
-        window: Mapping[str, OperatorExpression] | None = None,
-    ) -> OperatorExpression:
-        """An output; headers, partition and offset are those of the current row."""
-        before = {"old": old} if self.run.old else {}
-        metadata = {name: _ROW.field(name) for name in _METADATA}
-        return struct_of({"key": key, "value": value, **before, **metadata, "rowtime": rowtime, **(window or {})})
-
-    def _update(self) -> OperatorExpression:
-        """The output for a group with its current state."""
-        return self._output(_ROW.field("group_key"), self._results(_NEW), self._old(), _NEW.field("latest"))
-
-    # ------------------------------------------------------------ streams without windows
-
-    def of_stream(self) -> Fold:
-        """One output row for each input row."""
-        states = {name: self._added(i, self._before(i)) for i, name in enumerate(self.states)}
-        return self._without_windows(states)
-
-    # ------------------------------------------------------------ relational pull queries
-
-    def pulled(self, distinct: Sequence[int]) -> PulledGroup:
-        """The types and texts of the groups; `distinct` are the indexes of the DISTINCT calls."""
-        layout, fresh = StructLayout(self.states), column("fresh")
-        states = {name: self._added(i, self._before(i)) for i, name in enumerate(self.states)}
-        names = list(self.states)
-        for place, i in enumerate(distinct):
-            states[names[i]] = if_(fresh.field(f"f{place}"), states[names[i]], self._before(i))
-        arguments = _ROW.field("arguments")
-        results = (
-            self._changed(i, call.accumulator.result, self._before(i), arguments) for i, call in enumerate(self.calls)
-        )
-        return PulledGroup(
-            layout.type,
-            self.value.type,
-            spark_sql(self._arguments()),
-            spark_sql(layout.new(states)),
-            spark_sql(self.value.new(dict(zip(self.value.types, results, strict=True)))),
-        )
-
-    def _group_fields(self) -> Mapping[str, tuple[str, OperatorExpression]]:
-        """The fields of a state beside those of its aggregates: their types, and their values after the row."""
-        return {"latest": ("bigint", _latest())}
-
-    def _without_windows(self, states: Mapping[str, OperatorExpression]) -> Fold:
-        own = self._group_fields()
-        layout = StructLayout({**{name: type for name, (type, _) in own.items()}, **self.states})
-        return Fold(
-            by=("group_key",),
-            state=layout.type,
-            update=spark_sql(layout.new({**{name: value for name, (_, value) in own.items()}, **states})),
-            emit=spark_sql(array(self._update())),
-            out=StructLayout(self.output).type,
-            label=self.label,
-            coalesces=True,
-        )
-
-
-def pulled_group(node: Aggregate, distinct: Sequence[int], query: str) -> PulledGroup:
-    """The groups of `node` after all rows were added; `distinct` are the indexes of its DISTINCT calls."""
-    folds = _GroupFolds(node, AggregateRun(query, live=False))
-    return folds.pulled(distinct)
-
-
-class _ExpiringFolds(_GroupFolds):
+class _ExpiringFolds(GroupFolds):
     """The fold of an aggregation of a stream without windows whose groups expire. With ttl 10 s:
 
     record      states after it                                          rows
@@ -309,7 +105,7 @@ class _ExpiringFolds(_GroupFolds):
         return {
             "latest": ("bigint", self.ttl.latest),
             "partition": ("int", _PARTITION),
-            "key": (self.key.type, _ROW.field("group_key")),
+            "key": (self.key.type, ROW.field("group_key")),
         }
 
     def _before(self, i: int) -> OperatorExpression:
@@ -318,10 +114,10 @@ class _ExpiringFolds(_GroupFolds):
     def of_stream(self) -> Fold:
         """One output row for each input row, and a tombstone for each group that expires without one."""
         every_row = super().of_stream()
-        gone = self._output(_STATE.field("key"), self.value.null(), self._results(_STATE), self.ttl.due)
+        gone = self._output(STATE.field("key"), self.value.null(), self._results(STATE), self.ttl.due)
         expiry = Expiry(
             due=spark_sql(self.ttl.due),
-            partition=spark_sql(_STATE.field("partition")),
+            partition=spark_sql(STATE.field("partition")),
             update=spark_sql(null(every_row.state)),
             emit=spark_sql(array(gone)),
         )
@@ -334,7 +130,7 @@ class _ExpiringFolds(_GroupFolds):
         )
 
 
-class _TableFolds(_GroupFolds):
+class _TableFolds(GroupFolds):
     """The two folds of an aggregation of a table."""
 
     def row_changes(self) -> Fold:
@@ -344,27 +140,27 @@ class _TableFolds(_GroupFolds):
         one.
         """
         stored = StructLayout({"group_key": self.key.type, "arguments": self.arguments.type})
-        change = StructLayout({**stored.types, "undone": self.arguments.type, **_METADATA})
+        change = StructLayout({**stored.types, "undone": self.arguments.type, **METADATA_TYPES})
 
         def sent(
             group: OperatorExpression, undone: OperatorExpression, added: OperatorExpression
         ) -> OperatorExpression:
-            metadata = {name: _ROW.field(name) for name in _METADATA}
+            metadata = {name: ROW.field(name) for name in METADATA_TYPES}
             return array(change.new({"group_key": group, "undone": undone, "arguments": added, **metadata}))
 
         no_value = self.arguments.null()
-        before, after = _STATE.field("group_key"), _NEW.field("group_key")
-        undone, added = _STATE.field("arguments"), _NEW.field("arguments")
-        leave = if_(_STATE.is_null(), array(), sent(before, undone, no_value))
-        enter = if_(_NEW.is_null(), array(), sent(after, no_value, added))
-        in_place = if_(_NEW.is_null(), array(), sent(after, undone, added))
+        before, after = STATE.field("group_key"), NEW.field("group_key")
+        undone, added = STATE.field("arguments"), NEW.field("arguments")
+        leave = if_(STATE.is_null(), array(), sent(before, undone, no_value))
+        enter = if_(NEW.is_null(), array(), sent(after, no_value, added))
+        in_place = if_(NEW.is_null(), array(), sent(after, undone, added))
         return Fold(
             by=("key",),
             state=stored.type,
             update=spark_sql(
                 if_(
-                    _ROW.field("has_group"),
-                    stored.new({name: _ROW.field(name) for name in stored.types}),
+                    ROW.field("has_group"),
+                    stored.new({name: ROW.field(name) for name in stored.types}),
                     stored.null(),
                 )
             ),
@@ -377,10 +173,10 @@ class _TableFolds(_GroupFolds):
     def _results(self, state: OperatorExpression) -> OperatorExpression:
         """An aggregate whose result fails is null, but its state is kept, so that its rows can still be removed."""
         values = {}
-        place = (_ROW.field("partition"), _ROW.field("offset"))
+        place = (ROW.field("partition"), ROW.field("offset"))
         for i, name in enumerate(self.states):
-            result = self._changed(i, self.calls[i].accumulator.result, state.field(name), _ROW.field("arguments"))
-            fails = self.calls[i].accumulator.result is not STATE
+            result = self._changed(i, self.calls[i].accumulator.result, state.field(name), ROW.field("arguments"))
+            fails = self.calls[i].accumulator.result is not declare.STATE
             values[f"V{i}"] = call("ms_guard", result, text_constant(self._label(i)), *place) if fails else result
         return self.value.new(values)
 
@@ -389,12 +185,12 @@ class _TableFolds(_GroupFolds):
         return self._without_windows({name: self._replaced(i) for i, name in enumerate(self.states)})
 
     def _replaced(self, i: int) -> OperatorExpression:
-        no_old, no_new = _ROW.field("undone").is_null(), _ROW.field("arguments").is_null()
+        no_old, no_new = ROW.field("undone").is_null(), ROW.field("arguments").is_null()
         without = let("before", self._before(i), lambda before: if_(no_old, before, self._undone(i, before)))
         return let("without", without, lambda without: if_(no_new, without, self._added(i, without)))
 
 
-class _WindowFolds(_GroupFolds):
+class _WindowFolds(GroupFolds):
     """The fold of an aggregation in windows of fixed size."""
 
     @property
@@ -410,28 +206,28 @@ class _WindowFolds(_GroupFolds):
         closing = window.size + window.grace
         key = {"key": self.key.type} if window.final else {}
         layout = StructLayout({"latest": "bigint", "partition": "int", "start": "bigint", **key, **self.states})
-        start, late = _ROW.field("wstart"), _ROW.field("wstart") + closing <= _CLOCK
+        start, late = ROW.field("wstart"), ROW.field("wstart") + closing <= CLOCK
         fields = {
-            "latest": _latest(),
-            "partition": if_(_STATE.is_null(), _PARTITION, _STATE.field("partition")),
+            "latest": latest(),
+            "partition": if_(STATE.is_null(), _PARTITION, STATE.field("partition")),
             "start": start,
-            **{name: _ROW.field("group_key") for name in key},
+            **{name: ROW.field("group_key") for name in key},
             **{name: self._added(i, self._before(i)) for i, name in enumerate(self.states)},
         }
         output = self._output(
-            _ROW.field("group_key"), self._results(_NEW), self._old(), _NEW.field("latest"), _bounds(start, window)
+            ROW.field("group_key"), self._results(NEW), self._old(), NEW.field("latest"), _bounds(start, window)
         )
         return Fold(
             by=("group_key",),
             subkey=spark_sql(start.cast("binary")),
             state=layout.type,
-            update=spark_sql(if_(late, _STATE, layout.new(fields))),
+            update=spark_sql(if_(late, STATE, layout.new(fields))),
             emit=spark_sql(if_(late, self._late(), array() if window.final else array(output))),
             out=self._row_type,
             label=self.label,
             expiry=Expiry(
-                due=spark_sql(_STATE.field("start") + closing),
-                partition=spark_sql(_STATE.field("partition")),
+                due=spark_sql(STATE.field("start") + closing),
+                partition=spark_sql(STATE.field("partition")),
                 update=spark_sql(layout.null()),
                 emit=spark_sql(self._closed(window) if window.final else self._no_rows()),
                 order=spark_sql(self._order() if window.final else null("binary")),
@@ -445,30 +241,30 @@ class _WindowFolds(_GroupFolds):
 
     def _closed(self, window: Window) -> OperatorExpression:
         """The output of a window that closes (Window.drops_expired)."""
-        start = _STATE.field("start")
+        start = STATE.field("start")
         output = array(
             self._output(
-                _STATE.field("key"),
-                self._results(_STATE),
+                STATE.field("key"),
+                self._results(STATE),
                 self.value.null(),
-                _STATE.field("latest"),
+                STATE.field("latest"),
                 _bounds(start, window),
             )
         )
         if not window.drops_expired:
             return output
-        return if_(start >= _CLOCK - _CLOCK % window.advance - window.retention, output, array())
+        return if_(start >= CLOCK - CLOCK % window.advance - window.retention, output, array())
 
     def _late(self) -> OperatorExpression:
         """No output, and an entry in the processing log."""
         why = "the row arrives after its window and the grace period have passed: it is left out"
         words = map(text_constant, (why, self.label, "value", self._topic()))
-        logged = call("ms_report", LATE, *words, _PARTITION, _ROW.field("offset"), null("binary"))
+        logged = call("ms_report", LATE, *words, _PARTITION, ROW.field("offset"), null("binary"))
         return if_(logged, array(), array())
 
     def _order(self) -> OperatorExpression:
         """Windows with the same end are ordered by the bytes of their keys."""
-        key = _STATE.field("key")
+        key = STATE.field("key")
         return call(
             "concat", *(sorted_bytes(k.expression.type, key.field(f"K{i}")) for i, k in enumerate(self.node.keys))
         )
@@ -485,7 +281,7 @@ class _SessionFolds(_WindowFolds):
         key = {"key": self.key.type} if window.final else {}
         layout = StructLayout({**key, "partition": "int", "sessions": sessions})
 
-        open_sessions = call("coalesce", _STATE.field("sessions"), array().cast(sessions))
+        open_sessions = call("coalesce", STATE.field("sessions"), array().cast(sessions))
         before = open_sessions.filter("session", lambda session: session.field("end") < _ROWTIME - gap)
         touched = open_sessions.filter(
             "session",
@@ -493,16 +289,16 @@ class _SessionFolds(_WindowFolds):
         )
         after = open_sessions.filter("session", lambda session: session.field("start") > _ROWTIME + gap)
         ends = call("array_append", touched.map_each("session", lambda session: session.field("end")), _ROWTIME)
-        late = call("array_max", ends) + closing < _CLOCK
+        late = call("array_max", ends) + closing < CLOCK
         fields = {
-            **{name: _ROW.field("group_key") for name in key},
+            **{name: ROW.field("group_key") for name in key},
             "partition": _PARTITION,
             "sessions": call("concat", before, array(self._session(touched, session)), after),
         }
         return Fold(
             by=("group_key",),
             state=layout.type,
-            update=spark_sql(if_(late, _STATE, layout.new(fields))),
+            update=spark_sql(if_(late, STATE, layout.new(fields))),
             emit=spark_sql(if_(late, self._late(), array() if window.final else self._session_changes(touched))),
             out=self._row_type,
             label=self.label,
@@ -518,18 +314,18 @@ class _SessionFolds(_WindowFolds):
         A `final` one closes then. Another one closes earlier, gap and grace after its end, but as in Kafka Streams a
         row that is not late itself may merge it as long as its retention lasts.
         """
-        sessions = _STATE.field("sessions")
-        left = sessions.filter("session", lambda session: session.field("end") + kept >= _CLOCK)
-        outdated = sessions.filter("session", lambda session: session.field("end") + kept < _CLOCK)
-        outputs = outdated.map_each("session", lambda session: self._session_output(_STATE.field("key"), session))
+        sessions = STATE.field("sessions")
+        left = sessions.filter("session", lambda session: session.field("end") + kept >= CLOCK)
+        outdated = sessions.filter("session", lambda session: session.field("end") + kept < CLOCK)
+        outputs = outdated.map_each("session", lambda session: self._session_output(STATE.field("key"), session))
 
         def remaining(left: OperatorExpression) -> OperatorExpression:
-            fields = {name: _STATE.field(name) for name in layout.types}
+            fields = {name: STATE.field(name) for name in layout.types}
             return if_(call("size", left).equals(0), layout.null(), layout.new({**fields, "sessions": left}))
 
         return Expiry(
             due=spark_sql(sessions.item(0).field("end") + kept + 1),
-            partition=spark_sql(_STATE.field("partition")),
+            partition=spark_sql(STATE.field("partition")),
             update=spark_sql(let("left", left, remaining)),
             emit=spark_sql(outputs if final else self._no_rows()),
             order=spark_sql(self._order() if final else null("binary")),
@@ -554,10 +350,10 @@ class _SessionFolds(_WindowFolds):
 
     def _session_changes(self, touched: OperatorExpression) -> OperatorExpression:
         """The tombstones of the sessions that were merged, then the merged session."""
-        own = _NEW.field("sessions").filter(
+        own = NEW.field("sessions").filter(
             "session", lambda session: (session.field("start") <= _ROWTIME) & (session.field("end") >= _ROWTIME)
         )
-        key = _ROW.field("group_key")
+        key = ROW.field("group_key")
         tombstones = touched.map_each("session", lambda session: self._session_output(key, session, tombstone=True))
 
         def outputs(own: OperatorExpression) -> OperatorExpression:
@@ -576,19 +372,5 @@ class _SessionFolds(_WindowFolds):
         return self._output(key, value, old, session.field("end"), window)
 
 
-def _latest() -> OperatorExpression:
-    """The latest rowtime among a group's rows."""
-    return call("greatest", _STATE.field("latest"), _ROWTIME)
-
-
 def _bounds(start: OperatorExpression, window: Window) -> Mapping[str, OperatorExpression]:
     return {"wstart": start, "wend": start + window.size}
-
-
-def sorted_bytes(type: SqlType | None, value: OperatorExpression) -> OperatorExpression:
-    """A key's column as bytes that sort like its serialized form, for types where that is simple."""
-    if type in (INTEGER, BIGINT, STRING, BYTES):
-        return value.cast("binary")
-    if type == DATE:
-        return call("unix_date", value).cast("binary")
-    return call("encode", call("to_json", call("struct", value)), text_constant("UTF-8"))

@@ -115,8 +115,9 @@ class Bounded:
         Both raise EvaluationFailed.
         """
         with failures():
-            records = lambda read: record_frame(self._session)  # noqa: E731
-            answered = pipeline.answered(plan, records, query, emits_changes=True, only_changes=only_changes)
+            answered = pipeline.answered(
+                plan, lambda read: record_frame(self._session), query, emits_changes=True, only_changes=only_changes
+            )
             return Answering(pipeline.in_columns(answered, plan), plan, compiled=False)
 
     def values(self, expressions: Sequence[TypedExpression]) -> tuple[Any, ...]:

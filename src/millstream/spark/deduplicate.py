@@ -11,16 +11,15 @@ The rows of one key go to one task, so that they stay in order; those of a strea
 value. Of a value the state's key has a digest.
 """
 
-from millstream.functions.operator_expressions import StructLayout, array, column, if_, null
+from millstream.functions.operator_expressions import StructLayout, array, if_, null
 from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import Deduplicate, leaves
 from millstream.plan.partitions import mixes_partitions
-from millstream.spark.fold import Expiry, Fold, clock, fold, scan_columns
-from millstream.spark.join_step import PLACE_TYPES, bounds_of, columns_layout
+from millstream.spark.fold import METADATA_TYPES, ROW, STATE, Expiry, Fold, clock, fold, scan_columns
+from millstream.spark.join_step import bounds_of, columns_layout
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.time_to_live import TimeToLive
 
-_ROW, _STATE = column("row"), column("state")
 _LAYOUT = StructLayout({"latest": "bigint", "partition": "int"})
 # A row without a value has a digest, too.
 _DIGEST = "unhex(sha2(coalesce(to_json(value), ''), 256)) as digest"
@@ -30,9 +29,7 @@ def deduplicated(rows: LazyFrame, node: Deduplicate, query: str, live: bool) -> 
     """The first of equal rows, and those that come when the equal rows before have expired."""
     bounds = bounds_of(node)
     key, value = columns_layout("K", node.schema.key), columns_layout("V", node.schema.value)
-    out = StructLayout(
-        {"key": key.type, "value": value.type, "rowtime": "bigint", **PLACE_TYPES, **dict.fromkeys(bounds, "bigint")}
-    )
+    out = StructLayout({"key": key.type, "value": value.type, **METADATA_TYPES, **dict.fromkeys(bounds, "bigint")})
     source = node.source
     timed = [*scan_columns(source), f"{clock(live, source)} as clock"] if node.ttl_ms is not None else []
     prepared = rows.select(*out.types, _DIGEST, *timed)
@@ -42,14 +39,14 @@ def deduplicated(rows: LazyFrame, node: Deduplicate, query: str, live: bool) -> 
 
 def _fold(node: Deduplicate, by: tuple[str, ...], out: StructLayout, query: str) -> Fold:
     ttl = TimeToLive(node.ttl_ms) if node.ttl_ms is not None else None
-    first = _STATE.is_null() if ttl is None else _STATE.is_null() | ttl.expired
-    row = array(out.new({name: _ROW.field(name) for name in out.types}))
-    seen = {"latest": ttl.latest if ttl else _ROW.field("rowtime"), "partition": _ROW.field("partition")}
+    first = STATE.is_null() if ttl is None else STATE.is_null() | ttl.expired
+    row = array(out.new({name: ROW.field(name) for name in out.types}))
+    seen = {"latest": ttl.latest if ttl else ROW.field("rowtime"), "partition": ROW.field("partition")}
     # Without a time to live a state stays as it is.
-    update = _LAYOUT.new(seen) if ttl else if_(_STATE.is_null(), _LAYOUT.new(seen), _STATE)
+    update = _LAYOUT.new(seen) if ttl else if_(STATE.is_null(), _LAYOUT.new(seen), STATE)
     return Fold(
         by=by,
-        subkey=spark_sql(_ROW.field("digest") if node.schema.key else null("binary")),
+        subkey=spark_sql(ROW.field("digest") if node.schema.key else null("binary")),
         state=_LAYOUT.type,
         update=spark_sql(update),
         emit=spark_sql(if_(first, row, array())),
@@ -65,7 +62,7 @@ def _fold(node: Deduplicate, by: tuple[str, ...], out: StructLayout, query: str)
 def _expiry(ttl: TimeToLive, out: StructLayout) -> Expiry:
     return Expiry(
         due=spark_sql(ttl.due),
-        partition=spark_sql(_STATE.field("partition")),
+        partition=spark_sql(STATE.field("partition")),
         update=spark_sql(_LAYOUT.null()),
         emit=spark_sql(array().cast(f"array<{out.type}>")),
     )

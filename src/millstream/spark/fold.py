@@ -17,12 +17,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from millstream.functions.operator_expressions import SparkSql, null
+from millstream.functions.operator_expressions import SparkSql, column, null
 from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import PlanNode, scans_of_union
 from millstream.spark import jvm
 from millstream.spark.lazy_frame import LazyFrame
 
+# The variables of an operator's expressions.
+ROW, STATE, NEW, CLOCK = map(column, ("row", "state", "new", "clock"))
+# The columns of a row besides its key, its value and the bounds of its window, with their types.
+HEADERS = "array<struct<key: string, value: binary>>"
+PLACE_TYPES = {"headers": HEADERS, "partition": "int", "offset": "bigint"}
+METADATA_TYPES = {"rowtime": "bigint", **PLACE_TYPES}
 _NO_BYTES = spark_sql(null("binary"))
 
 

@@ -31,9 +31,9 @@ from millstream.functions.operator_expressions import (
     struct_of,
 )
 from millstream.functions.operator_sql import spark_sql
-from millstream.spark.aggregates import sorted_bytes
-from millstream.spark.fold import Fold, fold
-from millstream.spark.join_step import PLACE, PLACE_TYPES, ROW, STATE, JoinStep, right_layout
+from millstream.spark.fold import METADATA_TYPES, PLACE_TYPES, ROW, STATE, Fold, fold
+from millstream.spark.group_folds import sorted_bytes
+from millstream.spark.join_step import JoinStep, right_layout
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
 
@@ -53,7 +53,6 @@ class _Subscription(IntEnum):
 
 _FORWARDED = -1
 _ROWTIME, _VALUE, _RIGHT = ROW.field("rowtime"), ROW.field("value"), ROW.field("right")
-_METADATA_TYPES = {"rowtime": "bigint", **PLACE_TYPES}
 
 
 class ForeignKeyJoin(JoinStep):
@@ -76,7 +75,7 @@ class ForeignKeyJoin(JoinStep):
         foreign_key = f"if(input = 0 and value is not null, named_struct('K0', {key}), null) as foreign_key"
         keys = ", ".join(f"{name}.join_key" for name in self._rights())
         group = self._left_group(f"xxhash64({keys})")
-        return frame.select("input", "key", "value", foreign_key, "rowtime", *PLACE, *self._rights(), *group)
+        return frame.select("input", "key", "value", foreign_key, "rowtime", *PLACE_TYPES, *self._rights(), *group)
 
     @staticmethod
     def _left_group(spread: str) -> tuple[str, str]:
@@ -86,10 +85,10 @@ class ForeignKeyJoin(JoinStep):
     def _message_layout(self) -> StructLayout:
         rights = {name: layout.type for name, layout in self._rights().items()}
         own = {"foreign_key": self.key.type, "key": self.own_key.type, "value": self.left.type}
-        return StructLayout({"input": "int", "subscription": "int", **own, **rights, **_METADATA_TYPES})
+        return StructLayout({"input": "int", "subscription": "int", **own, **rights, **METADATA_TYPES})
 
     def _message(self, subscription: _Subscription, foreign_key: OperatorExpression) -> OperatorExpression:
-        values: dict[str, SqlOperand] = {name: ROW.field(name) for name in ("key", "value", *_METADATA_TYPES)}
+        values: dict[str, SqlOperand] = {name: ROW.field(name) for name in ("key", "value", *METADATA_TYPES)}
         values |= {name: layout.null() for name, layout in self._rights().items()}
         values |= {"input": integer(0), "subscription": integer(subscription), "foreign_key": foreign_key}
         return array(self._message_layout().new(values))
@@ -139,7 +138,7 @@ class ForeignKeyJoin(JoinStep):
         left_key = enumerate(self.join.left.schema.key)
         order = call("concat", *(sorted_bytes(c.type, column("key").field(f"K{i}")) for i, c in left_key))
         columns = ("input", "subscription", key, "key", "value", f"{right}.value as right", side)
-        metadata = ("rowtime", *PLACE, *self.forwarded)
+        metadata = ("rowtime", *PLACE_TYPES, *self.forwarded)
         rows = messages.select(*columns, f"{spark_sql(order)} as key_order", *metadata)
         spread = f"if(input = 0, xxhash64(key), {self.spread()})"
         return rows.select("*", f"if(join_key is null, {spread}, 0L) as spread")

@@ -7,7 +7,6 @@ from millstream.functions.operator_expressions import (
     SqlOperand,
     StructLayout,
     array,
-    column,
     if_,
     integer,
     null,
@@ -18,16 +17,10 @@ from millstream.functions.sparktype import spark_type
 from millstream.model.schema import Column
 from millstream.plan.nodes import Join, PlanNode, leaves, scans_of_union, windowed
 from millstream.plan.partitions import mixes_partitions
-from millstream.spark.aggregates import HEADERS
 from millstream.spark.codec import EXPRESSION, error_if, report
-from millstream.spark.fold import Fold
+from millstream.spark.fold import METADATA_TYPES, PLACE_TYPES, ROW, Fold
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
-
-PLACE = ("headers", "partition", "offset")
-PLACE_TYPES = {"headers": HEADERS, "partition": "int", "offset": "bigint"}
-# The variables of an operator's expressions (fold.py).
-ROW, STATE = column("row"), column("state")
 
 
 def bounds_of(node: PlanNode) -> tuple[str, ...]:
@@ -88,9 +81,9 @@ class JoinStep:
         self.label = f"{query}.join"
 
     def _out_types(self) -> Mapping[str, str]:
-        types = {"input": "int", "key": self.own_key.type, "value": self.joined.type, "rowtime": "bigint"}
+        types = {"input": "int", "key": self.own_key.type, "value": self.joined.type}
         bounds = dict.fromkeys(self.bounds, "bigint")
-        return {**types, **PLACE_TYPES, **bounds, **{name: layout.type for name, layout in self.forwarded.items()}}
+        return {**types, **METADATA_TYPES, **bounds, **{name: layout.type for name, layout in self.forwarded.items()}}
 
     def run(self, frame: LazyFrame) -> LazyFrame:
         """The rows after this join."""
@@ -106,7 +99,7 @@ class JoinStep:
         own = "clock" if self.place == 1 else "rowtime"
         clock = f"case input when 0 then {own} when {self.place} then {right}.clock end as clock"
         scan_partition = ["scan_partition"] if self.place == 1 and limits_unions(self.join) else []
-        metadata = ("rowtime", *PLACE, *scan_partition, *self.bounds, *self.forwarded)
+        metadata = ("rowtime", *PLACE_TYPES, *scan_partition, *self.bounds, *self.forwarded)
         values = (f"{key} as join_key", side, "value", f"{right}.value as right", "key as own_key")
         rows = frame.select("input", *values, *metadata, clock)
         if self.place > 1:
@@ -153,7 +146,7 @@ class JoinStep:
         return self._output({**unchanged, "key": self.own_key.null(), "value": self.joined.null(), **more}, ROW)
 
     def _output(self, values: Mapping[str, SqlOperand], window: OperatorExpression) -> OperatorExpression:
-        metadata = {name: ROW.field(name) for name in PLACE} | {name: window.field(name) for name in self.bounds}
+        metadata = {name: ROW.field(name) for name in PLACE_TYPES} | {name: window.field(name) for name in self.bounds}
         all_values = {**values, **metadata}
         more = [name for name in all_values if name not in self.out.types]
         return struct_of({name: all_values[name] for name in (*self.out.types, *more)})

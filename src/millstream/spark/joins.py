@@ -31,12 +31,9 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import Join, PlanNode, leaves
 from millstream.spark import table_bootstrap
-from millstream.spark.fold import Fold, clock, fold, scan_columns
+from millstream.spark.fold import PLACE_TYPES, ROW, STATE, Fold, clock, fold, scan_columns
 from millstream.spark.foreign_key_join import ForeignKeyJoin
 from millstream.spark.join_step import (
-    PLACE,
-    ROW,
-    STATE,
     JoinStep,
     bounds_of,
     columns_layout,
@@ -90,7 +87,7 @@ def _clock(join: Join, input: PlanNode, live: bool) -> str:
 
 def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: str, live: bool) -> LazyFrame:
     first, bounds = chain[0].left, bounds_of(chain[0])
-    metadata = ("rowtime", *PLACE, *bounds)
+    metadata = ("rowtime", *PLACE_TYPES, *bounds)
     key, value = (
         spark_sql(columns_layout(p, c).null()) for p, c in (("K", first.schema.key), ("V", first.schema.value))
     )

@@ -21,6 +21,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -96,7 +97,7 @@ class LaunchedJvm:
         self._file = Path(self._folder.name) / "address"
         environment = {**os.environ, **_environment(conf), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._file)}
         # Ctrl-C in a terminal also reaches the JVM, which ignores it: this process ends it.
-        ignore = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)  # noqa: E731
+        ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
         self.process = subprocess.Popen(command(conf), stdin=subprocess.PIPE, env=environment, preexec_fn=ignore)
         # Registered after the folder, so called before it is removed: a JVM without its folder would fail, but not end.
         atexit.register(self._kill_unused)

@@ -40,17 +40,17 @@ from millstream.plan.nodes import (
 )
 from millstream.spark import aggregates, deduplicate, joins, table_filter
 from millstream.spark.codec import decode, encode, encoded_rows, keyed_rows, readable_rows, timed_rows, windowed_rows
-from millstream.spark.fold import scan_columns
+from millstream.spark.fold import HEADERS, METADATA_TYPES, PLACE_TYPES, scan_columns
+from millstream.spark.group_folds import AggregateRun
 from millstream.spark.join_step import bounds_of
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
 
-RECORD = ("key", "value", "rowtime", "headers", "partition", "offset")
-_METADATA = ("headers", "partition", "offset")
+RECORD = ("key", "value", *METADATA_TYPES)
 # The headers of a record, and one more with its time, for the latency. It travels as the others do.
 _WITH_APPEND_TIME = (
-    f"concat(coalesce(headers, cast(array() as {aggregates.HEADERS})), "
+    f"concat(coalesce(headers, cast(array() as {HEADERS})), "
     "array(named_struct('key', 'millstream.append.time', 'value', cast(rowtime as binary)))) as headers"
 )
 # The key of a row of an answer that is a tombstone.
@@ -127,7 +127,7 @@ def as_records(rows: LazyFrame, plan: ClientOutput) -> LazyFrame:
         f"if(tombstone, X'{TOMBSTONE.hex()}', null) as key",
         "v.bytes as value",
         "greatest(rowtime, 0L) as rowtime",
-        "cast(null as array<struct<key: string, value: binary>>) as headers",
+        f"cast(null as {HEADERS}) as headers",
     )
 
 
@@ -179,9 +179,9 @@ class _QueryRun:
         """The label of an expression of this query in the processing log."""
         return f"{self.query}.{operator}|{computed}"
 
-    def groups(self, old: bool = False) -> aggregates.AggregateRun:
+    def groups(self, old: bool = False) -> AggregateRun:
         """The parameters of this query's groups."""
-        return aggregates.AggregateRun(self.query, self.live, old)
+        return AggregateRun(self.query, self.live, old)
 
 
 @singledispatch
@@ -205,7 +205,7 @@ def _struct(prefix: str, texts: Sequence[str]) -> str:
 
 def _metadata(node: PlanNode) -> tuple[str, ...]:
     """The columns of a node's rows besides key, value and rowtime."""
-    return (*_METADATA, *scan_columns(node), *bounds_of(node))
+    return (*PLACE_TYPES, *scan_columns(node), *bounds_of(node))
 
 
 @_rows.register
@@ -407,7 +407,7 @@ def _(node: Deduplicate, run: _QueryRun) -> LazyFrame:
 
 @_rows.register
 def _(node: UnionAll, run: _QueryRun) -> LazyFrame:
-    columns = ("key", "value", "rowtime", *_METADATA, *bounds_of(node))
+    columns = ("key", "value", "rowtime", *PLACE_TYPES, *bounds_of(node))
     frames, scans = [], 0
     for branch in node.branches:
         number = _scan_partition(branch, scans, scans_of_union(node))

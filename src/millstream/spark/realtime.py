@@ -236,13 +236,7 @@ class RealTimeQueries:
         try:
             with ExitStack() as on_failure:
                 on_failure.callback(_free, self._session, job.id, run)
-                checkpoints.restore(self._session, job.savepoint, job.checkpoint)
-                has_run = bool(checkpoints.files(self._session, f"{job.checkpoint}/offsets"))
-                run.coalesce(waiting.operators, after_backlog=waiting.repeats and has_run)
-                if job.group:
-                    transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
-                checkpoints.repair(self._session, job.checkpoint)
-                table_bootstrap.create(self._session, job.id, plan, job.ends)
+                self._prepare(plan, job, run, producer, waiting)
                 # Concurrently with other queries: planning is most of the work of a start.
                 frame = rows(run).frame()
                 state_layout.check(self._session, frame, job.checkpoint)
@@ -269,6 +263,18 @@ class RealTimeQueries:
             self._running.add(started)
         started.check_end()
         return started
+
+    def _prepare(
+        self, plan: Plan, job: StreamingJob, run: source.Run, producer: Mapping[str, str], waiting: QueryCoalescing
+    ) -> None:
+        """What a run needs before its frame is planned: its checkpoint, its transactions, and the barrier."""
+        checkpoints.restore(self._session, job.savepoint, job.checkpoint)
+        has_run = bool(checkpoints.files(self._session, f"{job.checkpoint}/offsets"))
+        run.coalesce(waiting.operators, after_backlog=waiting.repeats and has_run)
+        if job.group:
+            transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
+        checkpoints.repair(self._session, job.checkpoint)
+        table_bootstrap.create(self._session, job.id, plan, job.ends)
 
     def _forget_running(self, started: StartedQuery) -> None:
         with self._lock:

@@ -34,10 +34,10 @@ from millstream.plan.relational_nodes import (
     tables_of,
 )
 from millstream.spark import jvm, pipeline
-from millstream.spark.aggregates import pulled_group
 from millstream.spark.bounded import PULL, record_frame
 from millstream.spark.codec import encode
 from millstream.spark.evaluate import failures, leaf
+from millstream.spark.group_folds import pulled_group
 from millstream.spark.lower import guarded
 
 # The number of plans whose idle operators are cached, and the number of rows fetched from the JVM at once.

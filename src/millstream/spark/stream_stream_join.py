@@ -25,9 +25,9 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import JoinWindow, leaves
 from millstream.plan.partitions import mixes_partitions
-from millstream.spark.aggregates import sorted_bytes
-from millstream.spark.fold import Punctuation, stateful
-from millstream.spark.join_step import ROW, JoinStep
+from millstream.spark.fold import ROW, Punctuation, stateful
+from millstream.spark.group_folds import sorted_bytes
+from millstream.spark.join_step import JoinStep
 from millstream.spark.lazy_frame import LazyFrame
 
 # To be raised when what the operator stores (jvm/JoinChunk.scala) comes to mean something else (state_layout.py).

@@ -13,14 +13,14 @@
 
 from collections.abc import Sequence
 
-from millstream.functions.operator_expressions import StructLayout, array, case, column, if_
+from millstream.functions.operator_expressions import StructLayout, array, case, if_
 from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import Filter
-from millstream.spark.fold import Fold, fold
-from millstream.spark.join_step import PLACE_TYPES, bounds_of, columns_layout
+from millstream.spark.fold import METADATA_TYPES, ROW, STATE, Fold, fold
+from millstream.spark.join_step import bounds_of, columns_layout
 from millstream.spark.lazy_frame import LazyFrame
 
-_ROW, _STATE, _PASSES = column("row"), column("state"), "passes"
+_PASSES = "passes"
 
 
 def filtered(rows: LazyFrame, node: Filter, condition: str, query: str, live: bool) -> LazyFrame:
@@ -30,7 +30,7 @@ def filtered(rows: LazyFrame, node: Filter, condition: str, query: str, live: bo
     """
     bounds = bounds_of(node)
     key, value = columns_layout("K", node.schema.key), columns_layout("V", node.schema.value)
-    metadata = {"rowtime": "bigint", **PLACE_TYPES, **dict.fromkeys(bounds, "bigint")}
+    metadata = {**METADATA_TYPES, **dict.fromkeys(bounds, "bigint")}
     passing = rows.select("key", "value", *metadata, f"value is not null and {condition} as {_PASSES}")
     return fold(passing, _fold(("key", *bounds), key, value, metadata, query), live)
 
@@ -38,15 +38,15 @@ def filtered(rows: LazyFrame, node: Filter, condition: str, query: str, live: bo
 def _fold(by: Sequence[str], key: StructLayout, value: StructLayout, metadata: dict[str, str], query: str) -> Fold:
     layout = StructLayout({"passed": "boolean"})
     out = StructLayout({"key": key.type, "value": value.type, **metadata})
-    passes = _ROW.field(_PASSES)
-    row = {name: _ROW.field(name) for name in out.types}
+    passes = ROW.field(_PASSES)
+    row = {name: ROW.field(name) for name in out.types}
     tombstone = {**row, "value": value.null()}
     return Fold(
         by=by,
         state=layout.type,
         update=spark_sql(if_(passes, layout.new({"passed": True}), layout.null())),
         emit=spark_sql(
-            case((passes, array(out.new(row))), (_STATE.is_not_null(), array(out.new(tombstone))), otherwise=array())
+            case((passes, array(out.new(row))), (STATE.is_not_null(), array(out.new(tombstone))), otherwise=array())
         ),
         out=out.type,
         label=f"{query}.filter",

@@ -11,14 +11,13 @@ time to live of 10 s:
 
 from dataclasses import dataclass
 
-from millstream.functions.operator_expressions import OperatorExpression, call, column, if_, integer
-from millstream.spark.fold import Punctuation
+from millstream.functions.operator_expressions import OperatorExpression, call, if_, integer
+from millstream.spark.fold import CLOCK, ROW, STATE, Punctuation
 
 # A state expires so late, at most: a hundredth of its time to live. States are due at few times, so that stream time is
 # seldom sent to other tasks.
 TTL_STEPS = 100
-_ROW, _STATE, _CLOCK = map(column, ("row", "state", "clock"))
-_LATEST = _STATE.field("latest")
+_LATEST = STATE.field("latest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +39,12 @@ class TimeToLive:
     @property
     def expired(self) -> OperatorExpression:
         """Whether the state has expired at the row, which may itself be the first after the state's time."""
-        return self.due <= _CLOCK
+        return self.due <= CLOCK
 
     @property
     def latest(self) -> OperatorExpression:
         """The time of the latest row, including this one."""
-        rowtime = _ROW.field("rowtime")
+        rowtime = ROW.field("rowtime")
         return if_(self.expired, rowtime, call("greatest", _LATEST, rowtime))
 
     @property

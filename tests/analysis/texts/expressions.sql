@@ -448,7 +448,7 @@ DEEP->`A`->`B`[1]->`C`
 -- → DOUBLE
 
 I IN ('1e999999999')
--- → NotSupported: line 1:7: a constant of more than 38 digits is not supported
+-- → NotSupported: line 1:7: Invalid Predicate: a constant of more than 38 digits is not supported
 
 ARRAY[1, '1e999999999', 3]
 -- → NotSupported: line 1:10: a constant of more than 38 digits is not supported
