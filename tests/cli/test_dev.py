@@ -19,10 +19,16 @@ from support.patience import PATIENCE
 
 
 @pytest.fixture
-def dev(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """The process, started on free ports with Kafka Connect, without the registry."""
+def options(request: pytest.FixtureRequest) -> list[str]:
+    """What is started beside Kafka and the server: by default Kafka Connect."""
+    return list(getattr(request, "param", ["--connect", "--connect-port", "0"]))
+
+
+@pytest.fixture
+def dev(tmp_path: Path, options: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """The process, started on free ports, without the registry."""
     words = ["dev", "--data", str(tmp_path), "--port", "0", "--kafka-port", "0", "--no-registry", "--no-shell"]
-    words += ["--connect", "--connect-port", "0"]
+    words += options
     process = subprocess.Popen([sys.executable, "-m", "millstream", *words], stdout=subprocess.PIPE, text=True)
     try:
         yield process
@@ -63,8 +69,7 @@ def test_what_ends_by_itself_is_started_again(dev: subprocess.Popen[str]) -> Non
     assert url is not None, shown
     wait_for(lambda: _has_file_connectors(RestClient(url[0])), "Kafka Connect", PATIENCE)
     for name, program in (("Kafka Connect", "ConnectDistributed"), ("Kafka", "kafka.Kafka")):
-        (process,) = [child for child in _descendants(dev.pid) if _is_java(_arguments(child), program)]
-        process.kill()
+        _end(dev.pid, program)
         told = _read_until(dev, "answers again")
         assert re.search(rf" {name} +was ended by SIGKILL \(its log is \S+\): it is started again\n", told)
     statement = "CREATE STREAM s (a INT) WITH (kafka_topic='s', format='JSON', partitions=1);"
@@ -73,6 +78,39 @@ def test_what_ends_by_itself_is_started_again(dev: subprocess.Popen[str]) -> Non
     dev.send_signal(signal.SIGTERM)
     assert dev.wait(PATIENCE) == 0
     _await_end(children)
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("options", [["--cluster"]], indirect=True, ids=["cluster"])
+def test_a_worker_that_ends_is_started_again_and_its_executor_too(dev: subprocess.Popen[str]) -> None:
+    shown = _read_until(dev, "everything runs")
+    url = re.search(r"http://localhost:\d+", shown)
+    assert url is not None, shown
+    client = RestClient(url[0])
+    client.execute("CREATE STREAM s (a INT) WITH (kafka_topic='s', format='JSON', partitions=1);", SessionSettings())
+    _end(dev.pid, "deploy.worker.Worker", "/worker-1")
+    told = _read_until(dev, "answers again")
+    assert re.search(r" Spark worker 1 +was ended by SIGKILL \(its log is \S+\): it is started again\n", told)
+    client.execute("CREATE STREAM c AS SELECT a + 1 AS b FROM s; INSERT INTO s VALUES (1);", SessionSettings())
+    with client.query("SELECT b FROM c EMIT CHANGES LIMIT 1;", SessionSettings({"auto.offset.reset": "earliest"})) as c:
+        assert [*c.rows] == [[2]]
+    _end(dev.pid, "deploy.master.Master")
+    told = _read_until(dev, "Spark master")
+    assert re.search(r" Spark master +was ended by SIGKILL .*: queries go on, but executors that end are not", told)
+    dev.send_signal(signal.SIGTERM)
+    assert dev.wait(PATIENCE) == 0
+
+
+def _end(pid: int, program: str, folder: str = "") -> None:
+    """Kill the JVM of a program; of several workers, the one with that folder."""
+    found = [(child, _arguments(child)) for child in _descendants(pid)]
+    java = [(child, words) for child, words in found if words and words[0].endswith("java")]
+    (process,) = [
+        child
+        for child, words in java
+        if any(program in word for word in words) and any(word.endswith(folder) for word in words)
+    ]
+    process.kill()
 
 
 def test_a_busy_port_is_reported_before_anything_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,10 +156,6 @@ def _descendants(pid: int) -> list[psutil.Process]:
 def _spark_starts(pid: int) -> bool:
     """Whether the process has started Spark's JVM, which takes some seconds to answer."""
     return any("SparkSubmit" in " ".join(_arguments(child)) for child in _descendants(pid))
-
-
-def _is_java(arguments: list[str], program: str) -> bool:
-    return "java" in "".join(arguments[:1]) and any(program in word for word in arguments[-2:])
 
 
 def _arguments(process: psutil.Process) -> list[str]:

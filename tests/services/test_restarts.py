@@ -9,7 +9,7 @@ import pytest
 from millstream.services import restarts
 from millstream.services.child import Child
 from millstream.services.errors import SetupError
-from millstream.services.restarts import keep_running
+from millstream.services.restarts import keep_running, report_end
 from support.kafka import wait_for
 
 
@@ -60,6 +60,13 @@ def test_it_is_given_up_if_it_does_not_start_or_ends_again_and_again() -> None:
     service = FakeService(*["it ended"] * 9)
     assert told(service, 1.0)[-1] == "it ended, 3 times within 120 s now: it is not started again"
     assert service.starts == restarts.MOST - 1
+
+
+def test_the_end_of_what_cannot_be_started_again_is_reported_once() -> None:
+    events = list[str]()
+    service = FakeService("was ended by SIGKILL")
+    report_end(service, service.leaving, events.append, "start all again", 0.0)
+    assert (events, service.starts) == (["was ended by SIGKILL: start all again"], 0)
 
 
 def test_a_service_that_is_to_end_while_it_starts_is_stopped() -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -24,12 +25,12 @@ from millstream.services.jars import cache_folder
 from millstream.services.ports import check_free
 from millstream.services.progress import Counter
 from millstream.services.registry import RegistryProcess
-from millstream.services.restarts import keep_running
-from millstream.services.service import Service
+from millstream.services.restarts import Restartable, keep_running, report_end
 
 KAFKA_PORT, REGISTRY_PORT, CONNECT_PORT = 9092, 8081, 8083
 LOCAL = "127.0.0.1"
 Report = Callable[[str, str], None]
+WITHOUT_MASTER = "queries go on, but executors that end are not replaced; stop all this, and start it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +119,16 @@ def _properties(options: StackOptions, bootstrap: str, registry: str, connect: s
 
 
 def _cluster(options: StackOptions, report: Report, stack: ExitStack) -> dict[str, str]:
-    """Start a Spark cluster, which ends with `stack`; returns the server's properties for running queries on it."""
+    """Start a Spark cluster, which ends with `stack`; returns the server's properties for running queries on it.
+
+    A worker that ends is started again. Not the master: it would end the executors, whose application it does not know.
+    """
     cluster = SparkCluster(options.data, options.workers, host=options.host)
     with _timed(report, f"Spark, {options.workers} workers", lambda: cluster.master):
         stack.enter_context(cluster)
+    stack.enter_context(_end_reported(cluster.watched_master, report, "Spark master", WITHOUT_MASTER))
+    for number, worker in enumerate(cluster.watched_workers, 1):
+        stack.enter_context(_kept_running(worker, report, f"Spark worker {number}"))
     return cluster.settings
 
 
@@ -136,7 +143,8 @@ def _timed(report: Report, name: str, where: Callable[[], str]) -> Iterator[None
 def _registry(options: StackOptions, report: Report) -> Iterator[str]:
     """Start a registry in the background; yields its URL."""
     registry = RegistryProcess(options.data, options.registry_port, options.host)
-    with _in_background(registry, report, "schema registry", "AVRO, PROTOBUF and JSON_SR need it"):
+    start, need = partial(registry.start, Counter()), "AVRO, PROTOBUF and JSON_SR need it"
+    with _kept_running(registry, report, "schema registry", start, need):
         fetched = any((cache_folder() / "jars").glob("apicurio-registry-app-*.tar.gz"))
         report("schema registry", f"{registry.url}  ({'starting' if fetched else 'starting, downloads 109 MB first'})")
         yield registry.url
@@ -146,49 +154,56 @@ def _registry(options: StackOptions, report: Report) -> Iterator[str]:
 def _connect(options: StackOptions, bootstrap: str, report: Report) -> Iterator[str]:
     """Start a Kafka Connect worker in the background; yields its URL."""
     worker = ConnectProcess(options.data, bootstrap, options.connect_port, options.host, options.plugins)
-    with _in_background(worker, report, "Kafka Connect", "connectors need it"):
+    with _kept_running(worker, report, "Kafka Connect", partial(worker.start, Counter()), "connectors need it"):
         report("Kafka Connect", f"{worker.url}  (starting; plugins are read from {worker.plugin_folder})")
         yield worker.url
 
 
 @contextmanager
-def _kept_running(service: Service, report: Report, name: str) -> Iterator[None]:
-    """While the block runs, a service that runs is started again if it ends; reports it."""
-    leaving = threading.Event()
-    watch = threading.Thread(target=keep_running, args=(service, leaving, lambda event: report(name, event)))
-    watch.start()
-    try:
-        yield
-    finally:
-        leaving.set()
-        # A start that is going on ends as soon as the process is stopped.
-        service.stop()
-        watch.join()
+def _kept_running(
+    service: Restartable, report: Report, name: str, start: Callable[[], None] | None = None, need: str = ""
+) -> Iterator[None]:
+    """While the block runs, a service is started again if it ends, which is reported; it is stopped at the block's end.
 
-
-@contextmanager
-def _in_background(service: Service, report: Report, name: str, need: str) -> Iterator[None]:
-    """Start a service on a thread of its own, which starts it again if it ends, and stop it at the end of the block.
-
-    Reports if it cannot start, and if it ends.
+    `start`, if it does not run yet, starts it in the background; if that fails, it is reported with its `need`.
     """
     leaving = threading.Event()
 
-    def start() -> None:
+    def run() -> None:
         try:
-            service.start(Counter())
+            if start is not None:
+                start()
         except SetupError as error:
             if not leaving.is_set():
                 report(name, f"did not start, and {need}: {error.fact}")
         else:
             keep_running(service, leaving, lambda event: report(name, event))
 
-    threading.Thread(target=start, name=service.name, daemon=True).start()
+    watch = threading.Thread(target=run, name=name, daemon=True)
+    watch.start()
     try:
         yield
     finally:
         leaving.set()
         service.stop()
+        # A start that is going on ends as soon as the process is stopped; not one that still downloads.
+        if start is None:
+            watch.join()
+
+
+@contextmanager
+def _end_reported(service: Restartable, report: Report, name: str, consequence: str) -> Iterator[None]:
+    """While the block runs, the end of a service that cannot be started again is reported."""
+    leaving = threading.Event()
+    watch = threading.Thread(
+        target=report_end, args=(service, leaving, lambda event: report(name, event), consequence), daemon=True
+    )
+    watch.start()
+    try:
+        yield
+    finally:
+        leaving.set()
+        watch.join()
 
 
 def report(out: Console, name: str, where: str) -> None:

@@ -1,7 +1,10 @@
 """A standalone Spark cluster on this machine: a master and workers, each a separate process, from pyspark's jars."""
 
 import socket
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +17,29 @@ from millstream.services.started import StartedInBlock
 
 DEPLOY = "org.apache.spark.deploy"
 REGISTERED = "Successfully registered with master"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkProcess:
+    """A process of a cluster, as it is watched and started again; `answers` is True when it can do its work."""
+
+    child: Child
+    answers: Callable[[], bool]
+
+    @property
+    def ending(self) -> str:
+        """How it ended by itself, and its log; "" while it runs, and after a stop."""
+        ending = self.child.ending
+        return ending and f"{ending} (its log is {self.child.log})"
+
+    def start(self) -> None:
+        """Start it, and return when it answers. Raises SetupError."""
+        self.child.start()
+        self.child.wait_until(self.answers)
+
+    def stop(self) -> None:
+        """End it."""
+        self.child.stop()
 
 
 class SparkCluster(StartedInBlock):
@@ -40,6 +66,16 @@ class SparkCluster(StartedInBlock):
         return f"spark://{self._host}:{self._port}"
 
     @property
+    def watched_master(self) -> SparkProcess:
+        """The master's process."""
+        return SparkProcess(self._master, self._listens)
+
+    @property
+    def watched_workers(self) -> list[SparkProcess]:
+        """The processes of the workers."""
+        return [SparkProcess(worker, partial(_is_registered, worker)) for worker in self.workers]
+
+    @property
     def settings(self) -> dict[str, str]:
         """The server's properties for running queries on this cluster."""
         log = shipped("jvm") / "log4j2.properties"
@@ -58,8 +94,8 @@ class SparkCluster(StartedInBlock):
                 started.callback(child.stop)
                 child.start()
             self._master.wait_until(self._listens)
-            for worker in self.workers:
-                worker.wait_until(lambda worker=worker: REGISTERED in worker.output())  # type: ignore[misc]
+            for worker in self.watched_workers:
+                worker.child.wait_until(worker.answers)
             self._started = started.pop_all()
 
     def stop(self) -> None:
@@ -87,6 +123,10 @@ class SparkCluster(StartedInBlock):
         environment = ["env", *places, f"SPARK_SCALA_VERSION={scala_version(home)}"]
         command = [*environment, str(java()), *options, "-cp", path, f"{DEPLOY}.{program}", *words]
         return Child(title, command, self._logs / f"{log}.log")
+
+
+def _is_registered(worker: Child) -> bool:
+    return REGISTERED in worker.output()
 
 
 def spark_home() -> Path:

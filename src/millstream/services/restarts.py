@@ -31,6 +31,20 @@ class Restartable(Protocol):
         ...
 
 
+def report_end(
+    service: Restartable,
+    leaving: threading.Event,
+    report: Callable[[str], None],
+    consequence: str,
+    pause: float = PAUSE,
+) -> None:
+    """Until `leaving` is set, watch a service that cannot be started again; its end is reported, with what follows."""
+    while not leaving.wait(pause):
+        if ending := service.ending:
+            report(f"{ending}: {consequence}")
+            return
+
+
 def keep_running(
     service: Restartable,
     leaving: threading.Event,
