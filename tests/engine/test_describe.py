@@ -128,13 +128,33 @@ def test_a_topic_that_is_gone_is_a_warning(text: str) -> None:
         raise KafkaException(KafkaError(ERROR_UNKNOWN, f"topic {topic} does not exist"))
 
     stream = "CREATE STREAM s (id INT KEY) WITH (kafka_topic='s', value_format='JSON');"
-    kafka = SimpleNamespace(facts=lambda topics: {}, bounds=bounds)
+    kafka = SimpleNamespace(facts=lambda topics: {}, bounds=bounds, answers=lambda: True)
     engine: Any = SimpleNamespace(state=after(stream), kafka=kafka, host="h:1")
     context = StatementContext(parse_one(text), text, RequestSession(Request(""), effective({})))
     described = answer(context.statement, context, engine)
     assert described["warnings"] == [{"message": "Error from Kafka: topic s does not exist"}]
     body = described.get("sourceDescription") or described["sourceDescriptions"][0]
     assert (body["name"], body["partitions"], body["queryOffsetSummaries"]) == ("S", 0, [])
+
+
+def test_kafka_that_is_away_is_asked_about_one_source_only() -> None:
+    """Each request waits long for an answer."""
+    asked = []
+
+    def facts(topics: set[str]) -> None:
+        asked.append(topics)
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    streams = [
+        f"CREATE STREAM {n} (id INT KEY) WITH (kafka_topic='{n}', value_format='JSON', partitions=1);" for n in "abc"
+    ]
+    kafka = SimpleNamespace(facts=facts, answers=lambda: False)
+    engine: Any = SimpleNamespace(state=after(*streams), kafka=kafka, host="h:1")
+    text = "SHOW STREAMS EXTENDED;"
+    context = StatementContext(parse_one(text), text, RequestSession(Request(""), effective({})))
+    described = answer(context.statement, context, engine)
+    assert (len(asked), len(described["sourceDescriptions"])) == (1, 3)
+    assert described["warnings"] == [{"message": "Error from Kafka: Local: Timed out"}]
 
 
 def test_the_deleted_topic_of_what_a_query_reads_is_left_out() -> None:

@@ -69,6 +69,25 @@ def test_a_request_that_waited_for_a_frozen_broker_is_repeated(
     assert client.ends(topic) == {0: 0}
 
 
+@pytest.mark.parametrize(("is_renewed", "requests"), [(False, 1), (True, 2)], ids=["away", "lost"])
+def test_a_request_that_timed_out_is_repeated_by_a_new_client_only(
+    is_renewed: bool, requests: int, kafka: BrokerClient, client: KafkaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has waited for as long as a user waits; the list of partitions, which is cached, is not the reason."""
+    topic, made = kafka.create_topic(partitions=1), []
+    assert client.ends(topic, 3600) == {0: 0}
+
+    def timed_out(*args: Any) -> dict[int, list[int]]:
+        made.append(args)
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    monkeypatch.setattr(client, "_offsets_now", timed_out)
+    monkeypatch.setattr(client, "_is_renewed", lambda *_: is_renewed)
+    with pytest.raises(KafkaException):
+        client.ends(topic, 3600)
+    assert len(made) == requests
+
+
 @contextmanager
 def none_within_patience() -> Iterator[None]:
     """Passes over an error that says that there was no answer in time."""

@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from millstream.services.kafka_errors import reason
+from millstream.services.kafka_errors import AWAY, message, reason
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,9 @@ from millstream.services.kafka_errors import reason
 )
 def test_an_error_says_something(failure: Exception, words: str) -> None:
     assert reason(failure) == words
+
+
+def test_a_client_is_told_what_to_do_if_no_broker_has_answered() -> None:
+    unanswered = KafkaException(KafkaError(KafkaError._TIMED_OUT))
+    assert message(unanswered) == f"Kafka does not answer: Local: Timed out\n  hint: {AWAY}"
+    assert message(KafkaException(KafkaError(KafkaError.INVALID_TIMESTAMP, "too old"))) == "Kafka: too old"

@@ -81,7 +81,13 @@ def _sources(kind: RelationKind, extended: bool, context: StatementContext, engi
 def _described(kind: RelationKind, extended: bool, context: StatementContext, engine: EngineContext) -> Entity:
     catalog = engine.state.catalog
     sources = [catalog.sources[name] for name in sorted(catalog.sources) if catalog.sources[name].kind is kind]
-    observed = [(source, _observed(source, extended, engine)) for source in sources]
+    observed, outage = [], ""
+    for source in sources:
+        one = _observed(source, extended, engine, outage)
+        observed.append((source, one))
+        # While Kafka is away it is asked about one source only: each request waits long for an answer.
+        if one.trouble and not outage and not engine.kafka.answers():
+            outage = one.trouble
     return describe.sources_entity(context.text, observed, catalog, extended)
 
 
@@ -136,15 +142,18 @@ def _(statement: tree.DescribeFunction, context: StatementContext, engine: Engin
     return describe.function_entity(context.text, function, users_functions.get(function.name), engine.confinement)
 
 
-def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed:
-    """A source's runtime data (statistics, progress); what is costly to collect only for EXTENDED."""
+def _observed(source: Source, extended: bool, engine: EngineContext, outage: str = "") -> Observed:
+    """A source's runtime data (statistics, progress); what is costly to collect only for EXTENDED.
+
+    `outage`: why Kafka cannot be asked, "" if it can.
+    """
     catalog = engine.state.catalog
     ids = {*catalog.readers(source.name), *catalog.writers(source.name)}
     states = {id: engine.query_state(id) for id in ids}
     if not extended:
         return Observed(states=states)
     progress = {id: engine.supervisor.progress(id) for id in sorted(ids)}
-    topic, offsets, trouble = _of_topic(source, progress, engine)
+    topic, offsets, trouble = (None, (), outage) if outage else _of_topic(source, progress, engine)
     statistics = {id: describe.statistics(report, _tasks(id, engine)) for id, report in progress.items()}
     now = int(time.time() * 1000)
     lines = [

@@ -18,7 +18,7 @@ from millstream.engine.supervisor import CannotRun
 from millstream.model.errors import StatementError
 from millstream.model.settings import SettingRefused, replaced_variables
 from millstream.plan.statements import unknown
-from millstream.services.kafka_errors import is_denial, reason
+from millstream.services.kafka_errors import is_denial, message
 from millstream.syntax import tree
 from millstream.syntax.parser import count, split
 from millstream.syntax.variables import never_defined
@@ -213,4 +213,4 @@ def refusals(text: Callable[[], str], entities: list[Entity] | None = None) -> I
         raise RequestFailed(topic_access.FORBIDDEN, str(denied), text(), entities or ()) from denied
     except KafkaException as failure:
         code = topic_access.FORBIDDEN if is_denial(failure) else SERVER_ERROR
-        raise RequestFailed(code, f"Kafka: {reason(failure)}", text(), entities or ()) from failure
+        raise RequestFailed(code, message(failure), text(), entities or ()) from failure

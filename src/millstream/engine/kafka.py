@@ -110,7 +110,8 @@ class KafkaClient:
     def _retentions(self, names: Sequence[str]) -> dict[str, int]:
         if not names:
             return {}
-        answers = self._admin.client.describe_configs([ConfigResource(ResourceType.TOPIC, name) for name in names])
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+        answers = self._admin.client.describe_configs(resources, request_timeout=PATIENCE)
         retentions = {}
         for resource, described in answers.items():
             try:
@@ -155,7 +156,8 @@ class KafkaClient:
         """
         topic = NewTopic(name, partitions, replicas, config=dict(config or {}))
         try:
-            answer(self._admin.client.create_topics([topic], validate_only=validate_only)[name])
+            created = self._admin.client.create_topics([topic], validate_only=validate_only, request_timeout=PATIENCE)
+            answer(created[name])
         except KafkaException as failure:
             if is_denial(failure):
                 raise about(f"topic {name} cannot be created", failure) from failure
@@ -171,7 +173,7 @@ class KafkaClient:
         existing = [name for name in names if name in self.topics()]
         if not existing:
             return
-        for deleted in self._admin.client.delete_topics(existing).values():
+        for deleted in self._admin.client.delete_topics(existing, request_timeout=PATIENCE).values():
             try:
                 answer(deleted)
             except KafkaException as failure:
@@ -214,24 +216,26 @@ class KafkaClient:
         The request is repeated if partitions have no leaders yet, and if the connection breaks; the next one then waits
         until a broker answers.
         """
-        deadline: float | None = None
+        deadline, renewed = 0.0, False
         while True:
             client = self._admin.client
             try:
                 _, partitions = self._recent(topic, max_age)
                 return self._offsets_now([TopicPartition(topic, p) for p in partitions], specs)
             except KafkaException as failure:
+                is_timeout = failure.args[0].code() == KafkaError._TIMED_OUT
                 # The cached list of partitions may be outdated: try once more without it.
-                was_cached = self._known.pop(topic, None) is not None and max_age > 0
-                if not was_cached:
-                    passing = failure.args[0].code() in (*LEADERLESS, BROKEN_CONNECTION, KafkaError._DESTROY_BROKER)
-                    # The first request may have waited long for a broker that was frozen.
-                    deadline = deadline or time.monotonic() + SETTLE
-                    if time.monotonic() > deadline:
-                        passing = self._admin.client is client and self._admin.is_renewed(client, failure)
-                    if not passing:
-                        raise
-                    time.sleep(0.05)
+                if self._known.pop(topic, None) is not None and max_age > 0 and not is_timeout:
+                    continue
+                passing = failure.args[0].code() in (*LEADERLESS, BROKEN_CONNECTION, KafkaError._DESTROY_BROKER)
+                # The first request may have waited long for a broker that was frozen.
+                deadline = deadline or time.monotonic() + SETTLE
+                if is_timeout or time.monotonic() > deadline:
+                    passing = not renewed and self._admin.client is client and self._admin.is_renewed(client, failure)
+                    renewed = True
+                if not passing:
+                    raise
+                time.sleep(0.05)
 
     def _offsets_now(self, partitions: Sequence[TopicPartition], specs: Sequence[OffsetSpec]) -> dict[int, list[int]]:
         committed = IsolationLevel.READ_COMMITTED

@@ -22,7 +22,7 @@ T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 LOG.addFilter(OncePerKind(60.0))
 # How long, in seconds, an answer is waited for; the first one of a new client; and an effect that was acknowledged.
-PATIENCE = 30.0
+PATIENCE = 15.0
 RENEWAL_PATIENCE = 2.0
 SETTLE = 10.0
 # The pauses in which a change of the topics is waited for: the first one, and the longest.

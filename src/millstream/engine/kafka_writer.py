@@ -24,7 +24,7 @@ from millstream.engine.kafka_admin import (
 
 # The producer's delivery timeout in seconds, less than PATIENCE: a record whose write was reported as failed must not
 # be written once the broker is back.
-DELIVERY_SECONDS = 25.0
+DELIVERY_SECONDS = 12.0
 # How long, in seconds, a new topic that is to be written may be unknown to the brokers.
 UNKNOWN_TOPIC_SECONDS = 5.0
 # The number of topics for which the source that last wrote them is remembered, and for how many seconds it is not

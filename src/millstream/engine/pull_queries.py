@@ -17,6 +17,7 @@ from millstream.engine.supervisor import CannotRun
 from millstream.plan.pull_queries import Access, KeyLookup, PullPlan
 from millstream.plan.relational_nodes import RelationalNode, tables_of
 from millstream.plan.steps import TransientQuery
+from millstream.services.kafka_errors import message
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.tables.answer import ConstantFailed, TableReader
 from millstream.tables.images import MB, TableRead
@@ -157,8 +158,10 @@ class StreamPullQuery(ClientQuery):
                 emitted += 1
                 self.ending = LIMIT_REACHED if emitted == limit else COMPLETED
                 yield read(record)
-        except (CannotRun, KafkaException) as failure:
+        except CannotRun as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
+        except KafkaException as failure:
+            raise RequestFailed(50000, message(failure)) from failure
 
     def close(self) -> None:
         """End the query; may be called by any thread, and more than once."""

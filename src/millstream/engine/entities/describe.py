@@ -55,7 +55,7 @@ def source_entity(text: str, name: str, catalog: Catalog, extended: bool, observ
 def sources_entity(text: str, sources: Sequence[tuple[Source, Observed]], catalog: Catalog, extended: bool) -> Entity:
     """DESCRIBE STREAMS|TABLES [EXTENDED], SHOW STREAMS|TABLES EXTENDED."""
     bodies = [source_body(source, catalog, extended, observed) for source, observed in sources]
-    troubles = filter(None, (observed.trouble for _, observed in sources))
+    troubles = filter(None, dict.fromkeys(observed.trouble for _, observed in sources))
     return warned(entity("source_descriptions", text, sourceDescriptions=bodies), troubles)
 
 
