@@ -177,19 +177,26 @@ class RecordCodec(text: String) {
 
   /**
    * Encodes rows, given as lines of JSON. The result has for each row its length and its bytes. A length of -1 is a
-   * null payload; -2 is followed by the length and the text of an error. All that as text (ByteOut.toText).
+   * null payload; -2 is followed by the length and the text of an error. All that as text (ByteOut.toText). If the
+   * registry is away for one row, the rows after it have the same error.
    */
   def encodeAll(lines: Array[Byte]): String = {
     val bytes = new java.io.ByteArrayOutputStream(lines.length)
     val out = new java.io.DataOutputStream(bytes)
     def sized(data: Array[Byte]): Unit = { out.writeInt(data.length); out.write(data) }
+    def refused(message: String): Unit = { out.writeInt(-2); sized(message.getBytes("UTF-8")) }
+    var away: RegistryAway = null
     var from = 0
     while (from < lines.length) {
       val end = lines.indexOf('\n'.toByte, from) match { case -1 => lines.length case at => at }
       try {
+        if (away != null) throw away
         val data = encode(java.util.Arrays.copyOfRange(lines, from, end))
         if (data == null) out.writeInt(-1) else sized(data)
-      } catch { case bad: BadRecord => out.writeInt(-2); sized(bad.getMessage.getBytes("UTF-8")) }
+      } catch {
+        case bad: BadRecord => refused(bad.getMessage)
+        case e: RegistryAway => away = e; refused(e.getMessage)
+      }
       from = end + 1
     }
     bytes.toString(ISO_8859_1)

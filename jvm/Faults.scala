@@ -59,7 +59,7 @@ object Faults {
   }
 
   private def isFatal(e: Throwable): Boolean = e match {
-    case _: TaskKilledException => true
+    case _: TaskKilledException | _: RegistryAway => true
     case _: StackOverflowError => false
     // An array larger than any heap is the row's fault. Any other lack of memory may have other causes and fails the
     // query.

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.millstream
 
 import java.io.IOException
-import java.net.URI
+import java.net.{ConnectException, URI}
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
@@ -13,13 +13,18 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 
 /** A schema of a registry: its kind (AVRO, JSON, PROTOBUF), its text, and the schemas that it refers to, by name. */
 case class Registered(kind: String, text: String, references: Seq[(String, Registered)])
 
+/** The registry does not answer, or fails. The record that needs it is not bad: it could not be read or written now. */
+class RegistryAway(message: String) extends RuntimeException(message, null, false, false)
+
 /**
  * A client of a registry with Confluent's API, one for each address and JVM; a schema is requested once and cached.
- * In a task, a registry that does not answer is asked again until it does: no record is dropped because of it.
+ * In a task of a streaming query, a registry that does not answer is asked again until it does: no record is dropped
+ * because of it. Elsewhere a client waits for an answer: after Rounds attempts its statement fails with RegistryAway.
  * `url` may have the addresses of several servers, with commas between them: one is asked until it does not answer, then
  * the next.
  */
@@ -29,6 +34,8 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
   private val servers = url.split(',').map(_.trim.stripSuffix("/")).filter(_.nonEmpty)
   /** The index of the server that is asked. */
   @volatile private var current = 0
+  /** The last failure, and its time: what waited for another's request meanwhile need not repeat it. */
+  @volatile private var failure = (System.nanoTime - Recent, null: RegistryAway)
 
   private lazy val client = builder.build()
   private val schemas = new ConcurrentHashMap[Int, Registered]
@@ -119,19 +126,26 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     builder
   }
 
-  /** The answer to a request, repeated as long as the registry is away or fails. */
+  /** The answer to a request; it is repeated while the registry is away or fails. Throws RegistryAway. */
   private def send(path: String, complete: HttpRequest.Builder => HttpRequest.Builder): HttpResponse[String] = {
     var attempt = 0
+    val isTask = isStreamingTask
+    if (!isTask && System.nanoTime - failure._1 < Recent) throw failure._2
     while (true) {
       val server = current
-      val answer = trySend(complete(request(server, path)).build())
+      val seconds = if (isTask) TaskSeconds else ClientSeconds
+      val answer = trySend(complete(request(server, path)).build(), seconds)
       answer match {
         case Right(response) if response.statusCode < 500 && response.statusCode != 429 => return response
         case other =>
           attempt += 1
           current = (server + 1) % servers.length
           val round = attempt / servers.length
-          if (TaskContext.get == null && round == 3) throw new BadRecord(s"the schema registry $url fails: ${why(other)}")
+          if (!isTask && round == Rounds) {
+            val away = new RegistryAway(s"the schema registry ${url.replaceAll("//[^/@]*@", "//")} ${why(other)}")
+            failure = (System.nanoTime, away)
+            throw away
+          }
           // All servers are asked before a pause.
           if (attempt % servers.length == 0) Thread.sleep(Math.min(5000L, 100L << Math.min(round, 6)))
       }
@@ -144,9 +158,9 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
    * JSON than a registry's. A registry's own 404 has an error code, or (Apicurio's) an empty body; any other 404 comes
    * from a proxy that finds no registry.
    */
-  private def trySend(request: HttpRequest): Either[IOException, HttpResponse[String]] =
+  private def trySend(request: HttpRequest, seconds: Long): Either[IOException, HttpResponse[String]] =
     try {
-      val answer = answerTo(request)
+      val answer = answerTo(request, seconds)
       val isForeign = answer.statusCode match {
         case 200 =>
           val root = mapper.readTree(answer.body)
@@ -154,23 +168,24 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
         case 404 => !answer.body.isBlank && !mapper.readTree(answer.body).has("error_code")
         case _ => false
       }
-      if (isForeign) throw new IOException(s"$url answers ${answer.body.take(100)}: is it a schema registry?")
+      if (isForeign) throw new IOException(s"it answers ${answer.body.take(100)}: is it a schema registry?")
       Right(answer)
     } catch { case e: IOException => Left(e) }
 
   /** The whole answer, or an IOException: a request's own timeout ends when the head of the answer is there. */
-  private def answerTo(request: HttpRequest): HttpResponse[String] = {
+  private def answerTo(request: HttpRequest, seconds: Long): HttpResponse[String] = {
     val answer = client.sendAsync(request, HttpResponse.BodyHandlers.ofString)
-    try answer.get(PatienceSeconds, TimeUnit.SECONDS)
+    try answer.get(seconds, TimeUnit.SECONDS)
     catch {
-      case _: TimeoutException => throw new IOException(s"$url has not answered within $PatienceSeconds s")
+      case _: TimeoutException => throw new IOException(s"no answer within $seconds s")
       case e: ExecutionException => throw e.getCause
     } finally answer.cancel(true)
   }
 
   private def why(outcome: Either[IOException, HttpResponse[String]]): String = outcome match {
-    case Left(e) => e.toString
-    case Right(answer) => s"${answer.statusCode} ${answer.body.take(300)}"
+    case Left(_: ConnectException) => "does not answer: no connection"
+    case Left(e) => s"does not answer: ${Option(e.getMessage).getOrElse(e.toString)}"
+    case Right(answer) => s"answered ${answer.statusCode}: ${answer.body.take(300)}"
   }
 
   private def builder: HttpClient.Builder = {
@@ -183,7 +198,12 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
 /** The registries of this JVM by address. */
 object SchemaRegistry {
 
-  private val PatienceSeconds = 20L
+  /** How long an answer is waited for in a streaming task; and for a client, so many times. */
+  private val TaskSeconds = 10L
+  private val ClientSeconds = 4L
+  private val Rounds = 3
+  /** For so many nanoseconds after a failure other clients fail without a request. */
+  private val Recent = 1_000_000_000L
   /** How long, in nanoseconds, an id that the registry does not know is not requested again. */
   private val Forgotten = 10_000_000_000L
   private val Settings = "spark.millstream.schema.registry."
@@ -200,6 +220,12 @@ object SchemaRegistry {
 
   private def settings: Map[String, String] =
     Option(SparkEnv.get).toSeq.flatMap(_.conf.getAllWithPrefix(Settings)).toMap
+
+  /** Whether this thread is a task of a streaming query; the task of a pull query has a client that waits. */
+  private def isStreamingTask: Boolean = {
+    val task = TaskContext.get
+    task != null && task.getLocalProperty(StreamExecution.QUERY_ID_KEY) != null
+  }
 
   private def encoded(segment: String): String = java.net.URLEncoder.encode(segment, UTF_8).replace("+", "%20")
 }

@@ -1,8 +1,10 @@
 """A schema registry that answers half, or with what no registry answers: a task asks again, and loses no record."""
 
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import ThreadingHTTPServer
 from typing import Any
 
@@ -16,7 +18,7 @@ from millstream.formats.spec import spec
 from millstream.model.schema import Column
 from millstream.model.types import INTEGER
 from millstream.services.ports import free_port
-from millstream.spark.codec import RecordCodec
+from millstream.spark.codec import RecordCodec, RegistryAway
 from support.http_server import QuietHandler, serving
 from support.kafka import wait_for
 
@@ -59,7 +61,11 @@ def registry(request: pytest.FixtureRequest) -> Iterator[_Registry]:
 
 def codec(spark: SparkSession, registry: _Registry, others: str = "") -> RecordCodec:
     """The codec of an Avro schema in the registry; `others` are the addresses of servers that are asked before it."""
-    url = f"{others}http://127.0.0.1:{registry.server_address[1]}"
+    return codec_of(spark, f"{others}http://127.0.0.1:{registry.server_address[1]}")
+
+
+def codec_of(spark: SparkSession, url: str) -> RecordCodec:
+    """The codec of an Avro schema in the registry at these addresses."""
     schema = PhysicalSchema(url, "s-value", SchemaText("AVRO", '"int"'))
     return RecordCodec(spark, spec(Serde("AVRO", False, schema=schema), COLUMNS), COLUMNS)
 
@@ -110,3 +116,34 @@ def interrupted(spark: SparkSession) -> bool:
     for thread in threads:
         thread.interrupt()
     return bool(threads)
+
+
+def test_a_registry_that_is_away_makes_no_record_bad(spark: SparkSession) -> None:
+    """A row is not written, and a query of a client fails; it would skip the record otherwise."""
+    away = codec_of(spark, f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(RegistryAway, match="does not answer: no connection"):
+        away.encode(ROW)
+    assert [str(refused)[:19] for refused in away.encode_all([ROW, ROW])] == ["the schema registry"] * 2
+    with pytest.raises(Py4JJavaError, match="does not answer"):
+        away.decode(RECORD)
+
+
+def test_those_that_wait_for_a_silent_registry_fail_with_the_first(spark: SparkSession) -> None:
+    """Otherwise each would wait as long as the first has, one after the other."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as silent, ThreadPoolExecutor(4) as pool:
+        codec = codec_of(spark, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        failures = [pool.submit(codec.encode, ROW).exception for _ in range(4)]
+        told = [failure() for failure in failures]
+        silent.setblocking(False)
+        assert all("no answer within 4 s" in str(one) for one in told)
+        assert connections(silent) == 3, "the attempts of the first"
+
+
+def connections(server: socket.socket) -> int:
+    """How many clients have connected."""
+    number = 0
+    with suppress(BlockingIOError):
+        while True:
+            server.accept()[0].close()
+            number += 1
+    return number

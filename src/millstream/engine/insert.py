@@ -16,13 +16,14 @@ from millstream.engine.rows import ValueMismatch, converter
 from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import Pair
 from millstream.engine.topic_access import write_failure
+from millstream.formats.client import AWAY
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.settings import is_on
 from millstream.model.types import BIGINT
 from millstream.plan import deletes, inserts
-from millstream.services.kafka_errors import reason
-from millstream.spark.codec import UnreadableRecord
+from millstream.services.kafka_errors import hint, reason
+from millstream.spark.codec import RegistryAway, UnreadableRecord
 from millstream.syntax import tree
 from millstream.tables.answer import ConstantFailed
 
@@ -41,7 +42,9 @@ def values(context: StatementContext, engine: EngineContext) -> None:
     try:
         record = engine.spark.constant(row)
     except ValueError as failure:
-        raise StatementError(f"the row cannot be written: {failure}", context.statement.span) from failure
+        hint_of_registry = AWAY if isinstance(failure, RegistryAway) else ""
+        fact = f"the row cannot be written: {failure}"
+        raise StatementError(fact, context.statement.span, hint_of_registry) from failure
     inserts.check_time(record.rowtime, context.statement.span)
     if record.key is None and row.sink.kind is RelationKind.TABLE:
         raise inserts.without_key(row.sink, row.sink.schema.key, context.statement.span)
@@ -194,7 +197,7 @@ class RowWriter:
         return None if failure is None else RequestFailed(SERVER_ERROR, self._reason(failure))
 
     def _reason(self, failure: KafkaException) -> str:
-        return f"Kafka did not take the row: {reason(write_failure(self.source.topic, failure))}"
+        return f"Kafka did not take the row: {reason(write_failure(self.source.topic, failure))}{hint(failure)}"
 
     def _check_key(self, row: Mapping[str, Any]) -> None:
         missing = [name for name in self._required if row.get(name) is None]

@@ -57,7 +57,7 @@ class RegistryAccess:
             latest = {name: self._needed.latest(name) for name in target.subjects}
             by_id = {id: self._needed.by_id(id) for id in target.schema_ids}
         except RegistryFailed as failure:
-            raise StatementError(str(failure)) from failure
+            raise StatementError(str(failure), target.statement.span, failure.hint) from failure
         return {n: s for n, s in latest.items() if s}, {n: s for n, s in by_id.items() if s}
 
     def check(self, steps: Sequence[Step]) -> None:
@@ -74,7 +74,8 @@ class RegistryAccess:
                 try:
                     self._needed.delete(name)
                 except RegistryFailed as failure:
-                    raise StatementError(f"the topic was deleted, but not its schemas: {failure}") from failure
+                    fact = f"the topic was deleted, but not its schemas: {failure}"
+                    raise StatementError(fact, None, failure.hint) from failure
 
     def has(self, subject: str | None, id: int | None) -> bool:
         """True if there is a schema of that id, a subject of that name or, if both are given, that id under the
@@ -87,7 +88,7 @@ class RegistryAccess:
                 return subject is not None and self._needed.latest(subject) is not None
             return self._needed.by_id(id) is not None and (subject is None or subject in self._needed.subjects(id))
         except RegistryFailed as failure:
-            raise StatementError(str(failure)) from failure
+            raise StatementError(str(failure), None, failure.hint) from failure
 
     def schema(self, id: int) -> RegisteredSchema | None:
         """The schema of an id; None if there is none, or no registry is configured."""
@@ -101,7 +102,8 @@ class RegistryAccess:
         try:
             id = self._register_or_find(physical)
         except RegistryFailed as failure:
-            raise StatementError(f"Could not register schema for {physical.subject}: {failure}") from failure
+            fact = f"Could not register schema for {physical.subject}: {failure}"
+            raise StatementError(fact, None, failure.hint) from failure
         if physical.id not in (None, id):
             raise StatementError(
                 f"Schema id registered is {id} which is different from provided schema id {physical.id}. "
@@ -116,8 +118,10 @@ class RegistryAccess:
         names that must stay."""
         try:
             return self._needed.register(physical.subject, physical.schema)
-        except RegistryFailed:
-            latest = None if physical.id is not None else self._needed.latest(physical.subject)
+        except RegistryFailed as failure:
+            # One that does not answer has no status; records carry the given id.
+            is_other_allowed = failure.status and physical.id is None
+            latest = self._needed.latest(physical.subject) if is_other_allowed else None
             if latest is None or not protofile.are_alike(latest.schema, physical.schema):
                 raise
             return latest.id

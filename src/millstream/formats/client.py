@@ -16,17 +16,20 @@ from millstream.services.errors import SetupError
 T = TypeVar("T")
 MEDIA = "application/vnd.schemaregistry.v1+json"
 PREFIX = "ksql.schema.registry."
+# How many seconds an answer is waited for.
+PATIENCE = 10.0
+AWAY = f"see whether it runs and can be reached at {PREFIX}url"
 
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"
 
 
 class RegistryFailed(Exception):
-    """The registry is away, or refuses with an HTTP status; the text has its own message."""
+    """The registry is away, or refuses with an HTTP status; the text has its own message, `hint` what to do."""
 
-    def __init__(self, text: str, status: int = 0) -> None:
+    def __init__(self, text: str, status: int = 0, hint: str = "") -> None:
         super().__init__(text)
-        self.status = status
+        self.status, self.hint = status, hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Access:
         return httpx.Client(
             auth=auth,
             verify=tls.context(self.settings),
-            timeout=20,
+            timeout=PATIENCE,
             transport=transport,
             headers={"Content-Type": MEDIA},
         )
@@ -192,7 +195,7 @@ class Registry:
                 return answer
         reason = str(failure) or type(failure).__name__
         raise RegistryFailed(
-            f"the schema registry {without_user(self._access.url)} does not answer: {reason}"
+            f"the schema registry {without_user(self._access.url)} does not answer: {reason}", hint=AWAY
         ) from failure
 
 
