@@ -18,7 +18,7 @@ from millstream.formats.spec import spec
 from millstream.model.schema import Column
 from millstream.model.types import INTEGER
 from millstream.services.ports import free_port
-from millstream.spark.codec import RecordCodec, RegistryAway
+from millstream.spark.codec import RecordCodec, RegistryUnavailable
 from support.http_server import QuietHandler, serving
 from support.kafka import wait_for
 
@@ -121,7 +121,7 @@ def interrupted(spark: SparkSession) -> bool:
 def test_a_registry_that_is_away_makes_no_record_bad(spark: SparkSession) -> None:
     """A row is not written, and a query of a client fails; it would skip the record otherwise."""
     away = codec_of(spark, f"http://127.0.0.1:{free_port()}")
-    with pytest.raises(RegistryAway, match="does not answer: no connection"):
+    with pytest.raises(RegistryUnavailable, match="does not answer: no connection"):
         away.encode(ROW)
     assert [str(refused)[:19] for refused in away.encode_all([ROW, ROW])] == ["the schema registry"] * 2
     with pytest.raises(Py4JJavaError, match="does not answer"):

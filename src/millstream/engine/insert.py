@@ -23,7 +23,7 @@ from millstream.model.settings import is_on
 from millstream.model.types import BIGINT
 from millstream.plan import deletes, inserts
 from millstream.services.kafka_errors import hint, reason
-from millstream.spark.codec import RegistryAway, UnreadableRecord
+from millstream.spark.codec import RegistryUnavailable, UnreadableRecord
 from millstream.syntax import tree
 from millstream.tables.answer import ConstantFailed
 
@@ -42,7 +42,7 @@ def values(context: StatementContext, engine: EngineContext) -> None:
     try:
         record = engine.spark.constant(row)
     except ValueError as failure:
-        hint_of_registry = AWAY if isinstance(failure, RegistryAway) else ""
+        hint_of_registry = AWAY if isinstance(failure, RegistryUnavailable) else ""
         fact = f"the row cannot be written: {failure}"
         raise StatementError(fact, context.statement.span, hint_of_registry) from failure
     inserts.check_time(record.rowtime, context.statement.span)

@@ -20,7 +20,7 @@ from millstream.spark.types import from_wire, is_wire_form, spark_struct, spark_
 
 __all__ = [
     "RecordCodec",
-    "RegistryAway",
+    "RegistryUnavailable",
     "UnreadableRecord",
     "decode",
     "encode",
@@ -46,7 +46,7 @@ class UnreadableRecord(ValueError):
     """Bytes that do not fit the spec, or a row that the format cannot hold; the text has the reason and the field."""
 
 
-class RegistryAway(UnreadableRecord):
+class RegistryUnavailable(UnreadableRecord):
     """A row that could not be encoded, since the schema registry does not answer, or fails."""
 
 
@@ -142,15 +142,15 @@ class RecordCodec:
     def encode(self, row: Mapping[str, Any] | None) -> bytes | None:
         """The encoded bytes of a row given by column names, where absent columns are null; None for a null payload.
 
-        Raises UnreadableRecord, RegistryAway.
+        Raises UnreadableRecord, RegistryUnavailable.
         """
         wire = None if row is None else self._wire(row)
         try:
             data = self._codec.encode(wire_json(wire))
         except Py4JJavaError as error:
             thrown = error.java_exception
-            is_away = thrown.getClass().getSimpleName() == RegistryAway.__name__
-            raise (RegistryAway if is_away else UnreadableRecord)(str(thrown.getMessage())) from error
+            is_away = thrown.getClass().getSimpleName() == "RegistryAway"
+            raise (RegistryUnavailable if is_away else UnreadableRecord)(str(thrown.getMessage())) from error
         return None if data is None else bytes(data)
 
     def encode_all(self, rows: Sequence[Mapping[str, Any]]) -> list[bytes | UnreadableRecord | None]:
