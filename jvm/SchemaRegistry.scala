@@ -49,14 +49,18 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     else {
       val requestedAt = unknown.getOrDefault(id, Long.MinValue)
       if (requestedAt + Forgotten > System.nanoTime) throw noSchema(id)
-      schemas.computeIfAbsent(id, _ => requested(id))
+      // Not in computeIfAbsent: a client's request would wait for that of a task, which has no end while it is away.
+      val read = requested(id)
+      schemas.put(id, read)
+      read
     }
   }
 
   /** The id of a schema under a subject; the schema is registered if it is not yet. */
   def id(subject: String, schema: Registered): Int = {
     val key = (subject, schema.text)
-    ids.computeIfAbsent(key, _ => registered(subject, schema))
+    if (!ids.containsKey(key)) ids.put(key, registered(subject, schema))
+    ids.get(key)
   }
 
   private def noSchema(id: Int): BadRecord = new BadRecord(s"the registry has no schema of id $id")

@@ -303,7 +303,7 @@ def test_while_the_registry_is_away_queries_wait_and_statements_fail(
         for kind in ("", " EMIT CHANGES"):
             # It waited for ever, or left out the record whose schema is not known yet.
             with pytest.raises(RequestFailed, match="answered 503: "):
-                server.rows(f"SELECT a FROM {name}{kind};", 2)
+                server.rows(f"SELECT a FROM {name}{kind};", 2, **{"auto.offset.reset": "earliest"})
         for status, why in PAGES.items():
             proxy.page_status, proxy.shut, before = status, False, proxy.turned_away
             wait_for(lambda before=before: proxy.turned_away > before + 2, "the query asking again")  # type: ignore[misc]

@@ -47,6 +47,8 @@ _AROUND = re.compile(
     r"^(An error occurred while calling \S+\s*:? )?(Job aborted due to stage failure: .*?most recent failure: "
     r"Lost task \S+ in stage \S+ \(TID \d+\) \(.*?\): )?|\s*Driver stacktrace:$"
 )
+# What Spark says of a thread that has waited for another one, which failed; why is in a later line.
+AWAITED, _CAUSED_BY = "Exception thrown in awaitResult", "Caused by: org.apache.spark.SparkException: "
 # Seconds to wait until a query reads, and between two looks whether it has ended.
 START, START_CHECK = 5.0, 0.25
 
@@ -378,4 +380,6 @@ def first_line(failure: object) -> str:
     for appendix in ("\n\nJVM stacktrace", "== DataFrame ==", "=== Streaming Query ==="):
         text = text.split(appendix)[0]
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    if any(AWAITED in line for line in lines):
+        lines = [line.removeprefix(_CAUSED_BY) for line in lines if AWAITED not in line] or lines
     return _AROUND.sub("", " ".join(lines[:3]))[:MESSAGE_LENGTH]
