@@ -28,8 +28,8 @@ def test_only_what_says_why_is_shown(appendix: str) -> None:
         "stage 0.0 (TID 0) (192.0.2.2 executor driver): {}\nDriver stacktrace:",
         "An error occurred while calling o7.getResult.\n: org.apache.spark.SparkException: Exception thrown in "
         "awaitResult: \n\tat org.apache.spark.Waits.on(Waits.scala:1)\nCaused by: org.apache.spark.SparkException: Job "
-        "aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, most recent failure: Lost task 0.0 in stage 0.0 (TID 0) "
-        "(192.0.2.2 executor driver): {}",
+        "aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, most recent failure: Lost task 0.0 "
+        "in stage 0.0 (TID 0) (192.0.2.2 executor driver): {}",
         "An error occurred while calling z:org.apache.spark.sql.millstream.Transactions.begin.\n: {}",
         "{}",
     ],
