@@ -82,7 +82,7 @@ def test_a_request_that_timed_out_is_repeated_by_a_new_client_only(
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
     monkeypatch.setattr(client, "_offsets_now", timed_out)
-    monkeypatch.setattr(client, "_is_renewed", lambda *_: is_renewed)
+    monkeypatch.setattr(client._admin, "is_renewed", lambda *_: is_renewed)
     with pytest.raises(KafkaException):
         client.ends(topic, 3600)
     assert len(made) == requests
