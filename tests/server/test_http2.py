@@ -1,16 +1,18 @@
-"""Frames that come together, to a server that stops."""
+"""Frames that come together, to a server that stops; a client that takes nothing of an answer."""
 
 import asyncio
 
 import h2.config
 import h2.connection
+import pytest
 from hypercorn.asyncio.task_group import TaskGroup
-from hypercorn.asyncio.worker_context import WorkerContext
+from hypercorn.asyncio.worker_context import EventWrapper, WorkerContext
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData
+from hypercorn.protocol.h2 import BUFFER_HIGH_WATER
 from hypercorn.typing import ConnectionState
 
-from millstream.server.http2 import PatchedHttp2
+from millstream.server.http2 import PatchedHttp2, PieceBuffer
 
 REQUEST = [(":method", "POST"), (":path", "/ksql"), (":scheme", "http"), (":authority", "x")]
 
@@ -40,3 +42,17 @@ async def _answers(data: bytes) -> list[Event]:
         await connection.handle(RawData(data))
         await connection.handle(Closed())
     return events
+
+
+def test_a_large_piece_of_which_nothing_is_taken_is_not_waited_for_forever() -> None:
+    """Also if it is the last one for long, and there was room in the buffer before."""
+    with pytest.raises(TimeoutError):
+        asyncio.run(_push_after_a_piece_that_was_taken())
+
+
+async def _push_after_a_piece_that_was_taken() -> None:
+    buffer = PieceBuffer(EventWrapper)
+    await buffer.push(b"the head")
+    assert await buffer.pop(100) == b"the head"
+    buffer.idle_seconds = 0.01
+    await buffer.push(b"x" * BUFFER_HIGH_WATER)
