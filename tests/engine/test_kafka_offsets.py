@@ -69,6 +69,30 @@ def test_a_request_that_waited_for_a_frozen_broker_is_repeated(
     assert client.ends(topic) == {0: 0}
 
 
+@pytest.mark.parametrize("code", [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.LEADER_NOT_AVAILABLE])
+def test_a_request_is_repeated_for_a_while_where_brokers_are_not_up_to_date(
+    code: int, kafka: BrokerClient, client: KafkaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server did not start whose command topic one of three brokers did not know yet; and with a cached list of
+    partitions a lasting failure was repeated without end."""
+    topic, offsets = kafka.create_topic(partitions=1), client._offsets_now
+    failures = [code, code]
+
+    def after_failures(*args: Any) -> dict[int, list[int]]:
+        if failures:
+            raise KafkaException(KafkaError(failures.pop()))
+        return offsets(*args)
+
+    monkeypatch.setattr(client, "_offsets_now", after_failures)
+    assert client.bounds(topic) == {0: (0, 0)}
+    assert client.ends(topic, 3600) == {0: 0}
+    failures.extend([code] * 10_000)
+    monkeypatch.setattr(kafka_module, "SETTLE", 0.2)
+    monkeypatch.setattr(client._admin, "is_renewed", lambda *_: False)
+    with pytest.raises(KafkaException):
+        client.ends(topic, 3600)
+
+
 @pytest.mark.parametrize(("is_renewed", "requests"), [(False, 1), (True, 2)], ids=["away", "lost"])
 def test_a_request_that_timed_out_is_repeated_by_a_new_client_only(
     is_renewed: bool, requests: int, kafka: BrokerClient, client: KafkaClient, monkeypatch: pytest.MonkeyPatch

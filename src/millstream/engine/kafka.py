@@ -213,21 +213,23 @@ class KafkaClient:
     def _offsets(self, topic: str, specs: Sequence[OffsetSpec], max_age: float) -> dict[int, list[int]]:
         """The offset of each of `specs` in each partition, over the existing connection, in a few milliseconds.
 
-        The request is repeated if partitions have no leaders yet, and if the connection breaks; the next one then waits
-        until a broker answers.
+        The request is repeated if partitions have no leaders yet, if a broker does not know the topic that another one
+        does, and if the connection breaks; the next one then waits until a broker answers.
         """
-        deadline, renewed = 0.0, False
+        deadline, renewed, may_be_outdated = 0.0, False, max_age > 0 and topic in self._known
         while True:
             client = self._admin.client
             try:
                 _, partitions = self._recent(topic, max_age)
                 return self._offsets_now([TopicPartition(topic, p) for p in partitions], specs)
             except KafkaException as failure:
-                is_timeout = failure.args[0].code() == KafkaError._TIMED_OUT
-                # The cached list of partitions may be outdated: try once more without it.
-                if self._known.pop(topic, None) is not None and max_age > 0 and not is_timeout:
+                code, is_known = failure.args[0].code(), self._known.pop(topic, None) is not None
+                is_timeout = code == KafkaError._TIMED_OUT
+                if may_be_outdated and not is_timeout:
+                    may_be_outdated = False
                     continue
-                passing = failure.args[0].code() in (*LEADERLESS, BROKEN_CONNECTION, KafkaError._DESTROY_BROKER)
+                passing = code in (*LEADERLESS, BROKEN_CONNECTION, KafkaError._DESTROY_BROKER)
+                passing = passing or (is_known and code == ERROR_UNKNOWN)
                 # The first request may have waited long for a broker that was frozen.
                 deadline = deadline or time.monotonic() + SETTLE
                 if is_timeout or time.monotonic() > deadline:
