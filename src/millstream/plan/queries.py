@@ -72,6 +72,7 @@ from millstream.syntax.printer import to_sql
 
 FATAL_RECORDS = "ksql.fail.on.deserialization.error"
 STRICT_TIME = "ksql.timestamp.throw.on.invalid"
+_SIDES = {ColumnPlace.KEY, ColumnPlace.VALUE}
 
 
 def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
@@ -163,9 +164,6 @@ def _is_key(column: NamedExpression, pulled: Source | None) -> bool:
     if pulled is not None:
         return is_key_of_answer(column, pulled)
     return isinstance(column.expression, ColumnReference) and column.expression.where is ColumnPlace.KEY
-
-
-_SIDES = {ColumnPlace.KEY, ColumnPlace.VALUE}
 
 
 def _rows(

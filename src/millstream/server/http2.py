@@ -128,11 +128,12 @@ class PieceBuffer(StreamBuffer):  # type: ignore[misc,unused-ignore]
         elif data:
             self._lengths.append(len(data))
         # A timer for each piece would cost as much as sending it.
-        is_full = len(self.buffer) + len(data) >= BUFFER_HIGH_WATER
-        if is_full:
+        if len(self.buffer) + len(data) < BUFFER_HIGH_WATER:
+            await super().push(data)
+        else:
             # That there was room before does not say that there is room for this piece.
             await self._paused.clear()
-        await (self._in_time(super().push(data)) if is_full else super().push(data))
+            await self._in_time(super().push(data))
 
     async def drain(self) -> None:
         """Wait until everything is sent. Raises TimeoutError: the client takes nothing."""

@@ -55,6 +55,8 @@ _WITH_APPEND_TIME = (
 )
 # The key of a row of an answer that is a tombstone.
 TOMBSTONE = b"\x01"
+# The places of columns that a tombstone has, and of those that are NULL with its value.
+_OF_A_TOMBSTONE = (ColumnPlace.KEY, ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND, ColumnPlace.VALUE)
 # Returns the records of a source's topic, in the columns RECORD.
 Records = Callable[[Read], LazyFrame]
 
@@ -112,10 +114,6 @@ def _answer_column(column: NamedExpression, query: str, kind: RelationKind) -> s
     text, expression = guarded(column.expression, f"{query}.answer|{column.name}"), column.expression
     of_the_row = isinstance(expression, ColumnReference) and expression.where in _OF_A_TOMBSTONE
     return text if of_the_row or kind is RelationKind.STREAM else f"if(value is null, null, {text})"
-
-
-# The places of columns that a tombstone has, and of those that are NULL with its value.
-_OF_A_TOMBSTONE = (ColumnPlace.KEY, ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND, ColumnPlace.VALUE)
 
 
 def as_records(rows: LazyFrame, plan: ClientOutput) -> LazyFrame:
