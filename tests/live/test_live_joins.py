@@ -107,3 +107,25 @@ def test_a_chain_of_joins_and_a_group_after_it(server: EngineProcess, kafka: Bro
     put_until(kafka, f"{first}_J", lambda: two(1, "b", 2_000, g=7))
     (row_of_seven, *_) = rows(kafka, f"{first}_J", 1)
     assert row_of_seven == (b'"seven"', (1,), 2_000)
+
+
+def test_a_stream_looks_up_a_table_by_two_columns(server: EngineProcess, kafka: BrokerClient) -> None:
+    """The table is a GROUP BY of two; its topic and the stream's have other numbers of partitions."""
+    (stream, event), (other, counted) = declare(server, kafka, "STREAM", 3), declare(server, kafka, "STREAM", 2)
+    server.execute(
+        f"CREATE TABLE {other}_N WITH (key_format='JSON') AS SELECT g, v, COUNT(*) AS n FROM {other} GROUP BY g, v;"
+        f"CREATE STREAM {stream}_J WITH (key_format='JSON') AS SELECT s.g AS g, s.v AS v, s.id AS id, n "
+        f"FROM {stream} s JOIN {other}_N t ON s.v = t.v AND s.g = t.g;"
+    )
+    for v, g in (("a", 1), ("b", 1), ("a", 2)):
+        counted(1, v, 10, g=g)
+    kafka.consume_all(f"{other}_N", 3)
+
+    def join() -> None:
+        for id, (v, g) in enumerate([("a", 1), ("b", 2), (None, 1), ("a", 2)]):
+            kafka.produce(stream.lower().replace("_", "-"), str(id), {"g": g, "v": v}, 20)
+
+    put_until(kafka, f"{stream}_J", join)
+    joined = kafka.consume_all(f"{stream}_J", 2)
+    assert {(r.key, r.timestamp) for r in joined} <= {(b'{"G":1,"V":"a"}', 20), (b'{"G":2,"V":"a"}', 20)}
+    assert {(r.json["ID"], r.json["N"]) for r in joined} <= {(0, 1), (3, 1)}

@@ -11,6 +11,7 @@ from support.statements import last_outcome
 DECLARED = """
 CREATE STREAM s (id INT KEY, v INT) WITH (kafka_topic='s', format='JSON', partitions=2);
 CREATE STREAM pairs (a INT KEY, b INT KEY, v INT) WITH (kafka_topic='p', format='JSON', partitions=2);
+CREATE STREAM pairs2 (a INT KEY, b INT KEY, v INT) WITH (kafka_topic='p2', format='JSON', partitions=2);
 CREATE STREAM other (id INT KEY, w INT) WITH (kafka_topic='o', format='JSON', partitions=2);
 CREATE TABLE t1 (id INT PRIMARY KEY, w INT) WITH (kafka_topic='t1', format='JSON', partitions=2);
 CREATE STREAM bare (v INT) WITH (kafka_topic='b', format='JSON', partitions=2);
@@ -30,6 +31,16 @@ WINDOW = "WINDOW TUMBLING (SIZE 10 SECONDS)"
         (f"a, COUNT(*) AS n FROM pairs {WINDOW} GROUP BY a", True),
         (f"b, a, COUNT(*) AS n FROM pairs {WINDOW} GROUP BY b, a", True),
         (f"v, COUNT(*) AS n FROM bare {WINDOW} GROUP BY v", True),
+        (
+            "p.a AS a, u.b AS b, COUNT(*) AS n FROM pairs p JOIN pairs2 u WITHIN 1 HOUR ON p.a = u.a AND p.b = u.b "
+            f"{WINDOW} GROUP BY p.a, u.b",
+            True,
+        ),
+        (
+            "u.a AS a, u.b AS b, COUNT(*) AS n FROM pairs p JOIN pairs2 u WITHIN 1 HOUR ON p.a = u.a AND p.b = u.b "
+            f"{WINDOW} GROUP BY u.a, u.b",
+            False,
+        ),
         (f"s.id AS id, COUNT(*) AS n FROM s LEFT JOIN t1 ON s.id = t1.id {WINDOW} GROUP BY s.id", False),
         (f"t1.id AS id, COUNT(*) AS n FROM s JOIN t1 ON s.v = t1.id {WINDOW} GROUP BY t1.id", True),
         (f"s.v AS id, COUNT(*) AS n FROM s JOIN t1 ON s.v = t1.id {WINDOW} GROUP BY s.v", True),
@@ -86,6 +97,10 @@ def planned(text: str) -> PlanNode:
          [True, True]),
         ("s.id AS id, v, o.w AS w, t1.w AS u FROM s JOIN other o WITHIN 1 HOUR ON s.id = o.id JOIN t1 ON o.w = t1.id",
          [True, False]),
+        ("s.id AS id, s.v AS v, o.w AS w FROM s JOIN other o WITHIN 1 HOUR ON s.id = o.id AND s.v = o.w", [True]),
+        ("p.a AS a, p.b AS b, u.v AS v FROM pairs p JOIN pairs2 u WITHIN 1 HOUR ON p.b = u.b AND p.a = u.a", [False]),
+        ("p.a AS a, t1.w AS w FROM pairs p JOIN pairs2 u WITHIN 1 HOUR ON p.b = u.b AND p.a = u.a "
+         "JOIN t1 ON p.a = t1.id", [True, False]),
         ("p.k AS k, w FROM (SELECT v AS k FROM s PARTITION BY v) p JOIN other o WITHIN 1 HOUR ON p.k = o.id", [True]),
     ],
 )  # fmt: skip

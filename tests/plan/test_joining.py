@@ -33,6 +33,14 @@ CREATE TABLE t (id INT PRIMARY KEY, u_id INT, name STRING) WITH (kafka_topic='t'
 CREATE TABLE u (id INT PRIMARY KEY, name STRING) WITH (kafka_topic='u', format='JSON');
 CREATE TABLE e (id INT PRIMARY KEY, name STRING) WITH (kafka_topic='e', format='JSON');
 CREATE TABLE m (k1 INT PRIMARY KEY, k2 INT PRIMARY KEY, name STRING) WITH (kafka_topic='m', format='JSON');
+CREATE TABLE swapped (k2 INT PRIMARY KEY, k1 INT PRIMARY KEY, v STRING) WITH (kafka_topic='m', format='JSON');
+CREATE TABLE ordered (id INT PRIMARY KEY, k1 INT, k2 INT) WITH (kafka_topic='t', format='JSON');
+CREATE TABLE links (k1 INT PRIMARY KEY, k2 INT PRIMARY KEY, u_id INT) WITH (kafka_topic='m', format='JSON');
+CREATE STREAM pairs (k1 INT KEY, k2 INT KEY, v STRING) WITH (kafka_topic='m', format='JSON');
+CREATE STREAM visits (k1 INT KEY, k2 INT KEY, v STRING)
+  WITH (kafka_topic='m', format='JSON', window_type='TUMBLING', window_size='1 HOUR');
+CREATE STREAM stays (k2 INT KEY, k1 INT KEY, v STRING)
+  WITH (kafka_topic='m', format='JSON', window_type='TUMBLING', window_size='1 HOUR');
 CREATE TABLE far (id INT PRIMARY KEY, name STRING) WITH (kafka_topic='far', format='JSON');
 """
 

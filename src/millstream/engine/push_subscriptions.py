@@ -86,8 +86,8 @@ def _expressions(node: PlanNode) -> tuple[TypedExpression, ...]:
             return tuple(item.expression for item in (*keys, *columns))
         case Aggregate(keys=keys, aggregations=calls):
             return (*(key.expression for key in keys), *(argument for call in calls for argument in call.arguments))
-        case Join(left_key=left, right_key=right):
-            return (left, right)
+        case Join(left_keys=left, right_keys=right):
+            return (*left, *right)
         case Filter(condition=condition):
             return (condition,)
         case _:

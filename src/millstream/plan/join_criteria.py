@@ -1,16 +1,19 @@
-"""One join of a chain: which kinds of sources it may join, the two sides of its ON, and its WITHIN.
+"""One join of a chain: which kinds of sources it may join, the equalities of its ON, and its WITHIN.
 
 Rules: docs/reference/joins.md. `ON o.id = s.order_id` and `ON s.order_id = o.id`, where s is joined to the rows so far,
-are both (O.ID, S.ORDER_ID): the expression over the rows so far comes first.
+are both (O.ID, S.ORDER_ID): the expression over the rows so far comes first. Beyond ksqlDB, several equalities are
+joined by AND: `ON o.id = s.order_id AND o.day = s.day`.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.coercion import cast_hint
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope
 from millstream.analysis.serdes import map_key_error
+from millstream.analysis.typed_expressions import bare
 from millstream.catalog.catalog import RelationKind
 from millstream.model.errors import StatementError
 from millstream.model.names import identifier
@@ -20,29 +23,57 @@ from millstream.plan.nodes import JoinWindow, PlanNode
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
+# ksqlDB's words for AND and OR; here they are left for what is not a list of equalities of different columns.
+_MULTIPLE = "joins on multiple conditions are not yet supported"
 
-def criterion(
-    join: tree.JoinClause, scope: NameScope, visible: Sequence[JoinSide]
-) -> tuple[typed.TypedExpression, typed.TypedExpression]:
-    """The two sides of the condition: the expression over the rows so far, and the one over the new source."""
-    condition, new_alias = join.condition, visible[-1].alias
-    if not isinstance(condition, tree.Comparison) or condition.operator != "=":
-        fact, hint = "only one equality is supported", "ON a.id = b.id; other conditions are put into WHERE"
-        if isinstance(condition, tree.Logical):
-            fact = "joins on multiple conditions are not yet supported"
-        raise StatementError(f"Invalid join condition: {fact}. Got {to_sql(condition)}.", condition.span, hint)
+
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """One equality of a condition: the expression over the rows so far, and the one over the new source."""
+
+    left: typed.TypedExpression
+    right: typed.TypedExpression
+    written: tree.Comparison
+
+
+def equalities(join: tree.JoinClause, scope: NameScope, visible: Sequence[JoinSide]) -> tuple[Equality, ...]:
+    """The equalities of ON, which are joined by AND, as written. Raises StatementError for any other condition."""
     scope = scope.inside("JOIN ON")
-    sides = [(type_expression(e, scope), e) for e in (condition.left, condition.right)]
-    aliases = [_alias(expression, e, condition, visible) for expression, e in sides]
+    compared = tuple(_equality(each, join.condition, scope, visible) for each in _conjuncts(join.condition))
+    lefts, rights = {bare(each.left) for each in compared}, {bare(each.right) for each in compared}
+    if len(compared) > min(len(lefts), len(rights)):
+        raise _unsupported(join.condition, _MULTIPLE, "compare each column once")
+    return compared
+
+
+def _conjuncts(condition: tree.Expression) -> list[tree.Expression]:
+    if isinstance(condition, tree.Logical) and condition.operator == "AND":
+        return [*_conjuncts(condition.left), *_conjuncts(condition.right)]
+    return [condition]
+
+
+def _unsupported(condition: tree.Expression, fact: str, hint: str) -> StatementError:
+    return StatementError(f"Invalid join condition: {fact}. Got {to_sql(condition)}.", condition.span, hint)
+
+
+def _equality(
+    comparison: tree.Expression, condition: tree.Expression, scope: NameScope, visible: Sequence[JoinSide]
+) -> Equality:
+    if not isinstance(comparison, tree.Comparison) or comparison.operator != "=":
+        fact = _MULTIPLE if isinstance(condition, tree.Logical) else "only equalities are supported"
+        raise _unsupported(condition, fact, "ON a.id = b.id AND a.day = b.day; other conditions are put into WHERE")
+    new_alias = visible[-1].alias
+    sides = [(type_expression(e, scope), e) for e in (comparison.left, comparison.right)]
+    aliases = [_alias(expression, e, comparison, visible) for expression, e in sides]
     if new_alias not in aliases or aliases[0] == aliases[1]:
         raise StatementError(
             f"A join criteria is expected to reference the source ({identifier(new_alias)}) in the FROM clause, "
             f"instead the right source references {identifier(aliases[1])} and the left source references "
             f"{identifier(aliases[0])}",
-            condition.span,
+            comparison.span,
         )
     (left, _), (right, _) = sides if aliases[1] == new_alias else reversed(sides)
-    return left, right
+    return Equality(left, right, comparison)
 
 
 def _alias(
@@ -63,18 +94,18 @@ def _alias(
     return aliases.pop()
 
 
-def check_types(join: tree.JoinClause, left: typed.TypedExpression, right: typed.TypedExpression) -> None:
-    """Raises StatementError for an ON whose sides have different types, or a type that no key can have."""
+def check_types(equality: Equality) -> None:
+    """Raises StatementError for an equality whose sides have different types, or a type that no key can have."""
+    left, right, written = equality.left, equality.right, equality.written
     if left.type != right.type:
-        assert isinstance(join.condition, tree.Comparison)
         raise StatementError(
-            f"Invalid join condition: types don't match. Got {to_sql(join.condition.left)}{{{left.type}}} = "
-            f"{to_sql(join.condition.right)}{{{right.type}}}.",
-            join.condition.span,
+            f"Invalid join condition: types don't match. Got {to_sql(written.left)}{{{left.type}}} = "
+            f"{to_sql(written.right)}{{{right.type}}}.",
+            written.span,
             cast_hint(left.type, right.type),
         )
     if left.type is not None and left.type.contains_map:
-        raise map_key_error(f"Key column: {to_sql(join.condition)}. Column type: {left.type}.", join.condition.span)
+        raise map_key_error(f"Key column: {to_sql(written)}. Column type: {left.type}.", written.span)
 
 
 def check_kinds(join: tree.JoinClause, left: PlanNode, first: JoinSide, right: JoinSide) -> None:

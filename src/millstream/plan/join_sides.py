@@ -63,9 +63,9 @@ class JoinSide:
         return tuple(c for c in self.columns if c.name in names and c.part == "ROWKEY")
 
     @property
-    def key(self) -> typed.TypedExpression | None:
-        """The key column, if there is exactly one."""
-        return bare(self.keys[0].ref) if len(self.keys) == 1 else None
+    def key(self) -> tuple[tuple[typed.TypedExpression], ...]:
+        """The expressions that equal each column of the key: the column alone."""
+        return tuple((bare(c.ref),) for c in self.keys)
 
 
 def join_sides(query: tree.SelectQuery, inputs: Sequence[JoinInput]) -> tuple[JoinSide, ...]:

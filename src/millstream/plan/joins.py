@@ -2,8 +2,8 @@
 
 Rules: docs/reference/joins.md.
 
-Each source is first reduced to the columns that the query uses. The joins nest to the left; the key of a join is the
-expression that its condition compares, and a side with another key is repartitioned. So the last statement of
+Each source is first reduced to the columns that the query uses. The joins nest to the left; the key of a join has a
+column for each equality of its condition, and a side with another key is repartitioned. So the last statement of
 
     CREATE STREAM orders (id INT KEY, item STRING, place STRING)
       WITH (kafka_topic='orders', value_format='JSON', partitions=1);
@@ -25,8 +25,9 @@ becomes
 The joined value is the left side's columns, then the right's: ID, ITEM, ID, ORDER_ID.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.scope import PSEUDO, NameScope, ScopeColumn
@@ -35,7 +36,7 @@ from millstream.catalog.catalog import RelationKind
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.plan.aggregation import WINDOW_COLUMNS
-from millstream.plan.join_criteria import check_kinds, check_types, criterion, join_window
+from millstream.plan.join_criteria import Equality, check_kinds, check_types, equalities, join_window
 from millstream.plan.join_sides import JoinInput, JoinSide, check_sources, join_sides, windowed_repartition
 from millstream.plan.nodes import Join, OuterSides, PlanNode, has_union, key_refs, leaves, windowed
 from millstream.syntax import tree
@@ -55,31 +56,34 @@ class JoinedSources:
     """A query's joins: `node` produces the rows, `scope` resolves names to columns, all of which are in the value.
 
     `star_columns` has the columns of `*` as (alias, name), `shared` the names that more than one source has. `viable`
-    has the columns that may name the key; if there is none, `synthetic` is its name. For a foreign-key join,
-    `primary_keys` has the left table's key columns, which stay the key.
+    has for each key column the columns that may name it; if there is none, `synthetic` has its name, else None. For a
+    foreign-key join both are empty: `primary_keys` has the left table's key columns, which stay the key.
     """
 
     node: Join
     scope: NameScope
     star_columns: tuple[tuple[str, str], ...]
     shared: frozenset[str]
-    viable: tuple[ScopeColumn, ...]
-    synthetic: str | None
+    viable: tuple[tuple[ScopeColumn, ...], ...]
+    synthetic: tuple[str | None, ...]
     primary_keys: tuple[ScopeColumn, ...] = ()
 
     def keyed(self, scope: NameScope, selected: Iterable[typed.TypedExpression], sink: str, at: Span) -> NameScope:
-        """`scope` in which the selected column that names the key refers to the key. Raises StatementError."""
+        """`scope` in which the selected columns that name the key refer to the key. Raises StatementError."""
         outputs = set(map(bare, selected))
-        if self.synthetic is not None:
-            if self._key(0) not in outputs:
-                raise _missing_synthetic(self.synthetic, sink, at)
-            return scope
         if self.primary_keys:
             return self._keyed_by_primary(scope, outputs, at)
-        column = next((c for c in self.viable if bare(c.ref) in outputs), None)
-        if column is None:
-            raise _missing(self.viable, sink, at)
-        return _with_key_columns(scope, {bare(column.ref): 0})
+        keys = {}
+        for index, (viable, synthetic) in enumerate(zip(self.viable, self.synthetic, strict=True)):
+            if synthetic is not None:
+                if self._key(index) not in outputs:
+                    raise _missing_synthetic(synthetic, sink, at)
+                continue
+            column = next((c for c in viable if bare(c.ref) in outputs), None)
+            if column is None:
+                raise _missing(viable, sink, at)
+            keys[bare(column.ref)] = index
+        return _with_key_columns(scope, keys)
 
     def _keyed_by_primary(self, scope: NameScope, outputs: set[typed.TypedExpression], at: Span) -> NameScope:
         missing = [c.name for c in self.primary_keys if bare(c.ref) not in outputs]
@@ -94,9 +98,12 @@ class JoinedSources:
         return _with_key_columns(scope, {bare(c.ref): i for i, c in enumerate(self.primary_keys)})
 
     def names_key(self, selected: Iterable[typed.TypedExpression]) -> bool:
-        """Whether a selected column is one that names the key."""
+        """Whether for each column of the key a selected column names it."""
         outputs = set(map(bare, selected))
-        return self._key(0) in outputs or any(bare(column.ref) in outputs for column in self.viable)
+        return all(
+            self._key(i) in outputs or any(bare(column.ref) in outputs for column in viable)
+            for i, viable in enumerate(self.viable)
+        )
 
     def _key(self, index: int) -> typed.TypedExpression:
         return bare(key_refs(self.node.schema)[index])
@@ -137,35 +144,25 @@ def join_sources(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: Nam
     """The joins of a query; `base` has the settings and types. Raises StatementError."""
     check_sources(inputs)
     sides = join_sides(query, inputs)
-    synthetic = _free_name([c.name for i in inputs for c in i.node.schema])
-    chain = _JoinChain(sides, base, synthetic)
+    chain = _JoinChain(sides, base, tuple(c.name for i in inputs for c in i.node.schema))
     for place, join in enumerate(query.joins, 1):
         chain.add(join, place)
     assert isinstance(chain.node, Join)
     columns = tuple(c for s in sides for c in s.columns)
-    viable = chain.viable(columns)
     primary_keys = sides[0].keys if chain.foreign and len(query.joins) == 1 else ()
-    key: tuple[ScopeColumn, ...] = ()
-    if not viable and not primary_keys:
-        (ref,) = key_refs(chain.node.schema)
-        key = (ScopeColumn(synthetic, None, ref),)
+    viable = () if primary_keys else chain.viable(columns)
+    synthetic = chain.synthetic_names([bool(named) for named in viable])
+    named_keys = zip(synthetic, key_refs(chain.node.schema), strict=False)
+    keys = (ScopeColumn(name, None, ref) for name, ref in named_keys if name is not None)
     return JoinedSources(
         chain.node,
-        replace(base, columns=(*key, *columns)),
+        replace(base, columns=(*keys, *columns)),
         tuple(c for c in _star_columns(inputs, query.partition_by is not None) if base.enabled(c[1])),
         _shared(inputs),
         viable,
-        synthetic if key else None,
+        synthetic,
         primary_keys,
     )
-
-
-def _free_name(used_names: Sequence[str]) -> str:
-    name, n = "ROWKEY", 0
-    while name in used_names:
-        n += 1
-        name = f"ROWKEY_{n}"
-    return name
 
 
 def _shared(inputs: Sequence[JoinInput]) -> frozenset[str]:
@@ -193,44 +190,59 @@ def _names(node: PlanNode, moved: bool) -> list[str]:
 
 
 class _JoinChain:
-    """The joins so far. `same` has the expressions that are known to equal the current key of the rows."""
+    """The joins so far. `same` has for each column of the rows' key the expressions that are known to equal it."""
 
-    def __init__(self, sides: tuple[JoinSide, ...], base: NameScope, synthetic: str) -> None:
-        self.sides, self.base, self.synthetic = sides, base, synthetic
+    def __init__(self, sides: tuple[JoinSide, ...], base: NameScope, used_names: tuple[str, ...]) -> None:
+        self.sides, self.base, self.used_names = sides, base, used_names
         self.node: PlanNode = sides[0].node
         self.foreign = False
-        first = sides[0].key
-        self.same: list[typed.TypedExpression] = [first] if first is not None else []
+        self.same: tuple[tuple[typed.TypedExpression, ...], ...] = tuple((bare(c.ref),) for c in sides[0].keys)
 
-    def viable(self, columns: Iterable[ScopeColumn]) -> tuple[ScopeColumn, ...]:
-        """The columns that equal the key, in order of preference."""
+    def viable(self, columns: Iterable[ScopeColumn]) -> tuple[tuple[ScopeColumn, ...], ...]:
+        """For each column of the key, the columns that equal it, in order of preference."""
         places = {bare(c.ref): c for c in columns if c.ref.index >= 0}
-        return tuple(places[s] for s in self.same if s in places)
+        return tuple(tuple(places[s] for s in same if s in places) for same in self.same)
+
+    def synthetic_names(self, named: Sequence[bool]) -> tuple[str | None, ...]:
+        """The names of the key columns that no column names: ROWKEY, or ROWKEY_1, … if a source has that name."""
+        numbers = ("ROWKEY", *(f"ROWKEY_{n}" for n in range(1, len(self.used_names) + len(named) + 1)))
+        free = (name for name in numbers if name not in self.used_names)
+        return tuple(None if each else next(free) for each in named)
 
     def add(self, join: tree.JoinClause, place: int) -> None:
         """Add a join to the chain. Raises StatementError."""
         right, visible = self.sides[place], self.sides[: place + 1]
         scope = replace(self.base, columns=tuple(c for s in visible for c in s.columns))
-        left_key, right_key = criterion(join, scope, visible)
+        compared = self._in_key_order(equalities(join, scope, visible), right)
         check_kinds(join, self.node, self.sides[0], right)
-        check_types(join, left_key, right_key)
+        for equality in compared:
+            check_types(equality)
         outer = OUTER_SIDES[join.kind]
-        moves = bare(left_key) not in self.same, bare(right_key) != right.key
-        self._check_tables(join, moves, place)
+        left_places = _places([e.left for e in compared], self.same)
+        right_places = _places([e.right for e in compared], right.key)
+        self._check_tables(join, (left_places is None, right_places is None), place)
+        in_order = list(range(len(compared)))
+        moves = left_places != in_order, right_places != in_order
         if any(moves) and right.input.windows is not None:
             raise windowed_repartition(join.span)
-        foreign = moves[0] and self.node.kind is RelationKind.TABLE
+        foreign = left_places is None and self.node.kind is RelationKind.TABLE
         window = join_window(join, self.node.kind, right.node.kind)
         width = len(self.node.schema.value)
         # A tombstone has a key but no value.
-        rows_key = left_key if moves[0] else _key(self.node)
-        right_rows_key = _shifted(right_key, width) if moves[1] else _key(right.node)
-        name, text = self._name(left_key, right_key, outer), to_sql(join.condition)
+        left_keys = _key_columns(self.node, left_places) or tuple(e.left for e in compared)
+        right_keys = _key_columns(right.node, right_places) or tuple(_shifted(e.right, width) for e in compared)
+        names, text = self._names(compared, outer), to_sql(join.condition)
         repartitioned = self._moving(moves, right)
         self.node = Join(
-            self.node, right.node, outer, rows_key, right_rows_key, name, window, foreign, repartitioned, text
+            self.node, right.node, outer, left_keys, right_keys, names, window, foreign, repartitioned, text
         )
-        self._follow(left_key, right_key, outer, moves[0], foreign)
+        self._follow(compared, outer, left_places, foreign)
+
+    def _in_key_order(self, written: tuple[Equality, ...], right: JoinSide) -> tuple[Equality, ...]:
+        """The equalities in the order of the new source's key columns, else of the rows' so far, else as written."""
+        of_right = _places([e.right for e in written], right.key)
+        places = of_right or _places([e.left for e in written], self.same) or range(len(written))
+        return tuple(e for _, e in sorted(zip(places, written, strict=True), key=itemgetter(0)))
 
     def _moving(self, moves: tuple[bool, bool], right: JoinSide) -> tuple[bool, bool]:
         """Which sides are repartitioned: those with another key or of several topics, and one of two whose keys are
@@ -244,29 +256,29 @@ class _JoinChain:
         return (stays, not stays)
 
     def _follow(
-        self,
-        left_key: typed.TypedExpression,
-        right_key: typed.TypedExpression,
-        outer: OuterSides,
-        moved: bool,
-        foreign: bool,
+        self, compared: Sequence[Equality], outer: OuterSides, left_places: Sequence[int] | None, foreign: bool
     ) -> None:
         self.foreign = self.foreign or foreign
         if foreign:
             return
         if outer is OuterSides.FULL:
-            self.same = []
+            self.same = tuple(() for _ in compared)
         else:
-            before = [] if moved else self.same
-            self.same = list(dict.fromkeys([*before, bare(left_key), bare(right_key)]))
+            before = [self.same[i] for i in left_places] if left_places is not None else [() for _ in compared]
+            pairs = zip(before, compared, strict=True)
+            self.same = tuple(tuple(dict.fromkeys((*same, bare(e.left), bare(e.right)))) for same, e in pairs)
 
-    def _name(self, left_key: typed.TypedExpression, right_key: typed.TypedExpression, outer: OuterSides) -> str:
-        """The key's name in messages: that of the first column that may name it."""
+    def _names(self, compared: Sequence[Equality], outer: OuterSides) -> tuple[str, ...]:
+        """The key columns' names in messages: that of the first column that may name each."""
         places = {bare(c.ref): c for s in self.sides for c in s.columns if c.ref.index >= 0}
-        column = places.get(bare(left_key)) or places.get(bare(right_key))
-        return self.synthetic if column is None or outer is OuterSides.FULL else f"{column.source}_{column.name}"
+        named = [places.get(bare(e.left)) or places.get(bare(e.right)) for e in compared]
+        columns = [None if outer is OuterSides.FULL else column for column in named]
+        synthetic = self.synthetic_names([column is not None for column in columns])
+        names = zip(columns, synthetic, strict=True)
+        return tuple(f"{c.source}_{c.name}" if c is not None else str(name) for c, name in names)
 
     def _check_tables(self, join: tree.JoinClause, moves: tuple[bool, bool], place: int) -> None:
+        """Raises StatementError for a join with a table that is by another key; `moves`: whether each side's is."""
         right, shown = self.sides[place], f"Got {to_sql(join.condition)}."
         if right.node.kind is RelationKind.STREAM:
             return
@@ -276,7 +288,9 @@ class _JoinChain:
                 if self.node.kind is RelationKind.STREAM
                 else "table-table joins require to join on the primary key of the right input table"
             )
-            raise StatementError(f"Invalid join condition: {which}. {shown}", join.span)
+            keys = " AND ".join(f"… = {identifier(right.alias)}.{identifier(c.name)}" for c in right.keys)
+            hint = f"its key has several columns: ON {keys}" if len(right.keys) > 1 else ""
+            raise StatementError(f"Invalid join condition: {which}. {shown}", join.span, hint)
         if moves[0] and self.node.kind is RelationKind.TABLE:
             self._check_foreign(join, place, shown)
 
@@ -295,8 +309,22 @@ class _JoinChain:
             )
 
 
-def _key(node: PlanNode) -> typed.TypedExpression:
-    return key_refs(node.schema)[0]
+def _places(
+    expressions: Sequence[typed.TypedExpression], key: Sequence[Collection[typed.TypedExpression]]
+) -> list[int] | None:
+    """The index of the key column that each expression equals; None unless they are the whole key, in any order.
+
+    `key` has for each key column the expressions that equal it.
+    """
+    equal = [[i for i, same in enumerate(key) if bare(e) in same] for e in expressions]
+    places = [i for indexes in equal for i in indexes[:1]]
+    return places if sorted(places) == list(range(len(key))) and len(places) == len(expressions) else None
+
+
+def _key_columns(node: PlanNode, places: Sequence[int] | None) -> tuple[typed.TypedExpression, ...]:
+    """The node's key columns at these indexes; none if there are no places."""
+    key = key_refs(node.schema)
+    return tuple(key[i] for i in places or ())
 
 
 def repartition_streams(plan: PlanNode, partitions: Mapping[str, int]) -> PlanNode:

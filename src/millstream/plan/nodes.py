@@ -247,18 +247,18 @@ class JoinWindow:
 class Join(PlanNode):
     """Joined rows of two sides with equal keys; the value is the left's columns, then the right's.
 
-    The key is the compared expression, except for a `foreign`-key join: there each row of the left table looks up the
-    right row whose key equals `left_key`, and keeps its own key. `left_key` and `right_key` are expressions over their
-    side's rows; `name` is the key's name. `window` is that of a stream-stream join. `repartitions` has, for each side,
-    True if its rows are shuffled by the join key.
+    The key has a column for each pair of compared expressions, except for a `foreign`-key join: there each row of the
+    left table looks up the right row whose key equals `left_keys`, and keeps its own key. `left_keys` and `right_keys`
+    are expressions over their side's rows; `names` are the key columns' names, as many. `window` is that of a
+    stream-stream join. `repartitions` has, for each side, True if its rows are shuffled by the join key.
     """
 
     left: PlanNode
     right: PlanNode
     outer: OuterSides
-    left_key: TypedExpression
-    right_key: TypedExpression
-    name: str
+    left_keys: tuple[TypedExpression, ...]
+    right_keys: tuple[TypedExpression, ...]
+    names: tuple[str, ...]
     window: JoinWindow | None = None
     foreign: bool = False
     repartitions: tuple[bool, bool] = (False, False)
@@ -272,8 +272,9 @@ class Join(PlanNode):
     @property
     def schema(self) -> Schema:
         """The key, then the value columns of both sides."""
-        key = (Column(self.name, type_of(self.left_key), RecordPart.KEY),)
-        keys = self.left.schema.key if self.foreign else key
+        named = zip(self.names, self.left_keys, strict=True)
+        compared = (Column(name, type_of(key), RecordPart.KEY) for name, key in named)
+        keys = self.left.schema.key if self.foreign else compared
         return Schema((*keys, *self.left.schema.value, *self.right.schema.value))
 
     @property

@@ -43,8 +43,8 @@ def mixes_partitions(node: Aggregate | Deduplicate | Join) -> bool:
 
 
 def _moves_rows(join: Join) -> bool:
-    sides = ((join.left, join.left_key), (join.right, join.right_key))
-    return any(join.repartitions) or not all(_is_key(side, [key]) for side, key in sides)
+    sides = ((join.left, join.left_keys), (join.right, join.right_keys))
+    return any(join.repartitions) or not all(_is_key(side, keys) for side, keys in sides)
 
 
 def _is_key(node: PlanNode, expressions: Sequence[TypedExpression]) -> bool:
@@ -63,23 +63,25 @@ def _is_key(node: PlanNode, expressions: Sequence[TypedExpression]) -> bool:
             selected = [columns[index].expression for columns, index in places if columns is not None]
             return len(selected) == len(expressions) and _is_key(node.source, selected)
         case Join(foreign=False):
-            return len(expressions) == 1 and _is_joined(node, expressions[0])
+            return _is_joined(node, expressions)
         case _:
             return False
 
 
-def _is_joined(join: Join, expression: TypedExpression) -> bool:
-    """True if an expression over joined rows is their key, or the column with that of a side."""
-    match expression:
-        case ColumnReference(where=ColumnPlace.KEY):
-            return True
-        case ColumnReference(where=ColumnPlace.VALUE, index=index):
-            values = len(join.left.schema.value)
-            if index < values:
-                return _is_key(join.left, [expression])
-            return _is_key(join.right, [replace(expression, index=index - values)])
-        case _:
-            return False
+def _is_joined(join: Join, expressions: Sequence[TypedExpression]) -> bool:
+    """True if expressions over joined rows are their key, or the columns with that of a side."""
+    references = [e for e in expressions if isinstance(e, ColumnReference)]
+    if len(references) != len(expressions):
+        return False
+    if all(r.where is ColumnPlace.KEY for r in references):
+        return [r.index for r in references] == list(range(len(join.names)))
+    if not all(r.where is ColumnPlace.VALUE for r in references):
+        return False
+    values = len(join.left.schema.value)
+    if all(r.index < values for r in references):
+        return _is_key(join.left, references)
+    rights = [replace(r, index=r.index - values) for r in references if r.index >= values]
+    return len(rights) == len(references) and _is_key(join.right, rights)
 
 
 def _bare(expressions: Iterable[TypedExpression]) -> list[TypedExpression]:

@@ -97,12 +97,11 @@ def _joined_star(source: str | None, relation: Relation, join: JoinedSources, at
         raise StatementError(f"'{source}' is not a valid stream/table name or alias.", at)
     columns = [(f"{alias}_{name}", tree.ColumnRef(name, alias, span=at)) for alias, name in names]
     items = [ProjectionItem(column, relation.scope.lookup(column), called, at) for called, column in columns]
-    if source is None and join.synthetic is not None:
-        key = tree.ColumnRef(join.synthetic)
-        # After PARTITION BY it is one more value column, the last.
-        place = len(items) if isinstance(relation.node, Rekey) else 0
-        items.insert(place, ProjectionItem(key, relation.scope.lookup(key), None, at))
     if source is None:
+        keys = [tree.ColumnRef(name) for name in join.synthetic if name is not None]
+        synthetic = [ProjectionItem(key, relation.scope.lookup(key), None, at) for key in keys]
+        # After PARTITION BY they are value columns, the last ones.
+        items = [*items, *synthetic] if isinstance(relation.node, Rekey) else [*synthetic, *items]
         yield from _computed_keys(relation, {item.typed for item in items}, at)
     yield from items
 

@@ -350,7 +350,8 @@ def _of_joins(before: Sequence[Join], after: Sequence[Join]) -> Iterator[_Compar
 
 def _join_shape(join: Join) -> tuple[object, ...]:
     """What a join compares and emits, whatever columns its sides have."""
-    keys = (_named(join.left_key, join.left), _named(join.right_key, join.right))
+    pairs = zip(join.left_keys, join.right_keys, strict=True)
+    keys = tuple((_named(left, join.left), _named(right, join.right)) for left, right in pairs)
     return join.kind, join.right.kind, join.outer, keys, join.window, join.foreign, join.repartitions
 
 

@@ -40,7 +40,7 @@ from millstream.plan.partitions import mixes_partitions
 from millstream.spark.coalescing import coalesces_rows
 from millstream.spark.codec import LATE
 from millstream.spark.fold import CLOCK, METADATA_TYPES, NEW, ROW, STATE, Expiry, Fold, Punctuation, clock, fold
-from millstream.spark.group_folds import AggregateRun, GroupFolds, latest, sorted_bytes
+from millstream.spark.group_folds import AggregateRun, GroupFolds, latest, sorted_key
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.time_to_live import TimeToLive
 
@@ -264,10 +264,7 @@ class _WindowFolds(GroupFolds):
 
     def _order(self) -> OperatorExpression:
         """Windows with the same end are ordered by the bytes of their keys."""
-        key = STATE.field("key")
-        return call(
-            "concat", *(sorted_bytes(k.expression.type, key.field(f"K{i}")) for i, k in enumerate(self.node.keys))
-        )
+        return sorted_key([k.expression.type for k in self.node.keys], STATE.field("key"))
 
 
 class _SessionFolds(_WindowFolds):

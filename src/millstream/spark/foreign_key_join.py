@@ -15,6 +15,7 @@ ones because another task has emitted them. `SELECT * FROM orders o JOIN users u
 """
 
 from enum import IntEnum
+from functools import reduce
 
 from millstream.functions.operator_expressions import (
     OperatorExpression,
@@ -32,10 +33,9 @@ from millstream.functions.operator_expressions import (
 )
 from millstream.functions.operator_sql import spark_sql
 from millstream.spark.fold import METADATA_TYPES, PLACE_TYPES, ROW, STATE, Fold, fold
-from millstream.spark.group_folds import sorted_bytes
-from millstream.spark.join_step import JoinStep, right_layout
+from millstream.spark.group_folds import sorted_key
+from millstream.spark.join_step import JoinStep, key_of, right_layout
 from millstream.spark.lazy_frame import LazyFrame
-from millstream.spark.lower import guarded
 
 
 class _Subscription(IntEnum):
@@ -71,8 +71,8 @@ class ForeignKeyJoin(JoinStep):
         return {f"right{self.place}": right_layout(self.join), **self.forwarded}
 
     def _left_rows(self, frame: LazyFrame) -> LazyFrame:
-        key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
-        foreign_key = f"if(input = 0 and value is not null, named_struct('K0', {key}), null) as foreign_key"
+        key = key_of(self.join, self.join.left_keys, self.query)
+        foreign_key = f"if(input = 0 and value is not null, {key}, null) as foreign_key"
         keys = ", ".join(f"{name}.join_key" for name in self._rights())
         group = self._left_group(f"xxhash64({keys})")
         return frame.select("input", "key", "value", foreign_key, "rowtime", *PLACE_TYPES, *self._rights(), *group)
@@ -114,7 +114,7 @@ class ForeignKeyJoin(JoinStep):
         """The effect of a row of the left table on subscriptions."""
         outer = self.join.outer.left
         old, new = STATE.field("foreign_key"), ROW.field("foreign_key")
-        subscribed, subscribes = old.field("K0").is_not_null(), new.field("K0").is_not_null()
+        subscribed, subscribes = self._is_complete(old), self._is_complete(new)
         answer = self._message(_Subscription.ANSWER, new)
         find = self._message(_Subscription.FIND, new)
         retract = self._message(_Subscription.RETRACT, old)
@@ -129,14 +129,18 @@ class ForeignKeyJoin(JoinStep):
             otherwise=alone,
         )
 
+    def _is_complete(self, key: OperatorExpression) -> OperatorExpression:
+        """True if no part of a foreign key is null."""
+        parts: list[OperatorExpression] = [key.field(name).is_not_null() for name in self.key.types]
+        return reduce(lambda left, right: left & right, parts)
+
     # ------------------------------------------------------------ the right row and its subscriptions
 
     def _all_rows(self, messages: LazyFrame) -> LazyFrame:
         right = f"right{self.place}"
         side = f"case when input = 0 then 0 when input = {self.place} then 1 end as side"
         key = f"if(input = {self.place}, {right}.join_key, foreign_key) as join_key"
-        left_key = enumerate(self.join.left.schema.key)
-        order = call("concat", *(sorted_bytes(c.type, column("key").field(f"K{i}")) for i, c in left_key))
+        order = sorted_key([c.type for c in self.join.left.schema.key], column("key"))
         columns = ("input", "subscription", key, "key", "value", f"{right}.value as right", side)
         metadata = ("rowtime", *PLACE_TYPES, *self.forwarded)
         rows = messages.select(*columns, f"{spark_sql(order)} as key_order", *metadata)
@@ -192,7 +196,14 @@ class ForeignKeyJoin(JoinStep):
     def _subscriptions(self, subscriptions: OperatorExpression, layout: StructLayout) -> OperatorExpression:
         """The subscriptions after adding that of the current row, or removing it if it ends."""
         key_order = ROW.field("key_order")
-        before = subscriptions.filter("entry", lambda entry: entry.field("key_order") < key_order)
+
+        def is_before(entry: OperatorExpression) -> OperatorExpression:
+            """True for the left rows before the current one: with a lower order, or another key of the same order."""
+            is_other = ~entry.field("key").same_as(ROW.field("key"))
+            order = entry.field("key_order")
+            return (order < key_order) | (order.equals(key_order) & is_other)
+
+        before = subscriptions.filter("entry", is_before)
         after = subscriptions.filter("entry", lambda entry: entry.field("key_order") > key_order)
         new = array(layout.new({name: ROW.field(name) for name in layout.types}))
         subscription = ROW.field("subscription")

@@ -232,7 +232,18 @@ def latest() -> OperatorExpression:
     return call("greatest", STATE.field("latest"), ROW.field("rowtime"))
 
 
-def sorted_bytes(type: SqlType | None, value: OperatorExpression) -> OperatorExpression:
+def sorted_key(types: Sequence[SqlType | None], key: OperatorExpression) -> OperatorExpression:
+    """A key with columns K0, K1, … of these types as bytes, by which outputs are ordered: its columns' bytes, in order.
+
+    Keys of several columns may have equal bytes, as ('a', 'bc') and ('ab', 'c') have.
+    """
+    columns = [_sorted_bytes(type, key.field(f"K{i}")) for i, type in enumerate(types)]
+    if len(columns) == 1:
+        return columns[0]
+    return call("concat", *(call("coalesce", each, text_constant("").cast("binary")) for each in columns))
+
+
+def _sorted_bytes(type: SqlType | None, value: OperatorExpression) -> OperatorExpression:
     """A key's column as bytes that sort like its serialized form, for types where that is simple."""
     if type in (INTEGER, BIGINT, STRING, BYTES):
         return value.cast("binary")

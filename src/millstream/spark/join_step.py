@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from millstream.analysis.typed_expressions import TypedExpression
 from millstream.functions.operator_expressions import (
     OperatorExpression,
     SqlOperand,
@@ -15,7 +16,7 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.schema import Column
-from millstream.plan.nodes import Join, PlanNode, leaves, scans_of_union, windowed
+from millstream.plan.nodes import Join, PlanNode, leaves, scans_of_union, type_of, windowed
 from millstream.plan.partitions import mixes_partitions
 from millstream.spark.codec import EXPRESSION, error_if, report
 from millstream.spark.fold import METADATA_TYPES, PLACE_TYPES, ROW, Fold
@@ -36,8 +37,19 @@ def columns_layout(prefix: str, columns: Sequence[Column]) -> StructLayout:
 
 def compared_key(join: Join) -> StructLayout:
     """The key that a join compares, on either side."""
-    type = join.right_key.type or join.right.schema.key[0].type
-    return columns_layout("K", [Column(join.name, type)])
+    return columns_layout("K", [Column(name, type_of(k)) for name, k in zip(join.names, join.right_keys, strict=True)])
+
+
+def key_of(join: Join, expressions: Sequence[TypedExpression], query: str) -> str:
+    """Spark SQL of the key that a join compares, of these expressions over a side's rows: a struct with K0, K1, …"""
+    place = f"{query}.join|{join.text}"
+    fields = (f"'K{i}', {guarded(expression, place)}" for i, expression in enumerate(expressions))
+    return f"named_struct({', '.join(fields)})"
+
+
+def no_key(join: Join) -> str:
+    """Spark SQL that is true if a part of the compared key `join_key` is null: the row equals no other."""
+    return " or ".join(f"join_key.K{i} is null" for i in range(len(join.names)))
 
 
 def right_layout(join: Join) -> StructLayout:
@@ -92,8 +104,7 @@ class JoinStep:
     def prepared(self, frame: LazyFrame) -> LazyFrame:
         """The operator's input, as described above, with `clock` and, if rows are forwarded, `spread`."""
         right = f"right{self.place}"
-        left_key = f"named_struct('K0', {guarded(self.join.left_key, f'{self.query}.join|{self.join.text}')})"
-        own_key = "first_key" if self.place == 1 else left_key
+        own_key = "first_key" if self.place == 1 else key_of(self.join, self.join.left_keys, self.query)
         key = f"case input when 0 then {own_key} when {self.place} then {right}.join_key end"
         side = f"case input when 0 then 0 when {self.place} then 1 end as side"
         own = "clock" if self.place == 1 else "rowtime"
@@ -103,7 +114,7 @@ class JoinStep:
         values = (f"{key} as join_key", side, "value", f"{right}.value as right", "key as own_key")
         rows = frame.select("input", *values, *metadata, clock)
         if self.place > 1:
-            rows = with_key(rows, "side is not null and join_key.K0 is null", self.join.left, self.query)
+            rows = with_key(rows, f"side is not null and ({no_key(self.join)})", self.join.left, self.query)
         spread = f"if(join_key is null, {self.spread()}, 0L) as spread"
         return rows.select("*", spread) if self.forwarded else rows
 

@@ -38,12 +38,13 @@ from millstream.spark.join_step import (
     bounds_of,
     columns_layout,
     compared_key,
+    key_of,
     limits_unions,
+    no_key,
     right_layout,
     with_key,
 )
 from millstream.spark.lazy_frame import LazyFrame
-from millstream.spark.lower import guarded
 from millstream.spark.stream_stream_join import StreamStreamJoin
 
 _ROWTIME, _LEFT, _RIGHT = ROW.field("rowtime"), ROW.field("value"), ROW.field("right")
@@ -123,10 +124,10 @@ def _present(input: PlanNode, rows: Callable[[PlanNode], LazyFrame]) -> LazyFram
 def _keyed(rows: LazyFrame, join: Join, side: PlanNode, query: str) -> LazyFrame:
     """The rows of a side with `join_key`, the key that is compared.
 
-    Rows in which it is null are logged and left out, before stream time is taken: they do not move it.
+    Rows in which a part of it is null are logged and left out, before stream time is taken: they do not move it.
     """
-    key = guarded(join.left_key if side is join.left else join.right_key, f"{query}.join|{join.text}")
-    return with_key(rows.select("*", f"named_struct('K0', {key}) as join_key"), "join_key.K0 is null", side, query)
+    key = key_of(join, join.left_keys if side is join.left else join.right_keys, query)
+    return with_key(rows.select("*", f"{key} as join_key"), no_key(join), side, query)
 
 
 def _leaf(join: Join) -> int:

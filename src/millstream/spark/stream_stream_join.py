@@ -26,7 +26,7 @@ from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import JoinWindow, leaves
 from millstream.plan.partitions import mixes_partitions
 from millstream.spark.fold import ROW, Punctuation, stateful
-from millstream.spark.group_folds import sorted_bytes
+from millstream.spark.group_folds import sorted_key
 from millstream.spark.join_step import JoinStep
 from millstream.spark.lazy_frame import LazyFrame
 
@@ -130,14 +130,14 @@ class StreamStreamJoin(JoinStep):
         entry = StructLayout({"value": own.type, **(identity if waits else {})})
         joined = self.value(*_ordered(side, value, stored))
         alone = self.value(*_ordered(side, stored, other.null()))
-        key = _ENTRY.field("join_key").field("K0")
+        order = sorted_key([key.type for key in self.join.right_keys], _ENTRY.field("join_key"))
         return SideSql(
             outer=outer,
             type=entry.type,
             stored=spark_sql(entry.new({**{name: ROW.field(name) for name in entry.types}, "value": value})),
             joined=spark_sql(self.row(ROW.field("join_key"), joined, call("greatest", ROW.field("rowtime"), _TIME))),
             unmatched=spark_sql(self.row(source.field("join_key"), alone, _TIME, source)),
-            order=spark_sql(sorted_bytes(self.join.right_key.type, key) if waits else null("binary")),
+            order=spark_sql(order if waits else null("binary")),
         )
 
 

@@ -312,7 +312,7 @@ SELECT o.id FROM orders o LEFT JOIN people FOR SYSTEM_TIME AS OF o.placed AS p O
 
 SELECT o.id FROM orders o JOIN people p ON o.item = p.name AND o.amount > p.age EMIT CHANGES;
 -- → line 1:44: Invalid join condition: joins on multiple conditions are not yet supported. Got O.ITEM = P.NAME AND O.AMOUNT > P.AGE.
--- →   hint: ON a.id = b.id; other conditions are put into WHERE
+-- →   hint: ON a.id = b.id AND a.day = b.day; other conditions are put into WHERE
 
 SELECT item, COUNT(*) FROM orders EMIT CHANGES;
 -- → line 1:8: Non-aggregate SELECT expression(s) not part of GROUP BY: ITEM

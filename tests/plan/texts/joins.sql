@@ -170,6 +170,7 @@ CREATE STREAM o AS SELECT * FROM a JOIN t ON a.id = t.u_id;
 
 CREATE STREAM o AS SELECT * FROM a JOIN m ON a.id = m.k1;
 -- → line 1:36: Invalid join condition: stream-table joins require to join on the table's primary key. Got A.ID = M.K1.
+-- →   hint: its key has several columns: ON … = M.K1 AND … = M.K2
 
 CREATE STREAM o AS SELECT * FROM a JOIN far ON a.id = far.id;
 -- → line 1:1: Can't join A with FAR since the number of partitions don't match. A partitions = 2; FAR partitions = 5.
@@ -206,12 +207,17 @@ CREATE STREAM o AS SELECT * FROM a JOIN b AS a WITHIN 1 HOUR ON a.id = a.id;
 -- →   hint: give one of them an alias
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.x = b.y;
--- → line 1:60: Invalid join condition: joins on multiple conditions are not yet supported. Got A.ID = B.ID AND A.X = B.Y.
--- →   hint: ON a.id = b.id; other conditions are put into WHERE
+-- → STREAM (A_ID INTEGER KEY, A_X INTEGER KEY, A_V STRING, B_ID INTEGER, B_Y INTEGER, B_V STRING, B_TAGS MAP<STRING, INTEGER>)
+-- → Select A.ID AS A_ID KEY, A.X AS A_X KEY, A.V AS A_V, B.ID AS B_ID, B.Y AS B_Y, B.V AS B_V, B.TAGS AS B_TAGS
+-- →   Join (INNER) on A.ID = B.ID AND A.X = B.Y within 3600000 ms before, 3600000 ms after, grace 86400000 ms; repartition of the left and the right side by the join key
+-- →     Select ID KEY, ID, X, V
+-- →       Read STREAM A from topic a (key JSON, value JSON)
+-- →     Select ID KEY, ID, Y, V, TAGS
+-- →       Read STREAM B from topic b (key JSON, value JSON)
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.id < b.id;
--- → line 1:60: Invalid join condition: only one equality is supported. Got A.ID < B.ID.
--- →   hint: ON a.id = b.id; other conditions are put into WHERE
+-- → line 1:60: Invalid join condition: only equalities are supported. Got A.ID < B.ID.
+-- →   hint: ON a.id = b.id AND a.day = b.day; other conditions are put into WHERE
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.id = 1;
 -- → line 1:67: Invalid comparison expression '1' in join '(A.ID = 1)'. Each side of the join comparision must contain references from exactly one source.
@@ -332,3 +338,215 @@ CREATE TABLE o AS SELECT * FROM t JOIN u ON t.id = u.id JOIN far ON t.id = far.i
 -- →         Read TABLE U from topic u (key JSON, value JSON)
 -- →     Select ID KEY, ID, NAME
 -- →       Read TABLE FAR from topic far (key JSON, value JSON)
+
+CREATE STREAM o AS SELECT a.id, a.x, a.v, name FROM a LEFT JOIN m ON a.id = m.k1 AND x = k2;
+-- → STREAM (ID INTEGER KEY, X INTEGER KEY, V STRING, NAME STRING)
+-- → Select ID KEY, X KEY, V, NAME
+-- →   Join (LEFT) on A.ID = M.K1 AND X = K2; repartition of the left side by the join key
+-- →     Select ID KEY, ID, X, V
+-- →       Read STREAM A from topic a (key JSON, value JSON)
+-- →     Select K1 KEY, K2 KEY, K1, K2, NAME
+-- →       Read TABLE M from topic m (key JSON, value JSON)
+
+CREATE STREAM o AS SELECT m.k1, m.k2, a.v FROM a JOIN m ON m.k2 = a.x AND a.id = m.k1;
+-- → STREAM (K1 INTEGER KEY, K2 INTEGER KEY, V STRING)
+-- → Select K1 KEY, K2 KEY, V
+-- →   Join (INNER) on M.K2 = A.X AND A.ID = M.K1; repartition of the left side by the join key
+-- →     Select ID KEY, ID, X, V
+-- →       Read STREAM A from topic a (key JSON, value JSON)
+-- →     Select K1 KEY, K2 KEY, K1, K2
+-- →       Read TABLE M from topic m (key JSON, value JSON)
+
+CREATE STREAM o AS SELECT k2, a.id, a.v FROM a JOIN m ON a.id = m.k1 AND x = k2;
+-- → STREAM (ID INTEGER KEY, K2 INTEGER KEY, V STRING)
+-- → Select ID KEY, K2 KEY, V
+-- →   Join (INNER) on A.ID = M.K1 AND X = K2; repartition of the left side by the join key
+-- →     Select ID KEY, ID, X, V
+-- →       Read STREAM A from topic a (key JSON, value JSON)
+-- →     Select K1 KEY, K2 KEY, K1, K2
+-- →       Read TABLE M from topic m (key JSON, value JSON)
+
+CREATE STREAM o AS SELECT * FROM pairs p JOIN m ON p.k1 = m.k1 AND p.k2 = m.k2;
+-- → STREAM (P_K1 INTEGER KEY, P_K2 INTEGER KEY, P_V STRING, M_K1 INTEGER, M_K2 INTEGER, M_NAME STRING)
+-- → Select P.K1 AS P_K1 KEY, P.K2 AS P_K2 KEY, P.V AS P_V, M.K1 AS M_K1, M.K2 AS M_K2, M.NAME AS M_NAME
+-- →   Join (INNER) on P.K1 = M.K1 AND P.K2 = M.K2
+-- →     Select K1 KEY, K2 KEY, K1, K2, V
+-- →       Read STREAM PAIRS from topic m (key JSON, value JSON)
+-- →     Select K1 KEY, K2 KEY, K1, K2, NAME
+-- →       Read TABLE M from topic m (key JSON, value JSON)
+
+CREATE STREAM o AS SELECT p.k1, p.k2, s.v FROM pairs p JOIN swapped s ON p.k1 = s.k1 AND p.k2 = s.k2;
+-- → STREAM (P_K2 INTEGER KEY, P_K1 INTEGER KEY, S_V STRING)
+-- → Select P.K2 AS P_K2 KEY, P.K1 AS P_K1 KEY, S.V AS S_V
+-- →   Join (INNER) on P.K1 = S.K1 AND P.K2 = S.K2; repartition of the left side by the join key
+-- →     Select K1 KEY, K2 KEY, K1, K2, V
+-- →       Read STREAM PAIRS from topic m (key JSON, value JSON)
+-- →     Select K2 KEY, K1 KEY, K2, K1, V
+-- →       Read TABLE SWAPPED from topic m (key JSON, value JSON)
+
+CREATE TABLE o AS SELECT m.k1, m.k2, name, s.v FROM m JOIN swapped s ON m.k1 = s.k1 AND m.k2 = s.k2;
+-- → TABLE (M_K2 INTEGER KEY, M_K1 INTEGER KEY, NAME STRING, V STRING)
+-- → Select M.K2 AS M_K2 KEY, M.K1 AS M_K1 KEY, NAME, V
+-- →   Join (INNER) on M.K1 = S.K1 AND M.K2 = S.K2; repartition of the left side by the join key
+-- →     Select K1 KEY, K2 KEY, K1, K2, NAME
+-- →       Read TABLE M from topic m (key JSON, value JSON)
+-- →     Select K2 KEY, K1 KEY, K2, K1, V
+-- →       Read TABLE SWAPPED from topic m (key JSON, value JSON)
+
+CREATE TABLE o AS SELECT ROWKEY, ROWKEY_1, name, s.v FROM m FULL JOIN swapped s ON m.k1 = s.k1 AND m.k2 = s.k2;
+-- → TABLE (ROWKEY INTEGER KEY, ROWKEY_1 INTEGER KEY, NAME STRING, V STRING)
+-- → Select ROWKEY KEY, ROWKEY_1 KEY, NAME, V
+-- →   Join (FULL OUTER) on M.K1 = S.K1 AND M.K2 = S.K2; repartition of the left side by the join key
+-- →     Select K1 KEY, K2 KEY, K1, K2, NAME
+-- →       Read TABLE M from topic m (key JSON, value JSON)
+-- →     Select K2 KEY, K1 KEY, K2, K1, V
+-- →       Read TABLE SWAPPED from topic m (key JSON, value JSON)
+
+CREATE TABLE o AS SELECT * FROM m FULL JOIN swapped s ON m.k1 = s.k1 AND m.k2 = s.k2;
+-- → TABLE (ROWKEY INTEGER KEY, ROWKEY_1 INTEGER KEY, M_K1 INTEGER, M_K2 INTEGER, M_NAME STRING, S_K2 INTEGER, S_K1 INTEGER, S_V STRING)
+-- → Select ROWKEY KEY, ROWKEY_1 KEY, M.K1 AS M_K1, M.K2 AS M_K2, M.NAME AS M_NAME, S.K2 AS S_K2, S.K1 AS S_K1, S.V AS S_V
+-- →   Join (FULL OUTER) on M.K1 = S.K1 AND M.K2 = S.K2; repartition of the left side by the join key
+-- →     Select K1 KEY, K2 KEY, K1, K2, NAME
+-- →       Read TABLE M from topic m (key JSON, value JSON)
+-- →     Select K2 KEY, K1 KEY, K2, K1, V
+-- →       Read TABLE SWAPPED from topic m (key JSON, value JSON)
+
+CREATE TABLE o AS SELECT ROWKEY, name, s.v FROM m FULL JOIN swapped s ON m.k1 = s.k1 AND m.k2 = s.k2;
+-- → line 1:19: Key missing from projection (ie, SELECT). The query used to build O must include the join expression ROWKEY_1 in its projection (eg, SELECT ROWKEY_1...). ROWKEY_1 was added as a synthetic key column because the join criteria did not match any source column. This expression must be included in the projection and may be aliased.
+
+CREATE TABLE o AS SELECT o.id, name FROM ordered o LEFT JOIN m ON o.k1 = m.k1 AND o.k2 = m.k2;
+-- → TABLE (ID INTEGER KEY, NAME STRING)
+-- → Select ID KEY, NAME
+-- →   Look up (LEFT) on O.K1 = M.K1 AND O.K2 = M.K2; repartition of the left side by the join key
+-- →     Select ID KEY, ID, K1, K2
+-- →       Read TABLE ORDERED from topic t (key JSON, value JSON)
+-- →     Select K1 KEY, K2 KEY, K1, K2, NAME
+-- →       Read TABLE M from topic m (key JSON, value JSON)
+
+CREATE TABLE o AS SELECT m.k1, m.k2, s.v, o.k1 FROM m JOIN swapped s ON m.k1 = s.k1 AND m.k2 = s.k2 LEFT JOIN ordered o ON m.k1 = o.id;
+-- → line 1:101: Invalid join condition: foreign-key table-table joins are not supported as part of n-way joins. Got M.K1 = O.ID.
+-- →   hint: a foreign-key join may be the first of the chain
+
+CREATE STREAM o AS SELECT a.id, ROWKEY, b.v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND ABS(a.x) = ABS(b.y);
+-- → STREAM (A_ID INTEGER KEY, ROWKEY INTEGER KEY, B_V STRING)
+-- → Select A.ID AS A_ID KEY, ROWKEY KEY, B.V AS B_V
+-- →   Join (INNER) on A.ID = B.ID AND ABS(A.X) = ABS(B.Y) within 3600000 ms before, 3600000 ms after, grace 86400000 ms; repartition of the left and the right side by the join key
+-- →     Select ID KEY, ID, X, V
+-- →       Read STREAM A from topic a (key JSON, value JSON)
+-- →     Select ID KEY, ID, Y, V
+-- →       Read STREAM B from topic b (key JSON, value JSON)
+
+CREATE STREAM o AS SELECT a.id, a.x, b.v, name, s.v AS sv FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.x = b.y JOIN m ON b.id = m.k1 AND b.y = m.k2 JOIN swapped s ON m.k1 = s.k1 AND a.x = s.k2;
+-- → STREAM (X INTEGER KEY, A_ID INTEGER KEY, B_V STRING, NAME STRING, SV STRING)
+-- → Select X KEY, A.ID AS A_ID KEY, B.V AS B_V, NAME, S.V AS SV
+-- →   Join (INNER) on M.K1 = S.K1 AND A.X = S.K2; repartition of the left side by the join key
+-- →     Join (INNER) on B.ID = M.K1 AND B.Y = M.K2; repartition of the left side by the join key
+-- →       Join (INNER) on A.ID = B.ID AND A.X = B.Y within 3600000 ms before, 3600000 ms after, grace 86400000 ms; repartition of the left and the right side by the join key
+-- →         Select ID KEY, ID, X, V
+-- →           Read STREAM A from topic a (key JSON, value JSON)
+-- →         Select ID KEY, ID, Y, V
+-- →           Read STREAM B from topic b (key JSON, value JSON)
+-- →       Select K1 KEY, K2 KEY, K1, K2, NAME
+-- →         Read TABLE M from topic m (key JSON, value JSON)
+-- →     Select K2 KEY, K1 KEY, K2, K1, V
+-- →       Read TABLE SWAPPED from topic m (key JSON, value JSON)
+
+CREATE STREAM o AS SELECT a.id, b.v, u.name FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.x = b.y JOIN u ON a.id = u.id;
+-- → STREAM (A_ID INTEGER KEY, B_V STRING, NAME STRING)
+-- → Select A.ID AS A_ID KEY, B.V AS B_V, NAME
+-- →   Join (INNER) on A.ID = U.ID; repartition of the left side by the join key
+-- →     Join (INNER) on A.ID = B.ID AND A.X = B.Y within 3600000 ms before, 3600000 ms after, grace 86400000 ms; repartition of the left and the right side by the join key
+-- →       Select ID KEY, ID, X, V
+-- →         Read STREAM A from topic a (key JSON, value JSON)
+-- →       Select ID KEY, ID, Y, V
+-- →         Read STREAM B from topic b (key JSON, value JSON)
+-- →     Select ID KEY, ID, NAME
+-- →       Read TABLE U from topic u (key JSON, value JSON)
+
+CREATE STREAM o AS SELECT p.k1, p.k2, a.v FROM visits p JOIN stays a WITHIN 1 HOUR ON p.k1 = a.k1;
+-- → line 1:57: Implicit repartitioning of windowed sources is not supported.
+-- →   hint: join them on their keys, of equal windows
+
+CREATE STREAM o AS SELECT * FROM visits p JOIN stays s WITHIN 1 HOUR ON p.k1 = s.k1 AND p.k2 = s.k2;
+-- → line 1:43: Implicit repartitioning of windowed sources is not supported.
+-- →   hint: join them on their keys, of equal windows
+
+CREATE STREAM o AS SELECT a.id, name FROM a JOIN m ON a.id = m.k1;
+-- → line 1:45: Invalid join condition: stream-table joins require to join on the table's primary key. Got A.ID = M.K1.
+-- →   hint: its key has several columns: ON … = M.K1 AND … = M.K2
+
+CREATE TABLE o AS SELECT t.id, m.name FROM t JOIN m ON t.id = m.k1;
+-- → line 1:46: Invalid join condition: table-table joins require to join on the primary key of the right input table. Got T.ID = M.K1.
+-- →   hint: its key has several columns: ON … = M.K1 AND … = M.K2
+
+CREATE STREAM o AS SELECT a.id, b.v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.x = b.y;
+-- → line 1:20: Key missing from projection (ie, SELECT). The query used to build O must include the join expressions A.X or B.Y in its projection (eg, SELECT A.X...).
+
+CREATE STREAM o AS SELECT a.id, b.v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.id = b.id;
+-- → line 1:68: Invalid join condition: joins on multiple conditions are not yet supported. Got A.ID = B.ID AND A.ID = B.ID.
+-- →   hint: compare each column once
+
+CREATE STREAM o AS SELECT a.id, b.v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.id = b.y;
+-- → line 1:68: Invalid join condition: joins on multiple conditions are not yet supported. Got A.ID = B.ID AND A.ID = B.Y.
+-- →   hint: compare each column once
+
+CREATE STREAM o AS SELECT a.id, b.v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id OR a.x = b.y;
+-- → line 1:68: Invalid join condition: joins on multiple conditions are not yet supported. Got A.ID = B.ID OR A.X = B.Y.
+-- →   hint: ON a.id = b.id AND a.day = b.day; other conditions are put into WHERE
+
+CREATE STREAM o AS SELECT a.id, b.v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.x > 5;
+-- → line 1:68: Invalid join condition: joins on multiple conditions are not yet supported. Got A.ID = B.ID AND A.X > 5.
+-- →   hint: ON a.id = b.id AND a.day = b.day; other conditions are put into WHERE
+
+CREATE STREAM o AS SELECT a.id, b.v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.x = 5;
+-- → line 1:90: Invalid comparison expression '5' in join '(A.X = 5)'. Each side of the join comparision must contain references from exactly one source.
+
+CREATE STREAM o AS SELECT a.id, b.v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.v = b.y;
+-- → line 1:84: Invalid join condition: types don't match. Got A.V{STRING} = B.Y{INTEGER}.
+-- →   hint: CAST one to the other's type
+
+CREATE STREAM o AS SELECT a.id, a.x, b.v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.x = b.y GROUP BY a.id;
+-- → line 1:20: GROUP BY requires aggregate functions in either the SELECT or HAVING clause.
+-- →   hint: e.g. COUNT(*)
+
+CREATE TABLE o AS SELECT a.id, a.x, COUNT(*) AS n FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.x = b.y GROUP BY a.id, a.x;
+-- → TABLE (A_ID INTEGER KEY, X INTEGER KEY, N BIGINT)
+-- → Select A.ID AS A_ID KEY, X KEY, COUNT(*) AS N
+-- →   Group by A.ID, A.X: COUNT(*)
+-- →     Join (INNER) on A.ID = B.ID AND A.X = B.Y within 3600000 ms before, 3600000 ms after, grace 86400000 ms; repartition of the left and the right side by the join key
+-- →       Select ID KEY, ID, X
+-- →         Read STREAM A from topic a (key JSON, value JSON)
+-- →       Select ID KEY, ID, Y
+-- →         Read STREAM B from topic b (key JSON, value JSON)
+
+CREATE STREAM o WITH (key_format='KAFKA') AS SELECT a.id, a.x, b.v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id AND a.x = b.y;
+-- → line 1:23: Key format does not support schema: The 'KAFKA' format only supports a single field. Got: [A_ID INTEGER, X INTEGER]
+-- →   hint: KEY_FORMAT may be AVRO, DELIMITED, JSON, JSON_SR, PROTOBUF, PROTOBUF_NOSR
+
+CREATE STREAM o AS SELECT d.id, d.v, y FROM d JOIN b WITHIN 1 HOUR ON d.id = b.id AND d.v = b.v;
+-- → line 1:1: Key format does not support schema: The 'KAFKA' format only supports a single field. Got: [D_ID INTEGER, D_V STRING]
+-- →   hint: KEY_FORMAT may be AVRO, DELIMITED, JSON, JSON_SR, PROTOBUF, PROTOBUF_NOSR
+
+CREATE STREAM o AS SELECT p_k1, s_v FROM (SELECT p.k1, p.k2, s.v FROM pairs p JOIN swapped s ON p.k1 = s.k1 AND p.k2 = s.k2);
+-- → line 1:20: The query used to build O must include the key columns P_K2 and P_K1 in its projection.
+-- →   hint: SELECT P_K2, P_K1, …
+
+SELECT a.id, name FROM a JOIN m ON a.id = m.k1 AND x = k2 EMIT CHANGES;
+-- → Answer ID, NAME
+-- →   Join (INNER) on A.ID = M.K1 AND X = K2; repartition of the left side by the join key
+-- →     Select ID KEY, ID, X
+-- →       Read STREAM A from topic a (key JSON, value JSON)
+-- →     Select K1 KEY, K2 KEY, K1, K2, NAME
+-- →       Read TABLE M from topic m (key JSON, value JSON)
+
+CREATE TABLE o AS SELECT l.k1, l.k2, u.name AS name, m.name AS other FROM links l JOIN u ON l.u_id = u.id JOIN m ON l.k1 = m.k1 AND l.k2 = m.k2;
+-- → TABLE (L_K1 INTEGER KEY, L_K2 INTEGER KEY, NAME STRING, OTHER STRING)
+-- → Select L.K1 AS L_K1 KEY, L.K2 AS L_K2 KEY, NAME, M.NAME AS OTHER
+-- →   Join (INNER) on L.K1 = M.K1 AND L.K2 = M.K2
+-- →     Look up (INNER) on L.U_ID = U.ID; repartition of the left side by the join key
+-- →       Select K1 KEY, K2 KEY, K1, K2, U_ID
+-- →         Read TABLE LINKS from topic m (key JSON, value JSON)
+-- →       Select ID KEY, ID, NAME
+-- →         Read TABLE U from topic u (key JSON, value JSON)
+-- →     Select K1 KEY, K2 KEY, K1, K2, NAME
+-- →       Read TABLE M from topic m (key JSON, value JSON)
