@@ -111,7 +111,7 @@ def test_a_chain_of_joins_and_a_group_after_it(server: EngineProcess, kafka: Bro
 
 def test_a_stream_looks_up_a_table_by_two_columns(server: EngineProcess, kafka: BrokerClient) -> None:
     """The table is a GROUP BY of two; its topic and the stream's have other numbers of partitions."""
-    (stream, event), (other, counted) = declare(server, kafka, "STREAM", 3), declare(server, kafka, "STREAM", 2)
+    (stream, _), (other, counted) = declare(server, kafka, "STREAM", 3), declare(server, kafka, "STREAM", 2)
     server.execute(
         f"CREATE TABLE {other}_N WITH (key_format='JSON') AS SELECT g, v, COUNT(*) AS n FROM {other} GROUP BY g, v;"
         f"CREATE STREAM {stream}_J WITH (key_format='JSON') AS SELECT s.g AS g, s.v AS v, s.id AS id, n "

@@ -56,6 +56,10 @@ def test_forms_of_other_dialects_are_refused_with_what_is_written_here() -> None
     golden.check(TEXTS / "dialects.sql", _described)
 
 
+def test_distinct_in_aggregates_of_queries_that_keep_running() -> None:
+    golden.check(TEXTS / "distinct_aggregates.sql", _described)
+
+
 def test_inner_queries_and_unions_of_queries_that_keep_running() -> None:
     golden.check(TEXTS / "inner_queries.sql", _described)
 

@@ -29,8 +29,7 @@ def call(
 ) -> typed.TypedExpression:
     """The typed call of a function of that kind. Raises StatementError if no signature takes its arguments."""
     if expression.distinct:
-        hint = "COUNT_DISTINCT counts in persistent and push queries"
-        raise StatementError("DISTINCT is for aggregate functions of a pull query", expression.span, hint)
+        raise StatementError(f"DISTINCT is for aggregate functions, and {expression.name} is none", expression.span)
     # Before its arguments: in DATEDIFF(day, a, b) the fault is the function, not the column DAY.
     function = look_up(expression.name, expression.span, library)
     arguments = [_typed_argument(argument, type_argument, function, i) for i, argument in enumerate(expression.args)]

@@ -20,9 +20,9 @@ from millstream.engine.stateful_push import StatefulPush, StatefulStart
 from millstream.engine.topic_fanout import PushSubscription, SharedEvaluation, TopicFanout
 from millstream.functions.python import CATEGORY as PYTHON
 from millstream.plan.nodes import (
+    STATEFUL,
     Aggregate,
     ClientOutput,
-    Deduplicate,
     Filter,
     Flatten,
     Join,
@@ -38,7 +38,7 @@ from millstream.plan.partitions import mixes_partitions
 from millstream.services.loop import Loops
 
 STATELESS = (ClientOutput, Filter, Flatten, Read, Select)
-IN_SERVER = (*STATELESS, Aggregate, Deduplicate, Join, Rekey, UnionAll)
+IN_SERVER = (*STATELESS, *STATEFUL, Rekey, UnionAll)
 
 
 def can_share(plan: ClientOutput, only_changes: bool = False) -> bool:

@@ -10,9 +10,7 @@ from millstream.model.errors import StatementError
 from millstream.plan.append_time import AppendTime, append_time
 from millstream.plan.indexes import has_columns
 from millstream.plan.nodes import (
-    Aggregate,
-    Deduplicate,
-    Join,
+    STATEFUL,
     PlanNode,
     Write,
     leaves,
@@ -226,7 +224,7 @@ def push_tasks(plan: PlanNode, topics: Mapping[str, TopicFacts]) -> int:
 
 def shuffles(plan: PlanNode) -> int:
     """The number of stateful operators in a plan, which is the number of times rows are grouped."""
-    shuffling = (node for node in plan.walk() if isinstance(node, Aggregate | Deduplicate | Join))
+    shuffling = (node for node in plan.walk() if isinstance(node, STATEFUL))
     return sum(node.shuffles for node in shuffling) + len(stateful_filters(plan))
 
 

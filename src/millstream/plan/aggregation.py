@@ -34,6 +34,7 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.types import BIGINT, STRING, SqlType
 from millstream.model.units import DAY
+from millstream.plan.distinct_arguments import with_distinct_arguments
 from millstream.plan.nodes import Aggregate, AggregateCall, Filter, NamedExpression, PlanNode, Window, leaves
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
@@ -155,6 +156,7 @@ class GroupedRows:
         _check_states(calls, aggregations, node)
         _check_merging(query.window, aggregations, calls)
         group = Aggregate(node, self.keys, aggregations, _window(query, node))
+        group = with_distinct_arguments(group, calls)
         if query.having is None or having is None:
             return group
         return Filter(group, self.columns.over(having), to_sql(query.having))
@@ -274,7 +276,7 @@ def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression
 
 def aggregate_call(call: tree.Call, scope: NameScope, kind: RelationKind) -> AggregateCall:
     """A call of an aggregate function over the rows of `scope`, of a stream or a table. Raises StatementError."""
-    typed_call = function_call(_with_argument(call, scope), scope, FunctionKind.AGGREGATE)
+    typed_call = function_call(replace(_with_argument(call, scope), distinct=False), scope, FunctionKind.AGGREGATE)
     assert isinstance(typed_call, typed.TypedCall)
     assert typed_call.type is not None
     signature = typed_call.resolved.signature

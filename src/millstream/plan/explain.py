@@ -12,6 +12,7 @@ from millstream.plan.nodes import (
     Aggregate,
     ClientOutput,
     Deduplicate,
+    DistinctArguments,
     Filter,
     Flatten,
     Join,
@@ -131,6 +132,11 @@ def _(node: UnionAll) -> str:
 def _(node: Deduplicate) -> str:
     ttl = f", again after {node.ttl_ms} ms without it" if node.ttl_ms is not None else ""
     return f"Each row once{ttl}"
+
+
+@sentence.register
+def _(node: DistinctArguments) -> str:
+    return f"Each value once in its group: {', '.join(column.name for column in node.distinct)}"
 
 
 @sentence.register

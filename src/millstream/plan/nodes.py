@@ -350,6 +350,39 @@ class Deduplicate(PlanNode):
 
 
 @dataclass(frozen=True, slots=True)
+class DistinctArguments(PlanNode):
+    """The rows of a stream; columns of `distinct` have NULL in place of a value that the row's group has had before.
+
+    `keys` and `distinct` are columns of the value. Rows of one group have equal `keys` and, with a TUMBLING `window`,
+    are in the same window; a row whose window has closed is left out.
+    """
+
+    source: PlanNode
+    keys: tuple[ColumnReference, ...]
+    distinct: tuple[ColumnReference, ...]
+    window: Window | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of its source."""
+        return self.source.schema
+
+    @property
+    def kind(self) -> RelationKind:
+        """Always a stream."""
+        return RelationKind.STREAM
+
+    @property
+    def shuffles(self) -> int:
+        """The number of exchanges."""
+        return len(self.distinct)
+
+
+# What an operator with a state carries out, besides filters of tables.
+STATEFUL = (Aggregate, Deduplicate, DistinctArguments, Join)
+
+
+@dataclass(frozen=True, slots=True)
 class Write(PlanNode):
     """The rows written to the sink's topic, in its formats, with their rowtime or its timestamp column, and headers."""
 
@@ -423,7 +456,7 @@ def scans_of_union(node: PlanNode) -> int:
     """
     if isinstance(node, UnionAll):
         return len(leaves(node))
-    if isinstance(node, Aggregate | Deduplicate | Join | Read):
+    if isinstance(node, (*STATEFUL, Read)):
         return 0
     return scans_of_union(next(node.children()))
 
@@ -451,7 +484,7 @@ def stateful_filters(node: PlanNode) -> tuple[Filter, ...]:
 
 def node_has_state(node: PlanNode) -> bool:
     """Whether a node itself is carried out by a stateful operator."""
-    return isinstance(node, Aggregate | Deduplicate | Join) or (isinstance(node, Filter) and node.is_stateful)
+    return isinstance(node, STATEFUL) or (isinstance(node, Filter) and node.is_stateful)
 
 
 def retention(node: PlanNode) -> int | None:

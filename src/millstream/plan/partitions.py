@@ -18,6 +18,7 @@ from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, 
 from millstream.plan.nodes import (
     Aggregate,
     Deduplicate,
+    DistinctArguments,
     Filter,
     Flatten,
     Join,
@@ -30,13 +31,15 @@ from millstream.plan.nodes import (
 )
 
 
-def mixes_partitions(node: Aggregate | Deduplicate | Join) -> bool:
+def mixes_partitions(node: Aggregate | Deduplicate | DistinctArguments | Join) -> bool:
     """True if rows that a stateful node treats together may come from several partitions of a source."""
     match node:
         case Aggregate():
             is_by_key = _is_key(node.source, [key.expression for key in node.keys])
         case Deduplicate():
             is_by_key = _is_key(node.source, key_refs(node.source.schema))
+        case DistinctArguments():
+            is_by_key = _is_key(node.source, node.keys)
         case Join():
             is_by_key = True
     return not is_by_key or any(_moves_rows(join) for join in joins(node))
@@ -52,7 +55,7 @@ def _is_key(node: PlanNode, expressions: Sequence[TypedExpression]) -> bool:
     match node:
         case Read():
             return bool(expressions) and _bare(expressions) == _bare(key_refs(node.schema))
-        case Filter() | Deduplicate():
+        case Filter() | Deduplicate() | DistinctArguments():
             return _is_key(node.source, expressions)
         case Flatten():
             known = _bare(refs(node.source.schema))

@@ -391,12 +391,12 @@ def _grouped_call(call: tree.Call, scope: NameScope) -> GroupedCall:
     nested = aggregate_calls(call.args, scope.functions)
     if nested:
         raise StatementError(f"Aggregate functions cannot be nested: {to_sql(call)}", nested[0].span)
-    typed = aggregate_call(replace(call, distinct=False), scope, RelationKind.TABLE)
+    typed = aggregate_call(call, scope, RelationKind.TABLE)
     for argument in typed.arguments:
         _check_columns(argument, call, scope.clause)
     if call.distinct and not typed.arguments:
         raise StatementError(f"{call.name}(DISTINCT …) needs an argument", call.span)
-    return GroupedCall(replace(typed, text=to_sql(call)), call.distinct)
+    return GroupedCall(typed, call.distinct)
 
 
 # ---------------------------------------------------------------- SELECT, ORDER BY, LIMIT

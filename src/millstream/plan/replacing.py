@@ -20,6 +20,7 @@ from millstream.plan.joins import repartition_streams
 from millstream.plan.nodes import (
     Aggregate,
     Deduplicate,
+    DistinctArguments,
     Filter,
     Flatten,
     Join,
@@ -211,8 +212,9 @@ def _flattened(plan: PlanNode) -> str:
 
 
 def _inner_queries(plan: PlanNode) -> str:
-    """The columns of the inner queries, which are neither those of the sink nor those that a join takes of a side."""
+    """The columns of the inner queries, not those of the sink, of a join's side, or of groups with DISTINCT."""
     outer = (plan, *(side for join in joins(plan) for side in (join.left, join.right)))
+    outer = (*outer, *(n.source for n in plan.walk() if isinstance(n, DistinctArguments)))
     inner = (n for n in plan.walk() if isinstance(n, Select) and not any(n is node for node in outer))
     return "; ".join(_texts((*n.keys, *n.columns), named=True) for n in inner) or ABSENT
 
@@ -309,9 +311,11 @@ def _deduplications(plan: PlanNode) -> Iterator[Deduplicate]:
 
 
 def _distinct_text(plan: PlanNode) -> str:
-    """The rows that are compared by DISTINCT, and how long they are kept."""
-    texts = (f"{columns_text(tuple(node.schema))}{_kept(node)}" for node in _deduplications(plan))
-    return "; ".join(texts) or ABSENT
+    """The rows that are compared by DISTINCT, and how long they are kept, and the arguments with DISTINCT."""
+    rows = (f"{columns_text(tuple(node.schema))}{_kept(node)}" for node in _deduplications(plan))
+    marked = (n for n in plan.walk() if isinstance(n, DistinctArguments))
+    arguments = (f"{column.name} {column.type}" for node in marked for column in node.distinct)
+    return "; ".join((*rows, *arguments)) or ABSENT
 
 
 def _layout(group: Aggregate) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from millstream.analysis.properties import Properties
 from millstream.catalog.catalog import RelationKind
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Aggregate, Deduplicate, PlanNode, Select
+from millstream.plan.nodes import Aggregate, Deduplicate, DistinctArguments, PlanNode, Select
 
 STATE_TTL = "STATE_TTL"
 
@@ -24,6 +24,9 @@ def with_state_ttl(plan: Select, p: Properties) -> Select:
     ttl_ms = p.number(STATE_TTL)
     if ttl_ms is None:
         return plan
+    if any(isinstance(node, DistinctArguments) for node in plan.walk()):
+        fact = f"{STATE_TTL} and DISTINCT in an aggregate cannot be together: the values of a group would be forgotten"
+        raise StatementError(fact, p.place(STATE_TTL), "a WINDOW, or COUNT_DISTINCT, which estimates")
     expiring = [node for node in plan.walk() if _can_expire(node)]
     if not expiring:
         over_table = any(isinstance(node, Aggregate) and node.source.kind is RelationKind.TABLE for node in plan.walk())

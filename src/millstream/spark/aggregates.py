@@ -38,9 +38,8 @@ from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import Aggregate, Window, leaves
 from millstream.plan.partitions import mixes_partitions
 from millstream.spark.coalescing import coalesces_rows
-from millstream.spark.codec import LATE
 from millstream.spark.fold import CLOCK, METADATA_TYPES, NEW, ROW, STATE, Expiry, Fold, Punctuation, clock, fold
-from millstream.spark.group_folds import AggregateRun, GroupFolds, latest, sorted_key
+from millstream.spark.group_folds import AggregateRun, GroupFolds, latest, left_out_as_late, sorted_key
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.time_to_live import TimeToLive
 
@@ -256,11 +255,7 @@ class _WindowFolds(GroupFolds):
         return if_(start >= CLOCK - CLOCK % window.advance - window.retention, output, array())
 
     def _late(self) -> OperatorExpression:
-        """No output, and an entry in the processing log."""
-        why = "the row arrives after its window and the grace period have passed: it is left out"
-        words = map(text_constant, (why, self.label, "value", self._topic()))
-        logged = call("ms_report", LATE, *words, _PARTITION, ROW.field("offset"), null("binary"))
-        return if_(logged, array(), array())
+        return left_out_as_late(self.label, self._topic())
 
     def _order(self) -> OperatorExpression:
         """Windows with the same end are ordered by the bytes of their keys."""
@@ -296,7 +291,13 @@ class _SessionFolds(_WindowFolds):
             by=("group_key",),
             state=layout.type,
             update=spark_sql(if_(late, STATE, layout.new(fields))),
-            emit=spark_sql(if_(late, self._late(), array() if window.final else self._session_changes(touched))),
+            emit=spark_sql(
+                if_(
+                    late,
+                    self._late(),
+                    array() if window.final else self._session_changes(touched),
+                )
+            ),
             out=self._row_type,
             label=self.label,
             expiry=self._session_expiry(layout, closing if window.final else window.retention, window.final),

@@ -23,6 +23,7 @@ from millstream.functions.operator_expressions import (
     call,
     column,
     if_,
+    null,
     struct_of,
     text_constant,
 )
@@ -30,7 +31,7 @@ from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
 from millstream.plan.nodes import Aggregate, leaves, type_of
-from millstream.spark.codec import EXPRESSION, error_if, report
+from millstream.spark.codec import EXPRESSION, LATE, error_if, report
 from millstream.spark.fold import METADATA_TYPES, NEW, ROW, STATE, Fold, scan_columns
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
@@ -232,18 +233,26 @@ def latest() -> OperatorExpression:
     return call("greatest", STATE.field("latest"), ROW.field("rowtime"))
 
 
+def left_out_as_late(label: str, topic: str) -> OperatorExpression:
+    """No output, and an entry in the processing log, for a row whose window has closed."""
+    why = "the row arrives after its window and the grace period have passed: it is left out"
+    words = map(text_constant, (why, label, "value", topic))
+    logged = call("ms_report", LATE, *words, ROW.field("partition"), ROW.field("offset"), null("binary"))
+    return if_(logged, array(), array())
+
+
 def sorted_key(types: Sequence[SqlType | None], key: OperatorExpression) -> OperatorExpression:
     """A key with columns K0, K1, … of these types as bytes, by which outputs are ordered: its columns' bytes, in order.
 
     Keys of several columns may have equal bytes, as ('a', 'bc') and ('ab', 'c') have.
     """
-    columns = [_sorted_bytes(type, key.field(f"K{i}")) for i, type in enumerate(types)]
+    columns = [sorted_bytes(type, key.field(f"K{i}")) for i, type in enumerate(types)]
     if len(columns) == 1:
         return columns[0]
     return call("concat", *(call("coalesce", each, text_constant("").cast("binary")) for each in columns))
 
 
-def _sorted_bytes(type: SqlType | None, value: OperatorExpression) -> OperatorExpression:
+def sorted_bytes(type: SqlType | None, value: OperatorExpression) -> OperatorExpression:
     """A key's column as bytes that sort like its serialized form, for types where that is simple."""
     if type in (INTEGER, BIGINT, STRING, BYTES):
         return value.cast("binary")

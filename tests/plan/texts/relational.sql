@@ -317,8 +317,7 @@ SELECT COUNT(*) FROM nothing;
 -- → line 1:22: NOTHING does not exist: no stream or table has that name
 
 SELECT UCASE(DISTINCT s) AS u FROM two ORDER BY u;
--- → line 1:8: DISTINCT is for aggregate functions of a pull query
--- →   hint: COUNT_DISTINCT counts in persistent and push queries
+-- → line 1:8: DISTINCT is for aggregate functions, and UCASE is none
 -- → without scans: line 1:1: Missing WHERE clause.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 

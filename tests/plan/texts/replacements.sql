@@ -528,3 +528,46 @@ CREATE STREAM late AS SELECT DISTINCT id, item FROM orders; CREATE OR REPLACE ST
 -- →   needs a rebuild: DISTINCT: ID BIGINT, ITEM STRING → ID BIGINT, ITEM STRING, kept for 86400000 ms without rows (the state has the rows that were seen)
 -- → line 1:61: Cannot replace stream LATE: its DISTINCT cannot change
 -- →   hint: it has ID BIGINT, ITEM STRING; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE counted AS SELECT item, COUNT(DISTINCT amount) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(DISTINCT amount) AS n FROM orders WHERE amount > 1 GROUP BY item;
+-- → Replaces table COUNTED in place
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: aggregates: COUNT(DISTINCT AMOUNT)
+-- →   stays: DISTINCT: AMOUNT INTEGER
+-- →   stays: topic: COUNTED
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   changes: WHERE: none → AMOUNT > 1
+
+CREATE TABLE counted AS SELECT item, COUNT(DISTINCT amount) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(amount) AS n FROM orders GROUP BY item;
+-- → Replaces table COUNTED not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: aggregates: COUNT(AMOUNT)
+-- →   stays: topic: COUNTED
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   changes: column N: COUNT(DISTINCT AMOUNT) → COUNT(AMOUNT)
+-- →   needs a rebuild: DISTINCT: AMOUNT INTEGER → none (the state has the rows that were seen)
+-- → line 1:93: Cannot replace table COUNTED: its DISTINCT cannot change
+-- →   hint: it has AMOUNT INTEGER; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE counted AS SELECT item, COUNT(DISTINCT amount) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(DISTINCT amount + 1) AS n FROM orders GROUP BY item;
+-- → Replaces table COUNTED not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: topic: COUNTED
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   changes: column N: COUNT(DISTINCT AMOUNT) → COUNT(DISTINCT AMOUNT + 1)
+-- →   needs a rebuild: aggregates: COUNT(DISTINCT AMOUNT) → COUNT(DISTINCT AMOUNT + 1) (the stored groups have the states of the old aggregates)
+-- →   needs a rebuild: DISTINCT: AMOUNT INTEGER → AMOUNT + 1 INTEGER (the state has the rows that were seen)
+-- → line 1:93: Cannot replace table COUNTED: its aggregates cannot change
+-- →   hint: it has COUNT(DISTINCT AMOUNT); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay

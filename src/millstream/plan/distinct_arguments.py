@@ -1,0 +1,102 @@
+"""DISTINCT in the aggregates of a query that keeps running: COUNT(DISTINCT user), which ksqlDB does not have.
+
+An aggregate itself does not change: its rows have NULL in place of a value that their group has had before, and COUNT,
+SUM and AVG leave out NULLs (Trino's MarkDistinct is the same idea). So `SELECT shop, COUNT(DISTINCT user), COUNT(*)
+FROM visits GROUP BY shop` becomes
+
+    Group by SHOP: COUNT(DISTINCT USER), COUNT(*)
+      Each value once in its group: USER
+        Select SHOP, USER
+          Read STREAM VISITS …
+
+    row        after DistinctArguments    groups
+    a, ann     a, ann                     a: 1, 1
+    a, ann     a, NULL                    a: 1, 2
+    a, bob     a, bob                     a: 2, 3
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression, bare
+from millstream.catalog.catalog import RelationKind
+from millstream.model.errors import StatementError
+from millstream.model.names import identifier
+from millstream.plan.nodes import Aggregate, AggregateCall, DistinctArguments, NamedExpression, Select, key_refs
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
+
+# The functions that leave out NULLs.
+_FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+
+
+def with_distinct_arguments(group: Aggregate, calls: Sequence[tree.Call]) -> Aggregate:
+    """The grouping of rows in which the arguments of those of its `calls` that have DISTINCT are new to their group.
+
+    Without DISTINCT it is `group` itself. Raises StatementError for a function, a window or a source that DISTINCT is
+    not for.
+    """
+    distinct_calls = [call for call in calls if call.distinct]
+    if not distinct_calls:
+        return group
+    for call in distinct_calls:
+        _check(call, group)
+    paired = tuple(zip(group.aggregations, calls, strict=True))
+    # The others need all values of an argument that both have.
+    plain = _Columns(0, [*group.keys, *(e for a, call in paired if not call.distinct for e in _arguments(a, call))])
+    distinct = _Columns(len(plain.columns), [e for a, call in paired if call.distinct for e in _arguments(a, call)])
+    keys = tuple(NamedExpression(r.name, r, identifier(r.name)) for r in key_refs(group.source.schema))
+    rows = Select(group.source, keys, (*plain.columns, *distinct.columns))
+    by = tuple(plain.reference(key.expression) for key in group.keys)
+    return replace(
+        group,
+        source=DistinctArguments(rows, by, distinct.references, group.window),
+        keys=tuple(replace(key, expression=column) for key, column in zip(group.keys, by, strict=True)),
+        aggregations=tuple(_over(a, distinct if call.distinct else plain) for a, call in paired),
+    )
+
+
+class _Columns:
+    """The value columns from index `first` on that have these expressions, each once."""
+
+    def __init__(self, first: int, expressions: Iterable[NamedExpression]) -> None:
+        unique = {bare(e.expression): e for e in reversed(tuple(expressions))}
+        self.columns = tuple(reversed(unique.values()))
+        self._indexes = {bare(column.expression): first + i for i, column in enumerate(self.columns)}
+
+    def reference(self, expression: TypedExpression) -> ColumnReference:
+        """The column that has an expression."""
+        index = self._indexes[bare(expression)]
+        name = next(c.name for c in self.columns if bare(c.expression) == bare(expression))
+        return ColumnReference(expression.type, ColumnPlace.VALUE, index, name)
+
+    @property
+    def references(self) -> tuple[ColumnReference, ...]:
+        """All columns."""
+        return tuple(self.reference(column.expression) for column in self.columns)
+
+
+def _arguments(aggregation: AggregateCall, call: tree.Call) -> Iterator[NamedExpression]:
+    """The arguments that rows have, named by what is written; MAX() has one that is not: ROWTIME."""
+    for argument, written in zip_longest(aggregation.arguments, call.args[: len(aggregation.arguments)]):
+        text = to_sql(written) if written is not None else "ROWTIME"
+        yield NamedExpression(text, argument, text)
+
+
+def _over(aggregation: AggregateCall, columns: _Columns) -> AggregateCall:
+    return replace(aggregation, arguments=tuple(map(columns.reference, aggregation.arguments)))
+
+
+def _check(call: tree.Call, group: Aggregate) -> None:
+    if call.name not in _FUNCTIONS:
+        listed = f"{', '.join(_FUNCTIONS[:-1])} and {_FUNCTIONS[-1]}"
+        hint = "COLLECT_SET and TOPKDISTINCT have each value once"
+        raise StatementError(f"DISTINCT is for {listed} in a query that keeps running", call.span, hint)
+    if group.source.kind is RelationKind.TABLE:
+        fact = f"{call.name}(DISTINCT …) cannot be applied to a table source, only to a stream source."
+        raise StatementError(fact, call.span, "a pull query can, over the table's rows of the moment")
+    window = group.window
+    if window is not None and window.type != "TUMBLING":
+        fact = f"{call.name}(DISTINCT …) cannot be computed in {window.type} windows, only in TUMBLING ones or in none"
+        raise StatementError(fact, call.span, "COUNT_DISTINCT estimates, in windows of each kind")
