@@ -66,6 +66,7 @@ def _expressions(e: st.SearchStrategy) -> st.SearchStrategy:
         st.builds(tree.Subscript, e, e),
         st.builds(tree.Call, NAME, some(argument)),
         st.builds(tree.Call, NAME, st.just(()), st.just(True)),
+        st.builds(tree.Call, NAME, some(argument, 1), st.just(False), st.booleans(), e),
         st.builds(tree.Call, NAME, some(argument, 1), st.just(False), st.just(True)),
         st.builds(tree.Arithmetic, st.sampled_from("+-*/%"), e, e),
         st.builds(tree.Concatenation, e, e),

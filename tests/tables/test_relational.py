@@ -143,6 +143,8 @@ class _Generator:
 
     def _grouped(self) -> str:
         calls = "COUNT(*) AS n, MIN(v) AS lo, MAX(g) AS hi, COUNT(DISTINCT v) AS d, SUM(v) AS t, COUNT(g) AS c"
+        passes = f"FILTER (WHERE {self._condition('')})"
+        calls += f", COUNT(*) {passes} AS fn, MAX(v) {passes} AS fm, COUNT(DISTINCT v) {passes} AS fd"
         having = self._random.choice(["", " HAVING COUNT(*) > 3", " HAVING MIN(v) < 0"])
         key = self._random.choice(["s", "v", "v + 1"])
         if self._random.random() < 0.3:

@@ -28,8 +28,9 @@ def call(
     kind: FunctionKind = FunctionKind.SCALAR,
 ) -> typed.TypedExpression:
     """The typed call of a function of that kind. Raises StatementError if no signature takes its arguments."""
-    if expression.distinct:
-        raise StatementError(f"DISTINCT is for aggregate functions, and {expression.name} is none", expression.span)
+    if expression.distinct or expression.filter is not None:
+        clause = "DISTINCT" if expression.distinct else "FILTER"
+        raise StatementError(f"{clause} is for aggregate functions, and {expression.name} is none", expression.span)
     # Before its arguments: in DATEDIFF(day, a, b) the fault is the function, not the column DAY.
     function = look_up(expression.name, expression.span, library)
     arguments = [_typed_argument(argument, type_argument, function, i) for i, argument in enumerate(expression.args)]

@@ -85,7 +85,10 @@ def _expressions(node: PlanNode) -> tuple[TypedExpression, ...]:
         case Select(keys=keys, columns=columns):
             return tuple(item.expression for item in (*keys, *columns))
         case Aggregate(keys=keys, aggregations=calls):
-            return (*(key.expression for key in keys), *(argument for call in calls for argument in call.arguments))
+            return (
+                *(key.expression for key in keys),
+                *(expression for call in calls for expression in call.row_expressions),
+            )
         case Join(left_keys=left, right_keys=right):
             return (*left, *right)
         case Filter(condition=condition):

@@ -34,7 +34,7 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.types import BIGINT, STRING, SqlType
 from millstream.model.units import DAY
-from millstream.plan.distinct_arguments import with_distinct_arguments
+from millstream.plan.distinct_arguments import with_distinct_arguments, without_filter
 from millstream.plan.nodes import Aggregate, AggregateCall, Filter, NamedExpression, PlanNode, Window, leaves
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
@@ -156,7 +156,7 @@ class GroupedRows:
         _check_states(calls, aggregations, node)
         _check_merging(query.window, aggregations, calls)
         group = Aggregate(node, self.keys, aggregations, _window(query, node))
-        group = with_distinct_arguments(group, calls)
+        group = with_distinct_arguments(group, [without_filter(call) for call in calls])
         if query.having is None or having is None:
             return group
         return Filter(group, self.columns.over(having), to_sql(query.having))
@@ -208,7 +208,7 @@ def aggregate_calls(places: Iterable[tree.SyntaxNode], functions: Library) -> tu
 def _check_nested(calls: Iterable[tree.Call], functions: Library) -> None:
     """Raises StatementError for an aggregate call inside another one."""
     for call in calls:
-        for inner in aggregate_calls(call.args, functions):
+        for inner in aggregate_calls(call.children(), functions):
             fact = f"Aggregate functions can not be nested: {call.name}({inner.name}())"
             raise StatementError(fact, inner.span, "group a first time in an inner query: FROM (SELECT … GROUP BY …)")
 
@@ -276,7 +276,9 @@ def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression
 
 def aggregate_call(call: tree.Call, scope: NameScope, kind: RelationKind) -> AggregateCall:
     """A call of an aggregate function over the rows of `scope`, of a stream or a table. Raises StatementError."""
-    typed_call = function_call(replace(_with_argument(call, scope), distinct=False), scope, FunctionKind.AGGREGATE)
+    call, written = without_filter(call), call
+    plain = replace(_with_argument(call, scope), distinct=False, filter=None)
+    typed_call = function_call(plain, scope, FunctionKind.AGGREGATE)
     assert isinstance(typed_call, typed.TypedCall)
     assert typed_call.type is not None
     signature = typed_call.resolved.signature
@@ -284,7 +286,9 @@ def aggregate_call(call: tree.Call, scope: NameScope, kind: RelationKind) -> Agg
     rows, constants = typed_call.arguments[:width], typed_call.arguments[width:]
     accumulator = _accumulator(call, typed_call, scope, kind)
     arguments, category = tuple(map(_with_type, rows)), typed_call.resolved.function.category
-    return AggregateCall(call.name, typed_call.type, arguments, accumulator, to_sql(call), category, constants)
+    passes = condition(call.filter, scope, "FILTER") if call.filter is not None else None
+    text = to_sql(written)
+    return AggregateCall(call.name, typed_call.type, arguments, accumulator, text, category, constants, passes)
 
 
 def _with_argument(call: tree.Call, scope: NameScope) -> tree.Call:

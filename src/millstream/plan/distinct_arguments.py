@@ -77,22 +77,43 @@ class _Columns:
         return tuple(self.reference(column.expression) for column in self.columns)
 
 
+def check_leaves_out_null(call: tree.Call, clause: str, hint: str) -> None:
+    """Raises StatementError for a call of a function for which NULL may not stand for a value that does not count."""
+    if call.name not in _FUNCTIONS:
+        listed = f"{', '.join(_FUNCTIONS[:-1])} and {_FUNCTIONS[-1]}"
+        raise StatementError(f"{clause} is for {listed}", call.span, hint)
+
+
+def without_filter(call: tree.Call) -> tree.Call:
+    """A call with DISTINCT whose filter is a part of its argument: a value that does not pass is not to be known later.
+
+    COUNT(DISTINCT user) FILTER (WHERE amount > 1) is COUNT(DISTINCT CASE WHEN amount > 1 THEN user END). Raises
+    StatementError.
+    """
+    if call.filter is None or not call.distinct:
+        return call
+    check_leaves_out_null(call, "DISTINCT with FILTER", "a WHERE in an inner query")
+    arguments = tuple(tree.Case((tree.When(call.filter, a),), span=a.span) for a in call.args)
+    return replace(call, args=arguments, filter=None)
+
+
 def _arguments(aggregation: AggregateCall, call: tree.Call) -> Iterator[NamedExpression]:
-    """The arguments that rows have, named by what is written; MAX() has one that is not: ROWTIME."""
+    """The arguments that rows have and the filter, named by what is written; MAX() has one that is not: ROWTIME."""
     for argument, written in zip_longest(aggregation.arguments, call.args[: len(aggregation.arguments)]):
         text = to_sql(written) if written is not None else "ROWTIME"
         yield NamedExpression(text, argument, text)
+    if aggregation.filter is not None and call.filter is not None:
+        yield NamedExpression(to_sql(call.filter), aggregation.filter, to_sql(call.filter))
 
 
 def _over(aggregation: AggregateCall, columns: _Columns) -> AggregateCall:
-    return replace(aggregation, arguments=tuple(map(columns.reference, aggregation.arguments)))
+    condition = columns.reference(aggregation.filter) if aggregation.filter is not None else None
+    return replace(aggregation, arguments=tuple(map(columns.reference, aggregation.arguments)), filter=condition)
 
 
 def _check(call: tree.Call, group: Aggregate) -> None:
-    if call.name not in _FUNCTIONS:
-        listed = f"{', '.join(_FUNCTIONS[:-1])} and {_FUNCTIONS[-1]}"
-        hint = "COLLECT_SET and TOPKDISTINCT have each value once"
-        raise StatementError(f"DISTINCT is for {listed} in a query that keeps running", call.span, hint)
+    hint = "COLLECT_SET and TOPKDISTINCT have each value once"
+    check_leaves_out_null(call, "DISTINCT in a query that keeps running", hint)
     if group.source.kind is RelationKind.TABLE:
         fact = f"{call.name}(DISTINCT …) cannot be applied to a table source, only to a stream source."
         raise StatementError(fact, call.span, "a pull query can, over the table's rows of the moment")

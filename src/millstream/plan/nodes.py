@@ -146,7 +146,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """One call of an aggregate function of a `category`, with the arguments that rows have, and then `constants`."""
+    """One call of an aggregate function of a `category`, with the arguments that rows have, and then `constants`.
+
+    Rows for which `filter` is not true do not change it.
+    """
 
     name: str
     type: SqlType
@@ -155,6 +158,12 @@ class AggregateCall:
     text: str = ""
     category: str = ""
     constants: tuple[TypedExpression, ...] = ()
+    filter: TypedExpression | None = None
+
+    @property
+    def row_expressions(self) -> tuple[TypedExpression, ...]:
+        """What is computed for each row: the arguments, and the filter if there is one."""
+        return (*self.arguments, *((self.filter,) if self.filter is not None else ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -388,12 +388,12 @@ def _grouped_call(call: tree.Call, scope: NameScope) -> GroupedCall:
     if call.name in _BY_OFFSET:
         fact = f"{call.name} depends on the order of records, which the rows of a table do not have"
         raise StatementError(fact, call.span, "MIN, MAX or COLLECT_LIST")
-    nested = aggregate_calls(call.args, scope.functions)
+    nested = aggregate_calls(call.children(), scope.functions)
     if nested:
         raise StatementError(f"Aggregate functions cannot be nested: {to_sql(call)}", nested[0].span)
     typed = aggregate_call(call, scope, RelationKind.TABLE)
-    for argument in typed.arguments:
-        _check_columns(argument, call, scope.clause)
+    for expression in typed.row_expressions:
+        _check_columns(expression, call, scope.clause)
     if call.distinct and not typed.arguments:
         raise StatementError(f"{call.name}(DISTINCT …) needs an argument", call.span)
     return GroupedCall(typed, call.distinct)

@@ -266,7 +266,7 @@ def _key_shapes(group: Aggregate) -> tuple[TypedExpression, ...]:
 def _call_shapes(group: Aggregate) -> tuple[object, ...]:
     """What a group's aggregates compute, whatever its sources are called."""
     return tuple(
-        (call.name, tuple(_named(a, group.source) for a in call.arguments), call.constants)
+        (call.name, tuple(_named(e, group.source) for e in call.row_expressions), call.constants)
         for call in group.aggregations
     )
 

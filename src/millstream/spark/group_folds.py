@@ -74,7 +74,8 @@ class GroupFolds:
         types = {
             f"a{i}_{j}": spark_type(type_of(a)) for i, c in enumerate(self.calls) for j, a in enumerate(c.arguments)
         }
-        self.arguments = StructLayout(types or {"none": "boolean"})
+        filters = {f"filter{i}": "boolean" for i, c in enumerate(self.calls) if c.filter is not None}
+        self.arguments = StructLayout({**types, **filters} or {"none": "boolean"})
         old = {"old": self.value.type} if run.old else {}
         self.output = {"key": self.key.type, "value": self.value.type, **old, **METADATA_TYPES}
 
@@ -98,9 +99,9 @@ class GroupFolds:
         return prepared.select("*", f"is_row and {fine} as has_group").drop("is_row")
 
     def _arguments(self) -> OperatorExpression:
-        arguments = [a for call in self.calls for a in call.arguments]
-        labels = [self._label(i) for i, call in enumerate(self.calls) for _ in call.arguments]
-        texts: list[SqlOperand] = [SqlText(guarded(a, label)) for a, label in zip(arguments, labels, strict=True)]
+        arguments = [(i, a) for i, call in enumerate(self.calls) for a in call.arguments]
+        filters = [(i, call.filter) for i, call in enumerate(self.calls) if call.filter is not None]
+        texts: list[SqlOperand] = [SqlText(guarded(e, self._label(i))) for i, e in (*arguments, *filters)]
         return self.arguments.new(dict(zip(self.arguments.types, texts or [False], strict=True)))
 
     def _label(self, i: int) -> str:
@@ -126,15 +127,22 @@ class GroupFolds:
         values = {declare.argument(j): arguments.field(f"a{i}_{j}") for j in range(len(self.calls[i].arguments))}
         return bound({declare.STATE: state, declare.LABEL: text_constant(self._label(i)), **values}, change)
 
+    def _of_row(
+        self, i: int, change: OperatorExpression, state: OperatorExpression, arguments: OperatorExpression
+    ) -> OperatorExpression:
+        """The state after a change by a row with these arguments, if the row passes the aggregate's filter."""
+        changed = self._changed(i, change, state, arguments)
+        return changed if self.calls[i].filter is None else if_(arguments.field(f"filter{i}"), changed, state)
+
     def _added(self, i: int, state: OperatorExpression) -> OperatorExpression:
         """The state after adding the row."""
-        return self._changed(i, self.calls[i].accumulator.add, state, ROW.field("arguments"))
+        return self._of_row(i, self.calls[i].accumulator.add, state, ROW.field("arguments"))
 
     def _undone(self, i: int, state: OperatorExpression) -> OperatorExpression:
         """The state after removing the previous row of the same key."""
         undo = self.calls[i].accumulator.undo
         assert undo is not None
-        return self._changed(i, undo, state, ROW.field("undone"))
+        return self._of_row(i, undo, state, ROW.field("undone"))
 
     def _merged(self, i: int, older: OperatorExpression, newer: OperatorExpression) -> OperatorExpression:
         """The result of merging two states."""

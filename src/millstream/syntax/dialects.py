@@ -185,7 +185,7 @@ CLAUSES = {
     "OVER": "there are no analytic functions: aggregate with GROUP BY and WINDOW",
     "QUALIFY": f"there are no analytic functions; {_LATEST}",
     "DISTINCT ON": _LATEST,
-    "FILTER ( WHERE": "a part of the rows is counted by SUM(CASE WHEN v > 3 THEN 1 ELSE 0 END)",
+    "FILTER (": "the rows of an aggregate: COUNT(*) FILTER (WHERE v > 3)",
     "WITHIN GROUP": "aggregates take the rows in the order in which they come",
     "GROUP BY ALL": "the columns of a group are named: GROUP BY a, b",
     "CROSS": "there is no CROSS JOIN: sources are joined ON equal columns",

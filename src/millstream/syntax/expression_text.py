@@ -104,7 +104,8 @@ def _(e: tree.Subscript) -> str:
 @_bare.register
 def _(e: tree.Call) -> str:
     name = quoted(e.name) if e.name in ("MAP", "STRUCT") else identifier(e.name)
-    return f"{name}({'DISTINCT ' if e.distinct else ''}{'*' if e.star else _list(e.args)})"
+    rows = f" FILTER (WHERE {expression_text(e.filter)})" if e.filter is not None else ""
+    return f"{name}({'DISTINCT ' if e.distinct else ''}{'*' if e.star else _list(e.args)}){rows}"
 
 
 @_bare.register

@@ -65,12 +65,16 @@ class Subscript(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Call(Expression):
-    """`name(args)`; the name upper-cased. COUNT(*) has `star` and no arguments; `distinct` is `name(DISTINCT args)`."""
+    """`name(args)`; the name upper-cased. COUNT(*) has `star` and no arguments; `distinct` is `name(DISTINCT args)`.
+
+    `filter` is the condition of `name(args) FILTER (WHERE condition)`.
+    """
 
     name: str
     args: tuple[Expression, ...]
     star: bool = False
     distinct: bool = False
+    filter: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)

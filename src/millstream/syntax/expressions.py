@@ -260,11 +260,21 @@ def _call(c: Cursor, name: str, at: Token) -> tree.Expression:
     c.expect("(")
     if c.at("*", ")"):
         c.expect("*", ")")
-        return tree.Call(name, (), star=True, span=at.span)
+        return tree.Call(name, (), star=True, filter=_filter(c), span=at.span)
     distinct = c.accept("DISTINCT")
     arguments = () if c.at(")") and not distinct else c.list_of(_argument)
     c.expect(")")
-    return tree.Call(name, arguments, distinct=distinct, span=at.span)
+    return tree.Call(name, arguments, distinct=distinct, filter=_filter(c), span=at.span)
+
+
+def _filter(c: Cursor) -> tree.Expression | None:
+    """The condition of FILTER (WHERE condition) after a call. FILTER alone may be the name of the column."""
+    if not c.at("FILTER", "(", "WHERE"):
+        return None
+    c.expect("FILTER", "(", "WHERE")
+    condition = expression(c)
+    c.expect(")")
+    return condition
 
 
 def _argument(c: Cursor) -> tree.Expression:

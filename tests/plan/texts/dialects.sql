@@ -235,8 +235,9 @@ SELECT item, ROW_NUMBER() OVER (PARTITION BY item ORDER BY placed DESC) AS rn FR
 -- →   hint: there are no analytic functions: aggregate with GROUP BY and WINDOW
 
 SELECT item, COUNT(*) FILTER (WHERE amount > 3) FROM orders GROUP BY item EMIT CHANGES;
--- → line 1:30: unexpected '('; expected ',' or FROM
--- →   hint: a part of the rows is counted by SUM(CASE WHEN v > 3 THEN 1 ELSE 0 END)
+-- → Answer ITEM, COUNT(*) FILTER (WHERE AMOUNT > 3) AS KSQL_COL_0
+-- →   Group by ITEM: COUNT(*) FILTER (WHERE AMOUNT > 3)
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 SELECT item FROM orders WHERE placed > NOW() - INTERVAL '1' HOUR EMIT CHANGES;
 -- → line 1:61: unexpected HOUR; expected GROUP BY, PARTITION BY, HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement

@@ -72,7 +72,7 @@ CREATE TABLE n AS SELECT item, SUM(DISTINCT amount) AS n FROM orders WINDOW SESS
 -- →   hint: COUNT_DISTINCT estimates, in windows of each kind
 
 CREATE TABLE n AS SELECT item, COLLECT_LIST(DISTINCT amount) AS n FROM orders GROUP BY item;
--- → line 1:32: DISTINCT is for COUNT, SUM, AVG, MIN and MAX in a query that keeps running
+-- → line 1:32: DISTINCT in a query that keeps running is for COUNT, SUM, AVG, MIN and MAX
 -- →   hint: COLLECT_SET and TOPKDISTINCT have each value once
 
 CREATE TABLE n AS SELECT item, COUNT(DISTINCT amount, id) AS n FROM orders GROUP BY item;
@@ -103,3 +103,51 @@ CREATE TABLE n AS SELECT item, COUNT(DISTINCT amont) AS n FROM orders GROUP BY i
 CREATE STREAM n AS SELECT id, COUNT(DISTINCT amount) AS n FROM orders;
 -- → line 1:31: aggregate function COUNT without a GROUP BY clause
 -- →   hint: group by an expression; a constant makes one group of all rows
+
+CREATE TABLE n AS SELECT item, COUNT(*) FILTER (WHERE amount > 3) AS large, COUNT(DISTINCT id) FILTER (WHERE amount > 3) AS ids, COUNT(DISTINCT id) AS all_ids FROM orders GROUP BY item;
+-- → Created query with ID CTAS_N_0
+-- → create topic N with 2 partition(s)
+-- → start query CTAS_N_0
+-- → N (ITEM STRING KEY, LARGE BIGINT, IDS BIGINT, ALL_IDS BIGINT)
+-- → Write TABLE N to topic N (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) FILTER (WHERE AMOUNT > 3) AS LARGE, COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 3) AS IDS, COUNT(DISTINCT ID) AS ALL_IDS
+-- →     Group by ITEM: COUNT(*) FILTER (WHERE AMOUNT > 3), COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 3), COUNT(DISTINCT ID)
+-- →       Each value once in its group: CASE WHEN AMOUNT > 3 THEN ID END, ID
+-- →         Select ID KEY, ITEM, AMOUNT > 3 AS `AMOUNT > 3`, CASE WHEN AMOUNT > 3 THEN ID END AS `CASE WHEN AMOUNT > 3 THEN ID END`, ID
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE n AS SELECT item, COUNT(*) filter FROM orders GROUP BY item;
+-- → Created query with ID CTAS_N_0
+-- → create topic N with 2 partition(s)
+-- → start query CTAS_N_0
+-- → N (ITEM STRING KEY, FILTER BIGINT)
+-- → Write TABLE N to topic N (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS FILTER
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE n AS SELECT item, COLLECT_LIST(DISTINCT amount) FILTER (WHERE amount > 3) AS n FROM orders GROUP BY item;
+-- → line 1:32: DISTINCT with FILTER is for COUNT, SUM, AVG, MIN and MAX
+-- →   hint: a WHERE in an inner query
+
+CREATE TABLE n AS SELECT item, COUNT(*) FILTER (WHERE amount) AS n FROM orders GROUP BY item;
+-- → line 1:55: Type error in FILTER expression: Should evaluate to boolean but is AMOUNT (INTEGER) instead.
+
+CREATE TABLE n AS SELECT item, COUNT(*) FILTER (WHERE amont > 3) AS n FROM orders GROUP BY item;
+-- → line 1:55: Error in FILTER expression: FILTER column 'AMONT' cannot be resolved.
+-- →   hint: did you mean AMOUNT?
+
+CREATE TABLE n AS SELECT item, COUNT(*) FILTER (WHERE amount > 'x') AS n FROM orders GROUP BY item;
+-- → line 1:55: Error in FILTER expression: Cannot compare AMOUNT (INTEGER) to 'x' (STRING) with GREATER_THAN.
+-- →   hint: CAST one to the other's type
+
+CREATE TABLE n AS SELECT item, COUNT(*) FILTER (WHERE COUNT(*) > 3) AS n FROM orders GROUP BY item;
+-- → line 1:55: Aggregate functions can not be nested: COUNT(COUNT())
+-- →   hint: group a first time in an inner query: FROM (SELECT … GROUP BY …)
+
+CREATE TABLE n AS SELECT item, UCASE(item) FILTER (WHERE amount > 3) AS n, COUNT(*) FROM orders GROUP BY item;
+-- → line 1:32: FILTER is for aggregate functions, and UCASE is none
+
+CREATE TABLE n AS SELECT item, COUNT(*) FILTER (amount > 3) AS n FROM orders GROUP BY item;
+-- → line 1:48: unexpected '('; expected ',' or FROM
+-- →   hint: the rows of an aggregate: COUNT(*) FILTER (WHERE v > 3)

@@ -571,3 +571,32 @@ CREATE TABLE counted AS SELECT item, COUNT(DISTINCT amount) AS n FROM orders GRO
 -- →   needs a rebuild: DISTINCT: AMOUNT INTEGER → AMOUNT + 1 INTEGER (the state has the rows that were seen)
 -- → line 1:93: Cannot replace table COUNTED: its aggregates cannot change
 -- →   hint: it has COUNT(DISTINCT AMOUNT); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE counted AS SELECT item, COUNT(*) FILTER (WHERE amount > 1) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) FILTER (WHERE amount > 2) AS n FROM orders GROUP BY item;
+-- → Replaces table COUNTED not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: topic: COUNTED
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   changes: column N: COUNT(*) FILTER (WHERE AMOUNT > 1) → COUNT(*) FILTER (WHERE AMOUNT > 2)
+-- →   needs a rebuild: aggregates: COUNT(*) FILTER (WHERE AMOUNT > 1) → COUNT(*) FILTER (WHERE AMOUNT > 2) (the stored groups have the states of the old aggregates)
+-- → line 1:105: Cannot replace table COUNTED: its aggregates cannot change
+-- →   hint: it has COUNT(*) FILTER (WHERE AMOUNT > 1); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE TABLE counted AS SELECT item, COUNT(DISTINCT id) FILTER (WHERE amount > 1) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(DISTINCT id) FILTER (WHERE amount > 2) AS n FROM orders GROUP BY item;
+-- → Replaces table COUNTED not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: topic: COUNTED
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   changes: column N: COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 1) → COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 2)
+-- →   needs a rebuild: aggregates: COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 1) → COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 2) (the stored groups have the states of the old aggregates)
+-- →   needs a rebuild: DISTINCT: CASE WHEN AMOUNT > 1 THEN ID END BIGINT → CASE WHEN AMOUNT > 2 THEN ID END BIGINT (the state has the rows that were seen)
+-- → line 1:115: Cannot replace table COUNTED: its aggregates cannot change
+-- →   hint: it has COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 1); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
