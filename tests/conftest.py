@@ -90,24 +90,19 @@ PROCESSES = frozenset({"broker", "registry"})
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     """Put each test that shares processes into its group, first; the others go where there is room, and may be fast."""
+    turns = {}
     for item in items:
         group = _group(item)
         if group == "compute" and "spark" not in item.fixturenames:
+            turns[item] = len(LONGEST) + 1
             if not item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.fast)
         else:
+            turns[item] = LONGEST.index(group) if group in LONGEST else len(LONGEST)
             item.add_marker(pytest.mark.xdist_group(group))
         if group != "compute":
             item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(key=_turn)
-
-
-def _turn(item: pytest.Item) -> int:
-    """When a test begins: in one of the longest groups, in another one, in none."""
-    group = item.get_closest_marker("xdist_group")
-    if group is None:
-        return len(LONGEST) + 1
-    return LONGEST.index(group.args[0]) if group.args[0] in LONGEST else len(LONGEST)
+    items.sort(key=turns.__getitem__)
 
 
 def _group(item: pytest.Function) -> str:

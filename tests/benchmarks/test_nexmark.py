@@ -4,12 +4,13 @@ import hashlib
 import json
 import re
 from collections import Counter
+from functools import cache
 
 import pytest
 from bench.engines import STATEMENTS
 from bench.flink import WORKLOADS
 from bench.nexmark import generator
-from bench.nexmark.generator import AUCTION, BEGINNING, BID, PERSON
+from bench.nexmark.generator import AUCTION, BEGINNING, BID, PERSON, NexmarkEvent
 from bench.nexmark.results import difference, digest, rows
 from bench.nexmark.statements import NUMBERS, NexmarkQuery, NexmarkTopics, query
 
@@ -21,27 +22,31 @@ from support.statements import last_outcome
 
 TOPICS = NexmarkTopics("127.0.0.1:9092", "person", "auction", "bid", "side", "run")
 COLUMN = re.compile(r"(\w+)`? (?:BIGINT|STRING|DOUBLE|DECIMAL)")
-EVENTS = list(generator.events(5000))
 SUPPORTED = [query(number) for number in NUMBERS if not query(number).missing]
 
 
+@cache
+def events() -> list[NexmarkEvent]:
+    return list(generator.events(5000))
+
+
 def test_a_seed_makes_the_same_events_everywhere() -> None:
-    text = json.dumps([(event.kind, event.key, event.at, event.row) for event in EVENTS])
+    text = json.dumps([(event.kind, event.key, event.at, event.row) for event in events()])
     assert hashlib.sha256(text.encode()).hexdigest()[:12] == "8c3f78ad28c4"
-    assert list(generator.events(5000, seed=7)) != EVENTS
+    assert list(generator.events(5000, seed=7)) != events()
 
 
 def test_of_fifty_events_one_is_a_person_and_three_are_auctions() -> None:
-    assert Counter(event.kind for event in EVENTS) == {PERSON: 100, AUCTION: 300, BID: 4600}
+    assert Counter(event.kind for event in events()) == {PERSON: 100, AUCTION: 300, BID: 4600}
 
 
 def test_events_are_in_the_order_of_their_times_which_differ() -> None:
-    assert [event.at for event in EVENTS] == list(range(BEGINNING, BEGINNING + len(EVENTS)))
+    assert [event.at for event in events()] == list(range(BEGINNING, BEGINNING + len(events())))
 
 
 def test_bids_and_auctions_are_of_what_was_there_before() -> None:
     persons, auctions = set(), set()
-    for event in EVENTS:
+    for event in events():
         if event.kind == PERSON:
             persons.add(event.key)
         elif event.kind == AUCTION:
@@ -58,8 +63,8 @@ def test_each_partition_of_each_topic_ends_with_a_row_after_all_windows() -> Non
         (partition, kind): 1 for partition in (0, 1) for kind in generator.KINDS
     }
     assert {event.at for _, event in ends} == {BEGINNING + 5000 + 3_600_000}
-    assert EVENTS[-1].at < generator.end(5000) < ends[0][1].at
-    assert not {event.row["id"] for _, event in ends if event.kind != BID} & {event.key for event in EVENTS}
+    assert events()[-1].at < generator.end(5000) < ends[0][1].at
+    assert not {event.row["id"] for _, event in ends if event.kind != BID} & {event.key for event in events()}
 
 
 @pytest.mark.parametrize("one", SUPPORTED, ids=lambda one: f"q{one.number}")

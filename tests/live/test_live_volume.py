@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import pytest
 
@@ -42,6 +43,11 @@ class Row:
         return int(self.key[1:]) % PARTITIONS
 
 
+# The seeds of a join's sides.
+LEFT, RIGHT = 1, 2
+
+
+@cache
 def inputs(seed: int) -> list[Row]:
     """Rows that are a tenth of a second apart, and out of order."""
     numbers = random.Random(seed)
@@ -51,7 +57,6 @@ def inputs(seed: int) -> list[Row]:
     ]
 
 
-LEFT, RIGHT = inputs(1), inputs(2)
 Key = Callable[[Row], object]
 
 
@@ -87,22 +92,22 @@ def sessions(rows: Sequence[Row]) -> Outputs:
 
 def pairs() -> Iterator[tuple[Row, Row]]:
     """The rows that a join by key has."""
-    for left in LEFT:
-        near = RIGHT[max(0, left.number - 80) : left.number + 80]
+    for left in inputs(LEFT):
+        near = inputs(RIGHT)[max(0, left.number - 80) : left.number + 80]
         yield from ((left, right) for right in near if right.key == left.key and abs(right.time - left.time) <= WITHIN)
 
 
 def joined(left: bool, right: bool) -> Outputs:
     """The numbers of both rows of each pair; of an outer side also each row without a match whose window has closed."""
     both = [(a.number, b.number) for a, b in pairs()]
-    times = [reached(LEFT + RIGHT, partition) for partition in range(PARTITIONS)]
+    times = [reached(inputs(LEFT) + inputs(RIGHT), partition) for partition in range(PARTITIONS)]
 
     def alone(rows: list[Row], side: int) -> list[int]:
         matched = {pair[side] for pair in both}
         closed = [row.number for row in rows if row.time + WITHIN + GRACE < times[row.partition]]
         return [number for number in closed if number not in matched]
 
-    lefts, rights = (alone(LEFT, 0) if left else []), (alone(RIGHT, 1) if right else [])
+    lefts, rights = (alone(inputs(LEFT), 0) if left else []), (alone(inputs(RIGHT), 1) if right else [])
     return Counter([*both, *((number, None) for number in lefts), *((None, number) for number in rights)])
 
 
@@ -127,20 +132,29 @@ PAIRED = "{0}_L l JOIN {0}_R r WITHIN 3 SECONDS GRACE PERIOD 10 SECONDS ON l.id 
 UNITED = "(SELECT id, g FROM {0}_L UNION ALL SELECT id, g FROM {0}_R)"
 MOVED = "(SELECT g AS k, i FROM {0}_L PARTITION BY g)"
 BY_KEY = {
-    "tumbling": (counting("id", "{0}_L"), lambda: windows(LEFT, lambda row: row.key, by_key=True)),
-    "hopping": (counting("id", "{0}_L", HOPPING), lambda: windows(LEFT, lambda row: row.key, 5 * SECOND, by_key=True)),
-    "sessions": (counting("id", "{0}_L", SESSION), lambda: sessions(LEFT)),
-    "windows over a table's join": (
-        counting("l.id", NAMED), lambda: windows(LEFT, lambda row: row.key, by_key=True)
+    "tumbling": (counting("id", "{0}_L"), lambda: windows(inputs(LEFT), lambda row: row.key, by_key=True)),
+    "hopping": (
+        counting("id", "{0}_L", HOPPING),
+        lambda: windows(inputs(LEFT), lambda row: row.key, 5 * SECOND, by_key=True),
     ),
-    "sessions over a table's join": (counting("l.id", NAMED, SESSION), lambda: sessions(LEFT)),
+    "sessions": (counting("id", "{0}_L", SESSION), lambda: sessions(inputs(LEFT))),
+    "windows over a table's join": (
+        counting("l.id", NAMED), lambda: windows(inputs(LEFT), lambda row: row.key, by_key=True)
+    ),
+    "sessions over a table's join": (counting("l.id", NAMED, SESSION), lambda: sessions(inputs(LEFT))),
 }  # fmt: skip
 OTHERS = {
-    "tumbling by a column": (counting("g", "{0}_L"), lambda: windows(LEFT, lambda row: row.group)),
-    "hopping by a column": (counting("g", "{0}_L", HOPPING), lambda: windows(LEFT, lambda row: row.group, 5 * SECOND)),
-    "a union": (counting("g", UNITED), lambda: windows(LEFT + RIGHT, lambda row: row.group)),
-    "an inner query by another key": (counting("k", MOVED), lambda: windows(LEFT, lambda row: row.group)),
-    "by a joined table's column": (counting("name", NAMED), lambda: windows(named(LEFT), lambda row: NAMES[row.key])),
+    "tumbling by a column": (counting("g", "{0}_L"), lambda: windows(inputs(LEFT), lambda row: row.group)),
+    "hopping by a column": (
+        counting("g", "{0}_L", HOPPING),
+        lambda: windows(inputs(LEFT), lambda row: row.group, 5 * SECOND),
+    ),
+    "a union": (counting("g", UNITED), lambda: windows(inputs(LEFT) + inputs(RIGHT), lambda row: row.group)),
+    "an inner query by another key": (counting("k", MOVED), lambda: windows(inputs(LEFT), lambda row: row.group)),
+    "by a joined table's column": (
+        counting("name", NAMED),
+        lambda: windows(named(inputs(LEFT)), lambda row: NAMES[row.key]),
+    ),
     "left join": (joining("LEFT"), lambda: joined(True, False)),
     "right join": (joining("RIGHT", "r.id"), lambda: joined(False, True)),
     "full join": (joining("FULL", "ROWKEY"), lambda: joined(True, True)),
@@ -174,7 +188,7 @@ def declare(server: EngineProcess, kafka: BrokerClient) -> str:
 
 
 def send(kafka: BrokerClient, prefix: str) -> None:
-    for left, right in zip(LEFT, RIGHT, strict=True):
+    for left, right in zip(inputs(LEFT), inputs(RIGHT), strict=True):
         for side, row in (("L", left), ("R", right)):
             value = {"i": row.number, "g": row.group}
             kafka.send(f"{prefix}_{side}_IN", f'"{row.key}"', value, row.time, partition=row.partition)

@@ -9,11 +9,9 @@ from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qsl
 
 import jwt
-from cryptography.hazmat.primitives.asymmetric import rsa
 
 from support.http_server import QuietHandler, serving
-
-KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+from support.tokens import rsa_key
 
 
 @contextmanager
@@ -35,11 +33,11 @@ def token_endpoint(subject: str, id: str, secret: str) -> Iterator[tuple[str, li
 
 def token_keys() -> str:
     """The keys by which its tokens are known: a JWKS."""
-    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))
+    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(rsa_key().public_key()))
     return json.dumps({"keys": [{**public, "kid": "one", "alg": "RS256", "use": "sig"}]})
 
 
 def _token(subject: str) -> str:
     now = int(time.time())
     claims = {"sub": subject, "iat": now, "exp": now + 3600, "scope": "kafka"}
-    return jwt.encode(claims, KEY, "RS256", headers={"kid": "one"})
+    return jwt.encode(claims, rsa_key(), "RS256", headers={"kid": "one"})

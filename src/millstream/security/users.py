@@ -69,8 +69,8 @@ def _scrypt(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
 
 
 def _memory(n: int, r: int, p: int) -> int:
-    """More bytes than scrypt needs, which OpenSSL wants to know."""
-    return 256 * n * r * p
+    """The bytes that scrypt needs, which OpenSSL wants to know."""
+    return 128 * r * (n + p + 2)
 
 
 @dataclass(frozen=True, slots=True)
