@@ -17,6 +17,8 @@ CLIENT_PREFIXES = ("ssl.", "sasl.", "security.", "kafka.")
 # The prefix of Spark settings that a server's configuration may contain: they are passed on unchanged.
 SPARK_PREFIX = "spark."
 _UNCHECKED = (*CLIENT_PREFIXES, SPARK_PREFIX)
+# Each statement asks for all settings.
+_DEFAULTS = {name: setting.default for name, setting in SETTINGS.items()}
 CHECKED = "is not a valid value"
 AT_START = "only a server's configuration sets it: use --set or --config-file, and restart the server"
 OF_SESSIONS = "SET sets it for the statements of a session"
@@ -129,8 +131,7 @@ def as_texts(properties: Mapping[str, object]) -> dict[str, str]:
 
 def effective(server: Mapping[str, object], session: Mapping[str, object] | None = None) -> dict[str, str]:
     """The value of every setting: the session's, else the server's, else the default."""
-    defaults = {name: setting.default for name, setting in SETTINGS.items()}
-    return {**defaults, **as_texts(server), **as_texts(session or {})}
+    return {**_DEFAULTS, **as_texts(server), **as_texts(session or {})}
 
 
 def replaced_variables(variables: Mapping[str, str], settings: Mapping[str, str]) -> Mapping[str, str]:
