@@ -66,7 +66,7 @@ object CastFunctions extends Family {
   private val Zone = """(?:Z|([+-])(\d{2})(?::?(\d{2}))?)?"""
   private val DayText = Day.r
   private val ClockText = Clock.r
-  private val InstantText = s"$Day(?:[T ](?:$Clock$Zone)?)?".r
+  private val InstantText = s"$Day(?:[T ](?:$Clock)?$Zone)?".r
 
   /** Epoch days of a date; month and day may be missing. */
   def date(text: UTF8String): Int = text.toString.trim match {

@@ -8,7 +8,6 @@ that both give the same results. Text that is no BOOLEAN is refused here and fal
 import base64
 import binascii
 import re
-from calendar import timegm
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal as Number
@@ -31,12 +30,16 @@ from millstream.model.types import (
 _DAY = r"(?P<year>\d{4})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?)?"
 _CLOCK = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<fraction>\d{1,9}))?)?)?"
 _ZONE = r"(?P<zone>Z|(?P<sign>[+-])(?P<ahead>\d{2})(?::?(?P<more>\d{2}))?)?"
-_DATE = re.compile(_DAY)
-_TIME = re.compile(_CLOCK)
-_TIMESTAMP = re.compile(rf"{_DAY}(?:[T ](?:{_CLOCK}{_ZONE})?)?")
-_DIGITS = re.compile(r"[+-]?[0-9]+")
+_DATE = re.compile(_DAY, re.ASCII)
+_TIME = re.compile(_CLOCK, re.ASCII)
+_TIMESTAMP = re.compile(rf"{_DAY}(?:[T ](?:{_CLOCK})?{_ZONE})?", re.ASCII)
+_DIGITS = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INT, _LONG = 2**31, 2**63
+# What Java's String.trim removes.
+_BLANKS = "".join(map(chr, range(0x21)))
+_EPOCH = date(1970, 1, 1).toordinal()
+_CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 
 
 def numeric_type(text: str) -> SqlType | None:
@@ -81,14 +84,13 @@ def read(text: str, target: SqlType) -> object:
 def timestamp(text: str) -> int:
     """Epoch milliseconds of ISO-8601 text, whose last parts may be missing; UTC without a zone. Raises ValueError."""
     parts = _match(_TIMESTAMP, text)
-    seconds = timegm((*_day(parts), _at(parts, "hour"), _at(parts, "minute"), _at(parts, "second"), 0, 1, 0))
-    if not _midnight(parts):
-        _clock(parts)
+    hour, minute, second = (24, 0, 0) if _midnight(parts) else _clock(parts)
+    seconds = ((_epoch_day(parts) * 24 + hour) * 60 + minute) * 60 + second
     return (seconds - _offset(parts)) * 1000 + _milliseconds(parts)
 
 
 def _date(text: str) -> int:
-    return date(*_day(_match(_DATE, text))).toordinal() - date(1970, 1, 1).toordinal()
+    return _epoch_day(_match(_DATE, text))
 
 
 def _time(text: str) -> int:
@@ -97,8 +99,12 @@ def _time(text: str) -> int:
     return ((hour * 60 + minute) * 60 + second) * 1000 + _milliseconds(parts)
 
 
+def _trimmed(text: str) -> str:
+    return text.strip(_BLANKS)
+
+
 def _match(pattern: re.Pattern[str], text: str) -> dict[str, str | None]:
-    match = pattern.fullmatch(text.strip())
+    match = pattern.fullmatch(_trimmed(text))
     if match is None:
         raise ValueError(text)
     return match.groupdict()
@@ -108,9 +114,12 @@ def _at(parts: dict[str, str | None], name: str, default: int = 0) -> int:
     return int(parts[name] or default)
 
 
-def _day(parts: dict[str, str | None]) -> tuple[int, int, int]:
-    day = date(_at(parts, "year"), _at(parts, "month", 1), _at(parts, "day", 1))
-    return day.year, day.month, day.day
+def _epoch_day(parts: dict[str, str | None]) -> int:
+    """Days since 1970-01-01. Python has no year 0: it is counted from the year 400, whose calendar is the same."""
+    year = _at(parts, "year")
+    cycles = 1 if year == 0 else 0
+    day = date(year + cycles * _CYCLE_YEARS, _at(parts, "month", 1), _at(parts, "day", 1))
+    return day.toordinal() - _EPOCH - cycles * _CYCLE_DAYS
 
 
 def _midnight(parts: dict[str, str | None]) -> bool:
@@ -136,18 +145,19 @@ def _offset(parts: dict[str, str | None]) -> int:
 
 def number(text: str) -> Number | None:
     """The number that `text` denotes; None if it is not a number."""
-    if not _NUMBER.fullmatch(text.strip()):
+    if not _NUMBER.fullmatch(_trimmed(text)):
         return None
     try:
-        return Number(text.strip())
+        return Number(_trimmed(text))
     except InvalidOperation:
         return None
 
 
 def _whole(text: str, limit: int) -> int:
-    if not _DIGITS.fullmatch(text.strip()) or not -limit <= int(text) < limit:
+    digits = _trimmed(text)
+    if not _DIGITS.fullmatch(digits) or not -limit <= int(digits) < limit:
         raise ValueError(text)
-    return int(text)
+    return int(digits)
 
 
 def _read_decimal(text: str, target: Decimal) -> Number:
@@ -162,13 +172,14 @@ def _whole_digits(decimal: Decimal) -> int:
 
 
 def _double(text: str) -> float:
-    if number(text) is None and text.strip().lstrip("+-") not in ("NaN", "Infinity"):
+    word = _trimmed(text)
+    if not word.isascii() or (number(word) is None and word.lstrip("+-") not in ("NaN", "Infinity")):
         raise ValueError(text)
-    return float(text)
+    return float(word)
 
 
 def _boolean(text: str) -> bool:
-    word = text.strip().lower()
+    word = _trimmed(text).lower()
     if word and ("true".startswith(word) or "yes".startswith(word)):
         return True
     if word and ("false".startswith(word) or "no".startswith(word)):
@@ -177,9 +188,10 @@ def _boolean(text: str) -> bool:
 
 
 def _bytes(text: str) -> bytes:
-    digits = text.strip()
+    digits = _trimmed(text)
+    padding = "" if digits.endswith("=") else "=" * (-len(digits) % 4)
     try:
-        return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
+        return base64.b64decode(digits + padding, validate=True)
     except binascii.Error as error:
         raise ValueError(text) from error
 
