@@ -128,7 +128,7 @@ class Bounded:
         return tuple(m.value if isinstance(m, Constant) and _is_plain(m) else next(results) for m in expressions)
 
     def constant(self, row: InsertRow, now: int) -> Record:
-        """The record of an INSERT VALUES, with the time `now` (epoch ms) if it has none. Raises ValueError."""
+        """The record of an INSERT VALUES, with the time `now` (epoch ms) if it has none or NULL. Raises ValueError."""
         keys, values, sink = row.sink.schema.key, row.sink.schema.value, row.sink
         columns = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
         computed = self.values([column.expression for column in columns])
@@ -136,7 +136,8 @@ class Bounded:
         value = record_codec(pipeline.side_spec(sink.value, values, "V"), values).encode(
             _row(values, computed[len(keys) :])
         )
-        return Record(key, value, computed[-1] if row.rowtime else now)
+        rowtime = computed[-1] if row.rowtime else None
+        return Record(key, value, now if rowtime is None else rowtime)
 
     def decoded(self, source: Source, record: Record) -> tuple[Row, Row]:
         """Key and value of a record without a window, by columns, None for null. Raises UnreadableRecord."""

@@ -439,6 +439,9 @@ CREATE TABLE t AS SELECT o.*, COUNT(*) AS n FROM orders o JOIN people p ON o.ite
 CREATE TABLE t AS SELECT item, TOPK(amount, 1 + 1) AS n FROM orders GROUP BY item;
 -- → line 1:45: Parameter 2 passed to function TOPK must be a literal constant, but was expression: '1 + 1'
 
+CREATE TABLE t AS SELECT item, TOPK(amount, NULL) AS n FROM orders GROUP BY item;
+-- → line 1:32: TOPK requires a number of at least 1, as a constant; this is NULL
+
 CREATE TABLE t AS SELECT id, item, amount + 1, price + COUNT(*) AS n FROM orders GROUP BY item;
 -- → line 1:26: Non-aggregate SELECT expression(s) not part of GROUP BY: ID, AMOUNT + 1
 -- →   hint: add it to the GROUP BY, or remove it

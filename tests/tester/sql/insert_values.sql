@@ -52,3 +52,13 @@ INSERT INTO a VALUES ('x', 9999.5 + 0.5);
 --@expected.message: Expected type DECIMAL(6, 2) for field `D` but got DECIMAL(1.234)
 CREATE STREAM a (id STRING KEY, d DECIMAL(6, 2)) WITH (kafka_topic='a', value_format='JSON');
 INSERT INTO a VALUES ('x', 1.234);
+
+--@test: a ROWTIME of NULL is the time of the statement, as if it were not listed
+CREATE STREAM a (id STRING KEY, v INT) WITH (kafka_topic='a', value_format='JSON');
+CREATE STREAM o AS SELECT id, ROWTIME > '2020-01-01' AS now FROM a;
+INSERT INTO a (ROWTIME, id) VALUES (NULL, 'x');
+INSERT INTO a (ROWTIME, id) VALUES (CAST(NULL AS BIGINT), 'y');
+INSERT INTO a (ROWTIME, id) VALUES (0, 'z');
+ASSERT VALUES o VALUES ('x', true);
+ASSERT VALUES o VALUES ('y', true);
+ASSERT VALUES o VALUES ('z', false);

@@ -344,7 +344,8 @@ def _decimals(types: Sequence[SqlType | None]) -> SqlType:
 
 def _at_least_one(name: str, value: object) -> int:
     if not isinstance(value, int) or value < 1:
-        raise StatementError(f"{name} requires a number of at least 1, as a constant; this is {value}")
+        shown = "NULL" if value is None else value
+        raise StatementError(f"{name} requires a number of at least 1, as a constant; this is {shown}")
     return value
 
 
