@@ -60,6 +60,12 @@ def at(*moments: int) -> bytes:
             "[ada@1600000000000/1600000000009]",
         ),
         (struct.pack(">i", 7) + at(60_000), "HOPPING(KAFKA_INT) or TUMBLING(KAFKA_INT)", "[7@60000/-]"),
+        # A text is no end of a session.
+        (
+            b"a longer name" + at(1_600_000_000_000),
+            "HOPPING(KAFKA_STRING) or TUMBLING(KAFKA_STRING)",
+            "[a longer name@1600000000000/-]",
+        ),
         (at(1_600_000_000_000), "KAFKA_BIGINT or KAFKA_DOUBLE", "1600000000000"),
         (b"a text of some length", "KAFKA_STRING", "a text of some length"),
     ],
@@ -69,6 +75,12 @@ def test_a_key_with_a_window(key: bytes, format: str, shown: str) -> None:
     assert guess.show(key) == shown
     (printed,) = guess.new_guess()
     assert printed == f"Key format: {format}"
+
+
+def test_a_record_that_its_schema_reads_is_not_unrecognized() -> None:
+    guess = FormatGuess("Value", cast(SchemaIdRecords, SimpleNamespace(show=lambda data: {"AVRO": '{"A":1}'})))
+    assert guess.show(b"\x00\x00\x00\x00\x01\xff\xfe") == '{"A":1}'
+    assert list(guess.new_guess()) == ["Value format: AVRO"]
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ NO_DATA = "¯\\_(ツ)_/¯ - no data processed"
 JSON, TEXT, UNKNOWN = "JSON", "KAFKA_STRING", "UNRECOGNIZED_BYTES"
 # The bytes of a hopping and of a tumbling window's key are alike: the start, without the end.
 WINDOWS = {"SESSION": Windowed("SESSION"), "HOPPING": Windowed("HOPPING", 1), "TUMBLING": Windowed("TUMBLING", 1)}
-# In epoch ms, in the year 2248: the last eight bytes of a text are a greater number.
-LATEST_START = 2**43
+# In epoch ms, in the year 2248: eight bytes of a text are a greater number.
+LATEST_BOUND = 2**43
 
 
 def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]) -> None:
@@ -158,7 +158,8 @@ class FormatGuess:
         return shown[still_possible[0] if still_possible else next(iter(shown))]
 
     def _formats(self, data: bytes) -> dict[str, str]:
-        return self._schema_ids.show(data) | candidates(data)
+        read = self._schema_ids.show(data)
+        return read | {f: text for f, text in candidates(data).items() if f != UNKNOWN or not read}
 
     def _windowed(self, data: bytes) -> dict[str, str]:
         """The formats of a windowed table's key: `[ada@1600000000000/-]`, where a session's has its end."""
@@ -168,7 +169,7 @@ class FormatGuess:
                 key, start, end = without_window(data, window)
             except ValueError:
                 continue
-            if key and start < LATEST_START:
+            if key and start < LATEST_BOUND and end <= LATEST_BOUND:
                 until = end if window.size_ms is None else "-"
                 texts = {f: text for f, text in self._formats(key).items() if f != UNKNOWN and text.isprintable()}
                 shown |= {f"{kind}({f})": f"[{text}@{start}/{until}]" for f, text in texts.items()}
