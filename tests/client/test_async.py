@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import millstream
-from millstream.client import AsyncConnection, CommandResult, InsertError, StatementRefused
+from millstream.client import AsyncConnection, CommandResult, InsertError, MillstreamError, StatementRefused
 from millstream.server.run import Server
 from support.client_engine import ClientEngine
 from support.patience import PATIENCE
@@ -29,6 +29,21 @@ def run(server: Server, request: pytest.FixtureRequest) -> Run:
 
 def test_info(run: Run) -> None:
     assert run(AsyncConnection.info)["serverStatus"] == "RUNNING"
+
+
+def test_a_closed_connection_says_so(run: Run) -> None:
+    async def work(connection: AsyncConnection) -> Any:
+        rows = await connection.push(PUSH)
+        await connection.close()
+        await rows.close()
+        with pytest.raises(MillstreamError, match="this connection was closed"):
+            await connection.info()
+        with pytest.raises(MillstreamError, match="this connection was closed"):
+            await connection.execute("SHOW STREAMS;")
+        return repr(connection), connection.url
+
+    shown, url = run(work)
+    assert shown == f"AsyncConnection('{url}')"
 
 
 def test_statements(run: Run, engine: ClientEngine) -> None:

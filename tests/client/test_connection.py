@@ -16,6 +16,7 @@ from millstream.client import (
     Connection,
     InsertError,
     ListResult,
+    MillstreamError,
     NoticeResult,
     SourceInfo,
     SourceResult,
@@ -205,6 +206,22 @@ def test_a_push_query_is_closed_by_another_thread(connection: Connection, engine
     assert not reading.is_alive()
     assert seen == ["kitchen", "attic"]
     assert engine.wait_for_queries(1)[0].closed.is_set()
+
+
+def test_a_closed_connection_says_so(server: Server) -> None:
+    connection = millstream.connect(server.url, timeout=PATIENCE)
+    rows = connection.push(PUSH)
+    connection.close()
+    rows.close()
+    for request in (connection.info, lambda: connection.execute("SHOW STREAMS;")):
+        with pytest.raises(MillstreamError, match="this connection was closed"):
+            request()
+
+
+def test_a_connection_is_shown_with_its_address_alone(server: Server) -> None:
+    address = server.url.replace("//", "//ada:secret@")
+    with millstream.connect(address) as connection:
+        assert repr(connection) == f"Connection('{server.url}')"
 
 
 def test_a_push_query_with_a_limit_ends(connection: Connection) -> None:

@@ -25,6 +25,7 @@ from millstream.client.exchange import (
     options,
     parsed,
     query_exchange,
+    require_open,
     statement_exchange,
 )
 from millstream.client.pull import PullRows, PushRows
@@ -73,6 +74,9 @@ class Connection(ClosedByBlock):
         self._timeout, self._retry = timeout, retry
         self._sequence = -1
 
+    def __repr__(self) -> str:
+        return f"Connection({self.url!r})"
+
     @property
     def url(self) -> str:
         """The server's URL, without name and password."""
@@ -80,6 +84,7 @@ class Connection(ClosedByBlock):
 
     def info(self) -> dict[str, Any]:
         """The server's version, state and cluster: GET /info. Raises MillstreamError."""
+        require_open(self._http)
         try:
             response = self._http.get("/info", timeout=self._timeout)
         except httpx.TransportError as error:
@@ -186,6 +191,7 @@ class Connection(ClosedByBlock):
 
     def _sent(self, exchange: Exchange) -> httpx.Response:
         """The beginning of the response to the first attempt that gets one."""
+        require_open(self._http)
         for delay in self._retry.delays():
             try:
                 request = exchange.request(self._http, self._timeout)

@@ -176,6 +176,12 @@ def _context(verify: Verify) -> ssl.SSLContext | bool:
     return ssl.create_default_context(cafile=path)
 
 
+def require_open(http: httpx.Client | httpx.AsyncClient) -> None:
+    """Raises MillstreamError if the connection was closed, for which httpx has a RuntimeError."""
+    if http.is_closed:
+        raise MillstreamError("this connection was closed: open another one")
+
+
 def is_not_ready(response: httpx.Response) -> bool:
     """True if the server has done nothing and asks the client to repeat the request later."""
     return response.status_code == 503 and "Retry-After" in response.headers
