@@ -135,8 +135,13 @@ def _field(field: Entity) -> tuple[str, str, str]:
     return field.get("name", ""), type_of_schema(field.get("schema", {})).short(), mark + header
 
 
+def _count(number: int | None, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _source_details(source: Entity) -> list[Part]:
-    topic = f"{source.get('topic')}  ({source.get('partitions')} partitions, {source.get('replication')} replicas)"
+    size = f"{_count(source.get('partitions'), 'partition')}, {_count(source.get('replication'), 'replica')}"
+    topic = f"{source.get('topic')}  ({size})"
     facts = [
         ("Topic", topic),
         ("Key format", source.get("keyFormat")),
@@ -266,20 +271,21 @@ def _function(entity: Entity) -> list[Part]:
     if entity.get("description"):
         shown.append(Text(entity["description"]))
     for variant in entity.get("functions", ()):
-        shown += _variant(entity.get("name", ""), variant)
+        shown += _variant(entity.get("name", ""), variant, entity.get("description"))
     if entity.get("confinement"):
         shown.append(Text(f"  confined by {entity['confinement']}", "dim"))
     return shown
 
 
-def _variant(name: str, variant: Entity) -> list[Part]:
+def _variant(name: str, variant: Entity, overview: str | None) -> list[Part]:
+    """A signature, and what is said about it beyond the overview of all."""
     arguments = variant.get("arguments", ())
     signature = ", ".join(_argument(argument) for argument in arguments)
     docs = [(argument["name"], argument["description"]) for argument in arguments if argument.get("description")]
     described = variant.get("description")
     return [
         Sql(f"{name}({signature}) → {variant.get('returnType', '')}"),
-        *([Text(f"  {described}", "dim")] if described else ()),
+        *([Text(f"  {described}", "dim")] if described and described != overview else ()),
         *(Text(f"    {argument}: {doc}", "dim") for argument, doc in docs),
     ]
 
