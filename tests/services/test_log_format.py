@@ -58,6 +58,7 @@ def test_a_client_repeats_itself_once_a_minute() -> None:
         (1, "FAIL [b] refused"),
         (2, "SESSTMOUT [a] late"),
         (61, "FAIL [a] x"),
+        (62, "GETPID [c] Failed to acquire idempotence PID: Broker: Coordinator load in progress: retrying"),
         (-3600, "FAIL [a] after the clock was set back"),
         (-3599, "FAIL [a] again"),
     ]:

@@ -9,6 +9,8 @@ import logging
 import math
 from datetime import UTC, datetime
 
+# How librdkafka ends such a message.
+COORDINATOR_LOADING = "Coordinator load in progress: retrying"
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -34,6 +36,8 @@ class JsonLines(logging.Formatter):
 class OncePerKind(logging.Filter):
     """A rate limit for the logger of a Kafka client: it passes one message of a kind in `seconds`.
 
+    A coordinator that is loading, as it does when a broker has just started, is no message: the client asks it again.
+
     The kind is the message's first word, FAIL in "FAIL [rdkafka#consumer-2] … Connection refused".
     """
 
@@ -44,7 +48,10 @@ class OncePerKind(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """True if the record is to be logged."""
-        kind = record.getMessage().partition(" ")[0]
+        message = record.getMessage()
+        if message.endswith(COORDINATOR_LOADING):
+            return False
+        kind = message.partition(" ")[0]
         # After the clock was set back, the last message of the kind is in the future.
         if 0 <= record.created - self._passed.get(kind, -math.inf) < self._seconds:
             return False
