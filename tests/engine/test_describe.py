@@ -30,6 +30,27 @@ from millstream.syntax.parser import parse_one
 BOUNDS = {0: (2, 10), 1: (0, 5)}
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("DESCRIBE csas_w_0;", "it is a query: EXPLAIN CSAS_W_0"),
+        ("DESCRIBE FUNCTIONS;", "SHOW FUNCTIONS lists them"),
+        ("DESCRIBE ww;", "did you mean W?"),
+        ("EXPLAIN w;", "it is a stream: DESCRIBE W; the queries that write it: CSAS_W_0"),
+        ("EXPLAIN s;", "it is a stream: DESCRIBE S"),
+        ("EXPLAIN csas_w_2;", "did you mean CSAS_W_0?"),
+    ],
+)
+def test_the_hint_for_a_name_of_something_else(text: str, hint: str) -> None:
+    stream = "CREATE STREAM s (id INT KEY, v INT) WITH (kafka_topic='s', value_format='JSON');"
+    engine: Any = SimpleNamespace(state=after(stream, "CREATE STREAM w AS SELECT * FROM s;"), push={})
+    statement = parse_one(text)
+    context = StatementContext(statement, text, RequestSession(Request(""), effective({})))
+    with pytest.raises(StatementError) as refused:
+        answer(statement, context, engine)
+    assert refused.value.hint == hint
+
+
 @pytest.mark.parametrize("end", ['{"t": {"0": 7, "1": 5}, "u": {"0": 1}}', {"t": {"0": 7, "1": 5}}])
 def test_the_place_after_the_last_batch(end: object) -> None:
     assert places("t", {"sources": [{"endOffset": end}]}, BOUNDS) == {

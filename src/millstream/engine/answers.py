@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from millstream.analysis.reserved_topics import is_hidden
-from millstream.catalog.catalog import PersistentQuery, RelationKind, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, RelationKind, Source
 from millstream.catalog.facts import TopicFacts
 from millstream.engine import rebuilds
 from millstream.engine.api import Entity
@@ -38,6 +38,7 @@ Progress = Mapping[str, Mapping[str, Any]]
 # Statements that may start a query.
 STARTING = tree.CreateSource | tree.CreateAs | tree.InsertInto | tree.AlterQuery | tree.CutOver
 FOLLOWED = "The topic of {} is read into a store for pull queries"
+LISTED = frozenset(listing.value for listing in Listing)
 
 
 @singledispatch
@@ -120,10 +121,20 @@ def _(statement: tree.Describe, context: StatementContext, engine: EngineContext
     catalog = engine.state.catalog
     source = catalog.sources.get(statement.name)
     if source is None:
-        hint = did_you_mean(statement.name, catalog.sources)
+        hint = _other_than_source(statement.name, catalog)
         raise StatementError(f"Could not find STREAM/TABLE '{statement.name}' in the Metastore", statement.span, hint)
     observed = _observed(source, statement.extended, engine)
     return describe.source_entity(context.text, source.name, catalog, statement.extended, observed)
+
+
+def _other_than_source(name: str, catalog: Catalog) -> str:
+    """The hint of a DESCRIBE for a name that no source has: a query, what SHOW lists, or a similar source."""
+    query = _in_any_case(name, catalog.queries)
+    if query is not None:
+        return f"it is a query: EXPLAIN {identifier(query)}"
+    if name in LISTED:
+        return f"SHOW {name} lists them"
+    return did_you_mean(name, catalog.sources)
 
 
 @answer.register
@@ -244,8 +255,18 @@ def _requested_query(statement: tree.Explain, engine: EngineContext) -> Persiste
     id = _in_any_case(id_text, queries)
     if id is None:
         fact = f"Query with id:{id_text} does not exist, use SHOW QUERIES to view the full set of queries."
-        raise StatementError(fact, statement.span, did_you_mean(id_text, queries))
+        raise StatementError(fact, statement.span, _other_than_query(id_text, engine.state.catalog))
     return queries[id]
+
+
+def _other_than_query(id: str, catalog: Catalog) -> str:
+    """The hint of an EXPLAIN for an id that no query has: a source and its queries, or a similar query."""
+    name = _in_any_case(id, catalog.sources)
+    if name is None:
+        return did_you_mean(id, catalog.queries)
+    writers = ", ".join(catalog.writers(name))
+    described = f"it is a {catalog.sources[name].kind.value.lower()}: DESCRIBE {identifier(name)}"
+    return f"{described}; the queries that write it: {writers}" if writers else described
 
 
 def _query_body(query: PersistentQuery, engine: EngineContext) -> Entity:

@@ -310,6 +310,8 @@ def _describe(c: Cursor) -> tree.Statement:
     for kind in tree.SourceKind:
         if c.accept(f"{kind.value}S"):
             return tree.DescribeAll(kind, c.accept("EXTENDED"), span=at)
+    if c.at("QUERIES") or c.at("CONNECTORS"):
+        raise SqlSyntaxError(f"unexpected {c.token}", c.span, f"SHOW {c.token.key} lists them")
     if c.accept("CONNECTOR"):
         return tree.DescribeConnector(c.name("the name of a connector"), span=at)
     if c.at("FUNCTION") and c.ahead(1).is_name:

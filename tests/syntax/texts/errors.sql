@@ -482,6 +482,10 @@ TERMINATE QUERY CSAS_A_0;
 -- → line 1:11: unexpected QUERY
 -- →   hint: the id follows TERMINATE itself: TERMINATE CSAS_A_0
 
+DESCRIBE QUERIES;
+-- → line 1:10: unexpected QUERIES
+-- →   hint: SHOW QUERIES lists them
+
 DESCRIBE STREAM x;
 -- → line 1:10: unexpected STREAM
 -- →   hint: the name alone: DESCRIBE x
