@@ -25,14 +25,14 @@ class RegistryAway(message: String) extends RuntimeException(message, null, fals
  * A client of a registry with Confluent's API, one for each address and JVM; a schema is requested once and cached.
  * In a task of a streaming query, a registry that does not answer is asked again until it does: no record is dropped
  * because of it. Elsewhere a client waits for an answer: after Rounds attempts its statement fails with RegistryAway.
- * `url` may have the addresses of several servers, with commas between them: one is asked until it does not answer, then
- * the next.
+ * `url` may have the addresses of several servers, with commas between them: requests go to one until it does not
+ * answer, then to the next. `shownUrl` is the same for messages, without users and passwords.
  */
-class SchemaRegistry(url: String, settings: Map[String, String]) {
+class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: String) {
   import SchemaRegistry._
 
   private val servers = url.split(',').map(_.trim.stripSuffix("/")).filter(_.nonEmpty)
-  /** The index of the server that is asked. */
+  /** The index of the server that requests go to. */
   @volatile private var current = 0
   /** The last failure, and its time: what waited for another's request meanwhile need not repeat it. */
   @volatile private var failure = (System.nanoTime - Recent, null: RegistryAway)
@@ -146,11 +146,11 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
           current = (server + 1) % servers.length
           val round = attempt / servers.length
           if (!isTask && round == Rounds) {
-            val away = new RegistryAway(s"the schema registry ${url.replaceAll("//[^/@]*@", "//")} ${why(other)}")
+            val away = new RegistryAway(s"the schema registry $shownUrl ${why(other)}")
             failure = (System.nanoTime, away)
             throw away
           }
-          // All servers are asked before a pause.
+          // Each server gets the request once before a pause.
           if (attempt % servers.length == 0) Thread.sleep(Math.min(5000L, 100L << Math.min(round, 6)))
       }
     }
@@ -219,7 +219,8 @@ object SchemaRegistry {
     val sessionSettings = settings
     val address = if (url.isEmpty) sessionSettings.getOrElse("url", "") else url
     if (address.isEmpty) throw new BadRecord("no schema registry is configured: set ksql.schema.registry.url")
-    new SchemaRegistry(address, sessionSettings)
+    // Python has removed the user from the address of the settings (model/secrets.py); other addresses have none.
+    new SchemaRegistry(address, sessionSettings, if (url.isEmpty) sessionSettings.getOrElse("shown.url", url) else url)
   })
 
   private def settings: Map[String, String] =

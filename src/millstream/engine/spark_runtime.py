@@ -17,6 +17,7 @@ from millstream.engine.supervisor import CannotRun
 from millstream.engine.warm_up import WarmUp
 from millstream.formats.client import Access
 from millstream.model.errors import Span, StatementError
+from millstream.model.secrets import without_user
 from millstream.model.setting_table import SAVEPOINT
 from millstream.model.settings import is_on
 from millstream.plan.deletes import DeletedKeys
@@ -58,10 +59,8 @@ def _reaching(registry: Access | None) -> dict[str, str]:
     """Spark's settings by which the codec reaches the schema registry."""
     if registry is None:
         return {}
-    return {
-        f"{session_settings.REGISTRY}{name}": value
-        for name, value in {**registry.settings, "url": registry.url}.items()
-    }
+    settings = {**registry.settings, "url": registry.url, "shown.url": without_user(registry.url)}
+    return {f"{session_settings.REGISTRY}{name}": value for name, value in settings.items()}
 
 
 class JvmDied(Exception):
