@@ -269,11 +269,14 @@ def _(expression: tree.Not, inside: _ExpressionContext) -> typed.TypedExpression
 
 
 def _boolean(expression: tree.Expression, inside: _ExpressionContext, operator: str) -> typed.TypedExpression:
+    """The operand of AND, OR, NOT or WHEN. Raises StatementError if it is not BOOLEAN."""
     operand = _typed(expression, inside)
-    if operand.type != BOOLEAN:
-        fact = f"{operator} requires a BOOLEAN, and {_described(expression, operand)} is none"
-        raise StatementError(fact, expression.span, "compare it with a value, by = or >")
-    return operand
+    if operand.type == BOOLEAN:
+        return operand
+    fact = f"{operator} requires a BOOLEAN, and {_described(expression, operand)} is none"
+    if operator == "WHEN":  # in ksqlDB's words
+        fact = f"WHEN operand type should be boolean. Type for '{to_sql(expression)}' is {operand.type or 'NULL'}"
+    raise StatementError(fact, expression.span, "compare it with a value, by = or >")
 
 
 @_type_node.register
@@ -345,12 +348,7 @@ def _(expression: tree.Case, inside: _ExpressionContext) -> typed.TypedExpressio
 
 def _when(operand: Operand | None, when: tree.When, inside: _ExpressionContext) -> typed.TypedExpression:
     if operand is None:
-        asked = _typed(when.condition, inside)
-        if asked.type != BOOLEAN:
-            shown = f"Type for '{to_sql(when.condition)}' is {asked.type or 'NULL'}"
-            hint = "compare it with a value, by = or >"
-            raise StatementError(f"WHEN operand type should be boolean. {shown}", when.condition.span, hint)
-        return asked
+        return _boolean(when.condition, inside, "WHEN")
     return comparison("=", operand, _operand(when.condition, inside), when.condition.span)
 
 

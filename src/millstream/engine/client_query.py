@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millstream.catalog.catalog import RelationKind, Source
+from millstream.catalog.catalog import Source
 from millstream.model.names import quoted
 from millstream.model.types import SqlType
 from millstream.plan.nodes import NamedExpression
@@ -48,9 +48,8 @@ def answer_columns(query: TransientQuery) -> AnswerColumns:
 
 def _column(column: NamedExpression, query: TransientQuery) -> str:
     """A column in the form of ksqlDB's header: name and type, and KEY for key columns of pull queries on tables."""
-    source = query.sources[0]
-    pulled_table = not query.push and source.kind is RelationKind.TABLE
-    key = " KEY" if pulled_table and is_key_of_answer(column, source) else ""
+    table = query.pulled_table
+    key = " KEY" if table is not None and is_key_of_answer(column, table) else ""
     return f"{quoted(column.name)} {column.expression.type}{key}"
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from millstream.catalog.catalog import RelationKind
 from millstream.engine import push_queries
 from millstream.engine.api import RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
@@ -63,10 +62,10 @@ def planned_pull(context: StatementContext, engine: EngineContext) -> tuple[Tran
     if query.push:
         return query, None
     check_enabled(query, settings, at)
-    relational = isinstance(query.plan.source, RelationalNode) or query.sources[0].kind is not RelationKind.TABLE
-    if relational:
+    table = query.pulled_table
+    if table is None or isinstance(query.plan.source, RelationalNode):
         return query, None
-    return query, plan_pull(query, settings, at, engine.state.catalog.indexes_of(query.sources[0].name))
+    return query, plan_pull(query, settings, at, engine.state.catalog.indexes_of(table.name))
 
 
 def _pull_table(query: TransientQuery, plan: PullPlan, engine: EngineContext) -> TablePullQuery | RelationalPullQuery:

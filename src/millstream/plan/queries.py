@@ -117,10 +117,9 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
         for item in items
     )
     answer = ClientOutput(relation.node, columns, query.limit)
-    sources = reads(answer)
-    pulls_table = query.emit is None and relation.node.kind is RelationKind.TABLE
-    _check_twice(answer, items, sources[0] if pulls_table else None)
-    return TransientQuery(answer, query.emit is not None, sources)
+    planned = TransientQuery(answer, query.emit is not None, reads(answer))
+    _check_twice(planned, items)
+    return planned
 
 
 def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery:
@@ -143,26 +142,26 @@ def _check_in_lists(condition: tree.Expression, scope: NameScope) -> None:
                 type_expression(tree.Comparison("=", part.operand, item, span=item.span), scope)
 
 
-def _check_twice(answer: ClientOutput, items: Sequence[ProjectionItem], pulled: Source | None) -> None:
-    """Raises StatementError if a name is used twice; `pulled` is the table that a pull query reads.
+def _check_twice(query: TransientQuery, items: Sequence[ProjectionItem]) -> None:
+    """Raises StatementError if two columns, which are those of the items, have one name.
 
     Only the key and the value of one source may each have a column of that name.
     """
     seen: dict[str, NamedExpression] = {}
-    for column, item in zip(answer.columns, items, strict=True):
+    for column, item in zip(query.plan.columns, items, strict=True):
         first = seen.setdefault(column.name, column)
         if first is column or {place_of_name(first), place_of_name(column)} == _SIDES:
             continue
-        keys = [_is_key(c, pulled) for c in (first, column)]
+        keys = [_is_key(c, query.pulled_table) for c in (first, column)]
         side, mark = ("key", " KEY") if all(keys) else ("value", "")
         text = f"{quoted(column.name)} {column.expression.type}{mark}"
         raise StatementError(f"Duplicate {side} columns found in schema: {text}", item.at, "give one of them an alias")
 
 
-def _is_key(column: NamedExpression, pulled: Source | None) -> bool:
+def _is_key(column: NamedExpression, pulled_table: Source | None) -> bool:
     """True for a key column: in a push query, and one over a stream, by its expression."""
-    if pulled is not None:
-        return is_key_of_answer(column, pulled)
+    if pulled_table is not None:
+        return is_key_of_answer(column, pulled_table)
     return isinstance(column.expression, ColumnReference) and column.expression.where is ColumnPlace.KEY
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from millstream.catalog.catalog import Catalog, PersistentQuery, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, RelationKind, Source
 from millstream.catalog.schemas import PhysicalSchema
 from millstream.plan.nodes import ClientOutput, NamedExpression, Write
 
@@ -167,6 +167,11 @@ class TransientQuery:
     plan: ClientOutput
     push: bool
     sources: tuple[Source, ...]
+
+    @property
+    def pulled_table(self) -> Source | None:
+        """The first table that a pull query on tables reads; None for a push query and for one on a stream."""
+        return self.sources[0] if not self.push and self.sources[0].kind is RelationKind.TABLE else None
 
 
 @dataclass(frozen=True, slots=True)
