@@ -13,12 +13,12 @@ from millstream.engine.api import Request
 from millstream.engine.context import StatementContext
 from millstream.engine.entities.describe import (
     last_written,
-    places,
     source_body,
     statistics,
     statistics_of_host,
     statistics_text,
     tasks_text,
+    topic_summary,
 )
 from millstream.engine.kafka_admin import ERROR_UNKNOWN
 from millstream.engine.session import RequestSession
@@ -53,7 +53,7 @@ def test_the_hint_for_a_name_of_something_else(text: str, hint: str) -> None:
 
 @pytest.mark.parametrize("end", ['{"t": {"0": 7, "1": 5}, "u": {"0": 1}}', {"t": {"0": 7, "1": 5}}])
 def test_the_place_after_the_last_batch(end: object) -> None:
-    assert places("t", {"sources": [{"endOffset": end}]}, BOUNDS) == {
+    assert topic_summary("t", {"sources": [{"endOffset": end}]}, BOUNDS) == {
         "kafkaTopic": "t",
         "offsets": [
             {"partition": 0, "logStartOffset": 2, "logEndOffset": 10, "consumerOffset": 7},
@@ -68,7 +68,7 @@ def test_the_place_of_a_running_query_is_that_of_its_tasks() -> None:
         "sources": [{"endOffset": {"a/b": {"0": 7, "1": 5}}}],
         "counts": {"saved": {"a/b": {"0": 8}}, "positions": {"a/b/0": 10, "b/1": 3}},
     }
-    read = [offset["consumerOffset"] for offset in places("a/b", progress, BOUNDS)["offsets"]]
+    read = [offset["consumerOffset"] for offset in topic_summary("a/b", progress, BOUNDS)["offsets"]]
     assert read == [10, 5]
 
 
@@ -104,7 +104,7 @@ def test_a_query_that_does_not_run_here_has_written_nothing() -> None:
 
 @pytest.mark.parametrize("progress", [{}, {"sources": []}, {"sources": [{"endOffset": None}]}])
 def test_no_report_no_place(progress: dict[str, object]) -> None:
-    assert places("t", progress, BOUNDS) == {}
+    assert topic_summary("t", progress, BOUNDS) == {}
 
 
 def test_a_windowed_source_lists_its_bounds_behind_its_key() -> None:

@@ -91,7 +91,7 @@ def test_a_restart_reads_only_what_is_new(opened: Open, kafka: BrokerClient) -> 
     materializer.set_desired([table])
     store = materializer.store(table)
     assert values(store) == {b"a": b"1", b"b": b"2"}
-    assert store.places() == {0: 2}
+    assert store.positions() == {0: 2}
 
 
 def test_the_table_of_a_recreated_topic_is_read_anew(opened: Open, kafka: BrokerClient) -> None:

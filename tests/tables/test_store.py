@@ -78,7 +78,7 @@ def test_many_keys_at_once(store: Store) -> None:
 def test_a_restart_goes_on_where_it_was(store: Store, tmp_path: Path) -> None:
     store.apply([Change(b"a", 0, 0, b"1", 7, (("h", b"\x00"), ("n", None)))], {0: 5, 1: 2})
     again = Store(tmp_path / "t.sqlite", IDENTITY)
-    assert again.places() == {0: 5, 1: 2}
+    assert again.positions() == {0: 5, 1: 2}
     assert list(again.of([b"a"])) == [Change(b"a", 0, 0, b"1", 7, (("h", b"\x00"), ("n", None)))]
     again.close()
 
@@ -86,7 +86,7 @@ def test_a_restart_goes_on_where_it_was(store: Store, tmp_path: Path) -> None:
 def test_a_store_of_another_topic_is_emptied(store: Store, tmp_path: Path) -> None:
     store.apply([row(b"a", b"1")], {0: 1})
     other = Store(tmp_path / "t.sqlite", {"topic": "two"})
-    assert other.places() == {}
+    assert other.positions() == {}
     assert other.count() == 0
     other.close()
 
@@ -96,7 +96,7 @@ def test_a_corrupt_file_is_replaced_by_an_empty_one(store: Store, tmp_path: Path
     store.close()
     (tmp_path / "t.sqlite").write_bytes(b"this is no database" * 1000)
     again = Store(tmp_path / "t.sqlite", IDENTITY)
-    assert again.places() == {}
+    assert again.positions() == {}
     again.apply([row(b"b", b"2")], {0: 2})
     assert keys_and_values(again.of([b"a", b"b"])) == [(b"b", 0, b"2")]
     again.close()
@@ -113,11 +113,11 @@ def test_a_full_disk_leaves_no_part_of_a_change(store: Store, disk: LimitedDisk)
     disk.limit(0)
     with pytest.raises(sqlite3.OperationalError, match="disk is full"):
         store.apply([row(b"%d" % n, bytes(5000)) for n in range(100)], {0: 101})
-    assert store.places() == {0: 1}
+    assert store.positions() == {0: 1}
     assert keys_and_values(store.between(None, None)) == [(b"a", 0, b"1")]
     disk.limit(LimitedDisk.NONE)
     store.apply([row(b"b", b"2")], {0: 2})
-    assert store.places() == {0: 2}
+    assert store.positions() == {0: 2}
 
 
 def test_a_reader_sees_one_moment(store: Store) -> None:

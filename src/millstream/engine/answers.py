@@ -192,7 +192,7 @@ def _of_topic(
         bounds = {topic: engine.kafka.bounds(topic) for topic in {source.topic, *facts}}
     except KafkaException as failure:
         return None, (), f"Error from Kafka: {reason(failure)}"
-    return facts.get(source.topic), _places(topics, progress, bounds), ""
+    return facts.get(source.topic), _topic_summaries(topics, progress, bounds), ""
 
 
 def _topics_by_query(source: Source, engine: EngineContext) -> dict[str, list[str]]:
@@ -208,14 +208,14 @@ def _topics_by_query(source: Source, engine: EngineContext) -> dict[str, list[st
     return topics
 
 
-def _places(
+def _topic_summaries(
     topics: Mapping[str, Sequence[str]], progress: Progress, bounds: Mapping[str, Bounds]
 ) -> tuple[dict[str, Any], ...]:
     """How far each query has read its topics, of which those without bounds are deleted."""
     summaries = []
     for id, of_query in topics.items():
         read = [topic for topic in of_query if topic in bounds]
-        known = [*filter(None, (describe.places(topic, progress[id], bounds[topic]) for topic in read))]
+        known = [*filter(None, (describe.topic_summary(topic, progress[id], bounds[topic]) for topic in read))]
         summaries += [{"groupId": id, "topicSummaries": known}] if known else []
     return tuple(summaries)
 

@@ -303,8 +303,8 @@ def _name(settings: Mapping[str, str]) -> str:
     configured = settings["millstream.server.id"]
     if configured:
         return re.sub(r"[^A-Za-z0-9._]", "_", configured)
-    place = f"{socket.gethostname()} {settings['listeners']} {settings['millstream.data.dir']}"
-    return hashlib.sha256(place.encode()).hexdigest()[:12]
+    identity = f"{socket.gethostname()} {settings['listeners']} {settings['millstream.data.dir']}"
+    return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
 def _host(settings: Mapping[str, str]) -> str:

@@ -79,16 +79,16 @@ class ConnectAccess:
         """Name and password from the credentials file; None if there is none. Raises ConnectFailed."""
         if self.credentials is None:
             return None
-        place, hint = self.credentials, f"{CREDENTIALS_FILE} names a file of username=… and password=…"
+        file, hint = self.credentials, f"{CREDENTIALS_FILE} names a file of username=… and password=…"
         try:
-            credentials = javaproperties.loads(place.read_text(encoding="utf-8"))
+            credentials = javaproperties.loads(file.read_text(encoding="utf-8"))
             return httpx.BasicAuth(credentials["username"], credentials["password"])
         except OSError as error:
             raise ConnectFailed(
-                f"cannot read the login for Kafka Connect, {place}: {error.strerror}", 0, hint
+                f"cannot read the login for Kafka Connect, {file}: {error.strerror}", 0, hint
             ) from error
         except (KeyError, ValueError) as error:
-            raise ConnectFailed(f"{place} has no username and password for Kafka Connect", 0, hint) from error
+            raise ConnectFailed(f"{file} has no username and password for Kafka Connect", 0, hint) from error
 
 
 def connect_access(settings: Mapping[str, str]) -> ConnectAccess | None:

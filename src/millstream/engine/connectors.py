@@ -135,7 +135,7 @@ def with_key(config: Mapping[str, str]) -> dict[str, str]:
 
 def _validate(statement: tree.CreateConnector, config: Mapping[str, str], client: ConnectClient) -> None:
     """Raises StatementError if Connect has no such connector, or refuses its configuration."""
-    places = {property.name: property.span for property in statement.properties}
+    spans = {property.name: property.span for property in statement.properties}
     plugin = config.get(CLASS, "").strip()
     if not plugin:
         raise StatementError(
@@ -144,10 +144,10 @@ def _validate(statement: tree.CreateConnector, config: Mapping[str, str], client
     try:
         refused = client.validate(plugin, config)
     except ConnectFailed as failure:
-        _check_class(plugin, places[CLASS], client, failure)
+        _check_class(plugin, spans[CLASS], client, failure)
         raise
     if refused:
-        at = next((places[name] for name, _ in refused if name in places), statement.span)
+        at = next((spans[name] for name, _ in refused if name in spans), statement.span)
         errors = "\n".join(f"{name} - {'. '.join(errors)}" for name, errors in refused)
         raise StatementError(f"Validation error: {without_values(errors, config)}", at)
 

@@ -264,11 +264,11 @@ class KafkaClient:
         answers = self._admin.client.describe_topics(TopicCollection(names), request_timeout=seconds)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         described = {name: answer_or_none(future, DENIED) for name, future in answers.items()}
-        places = {TopicPartition(n, p.id): latest for n, topic in described.items() if topic for p in topic.partitions}
+        specs = {TopicPartition(n, p.id): latest for n, topic in described.items() if topic for p in topic.partitions}
         ends: dict[str, Offsets] = {name: {} for name, topic in described.items() if topic}
-        for place, future in self._requested_offsets(places, IsolationLevel.READ_COMMITTED, seconds).items():
+        for p, future in self._requested_offsets(specs, IsolationLevel.READ_COMMITTED, seconds).items():
             if (end := answer_or_none(future, DENIED)) is not None:
-                ends[place.topic][place.partition] = _offset(end)
+                ends[p.topic][p.partition] = _offset(end)
         return ends
 
     def trim(self, topic: str, retention_ms: int) -> Offsets:
@@ -286,12 +286,12 @@ class KafkaClient:
         old = [TopicPartition(topic, p.partition, at) for p, at in first_kept.items() if at > first[p].offset]
         for removed in self._admin.client.delete_records(old, request_timeout=PATIENCE).values() if old else ():
             answer(removed)
-        return {place.partition: place.offset for place in old}
+        return {p.partition: p.offset for p in old}
 
     def _listed(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, ListOffsetsResultInfo]:
         """The offsets of the specs, as a consumer with isolation level read_uncommitted sees them."""
         answers = self._requested_offsets(specs, IsolationLevel.READ_UNCOMMITTED)
-        return {place: answer(future) for place, future in answers.items()}
+        return {p: answer(future) for p, future in answers.items()}
 
     def _requested_offsets(
         self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel, seconds: float = PATIENCE

@@ -186,10 +186,10 @@ class Lease:
 
     def _confirm(self, consumer: Consumer) -> None:
         """Check, by who has committed last, whether the term continues, a new one begins, or another server leads."""
-        (place,) = consumer.committed([TopicPartition(self._topic, 0)], timeout=self._timeout)
-        if place.error is not None:
-            raise KafkaException(place.error)
-        is_own = bool(self._term) and place.metadata == self._token
+        (committed,) = consumer.committed([TopicPartition(self._topic, 0)], timeout=self._timeout)
+        if committed.error is not None:
+            raise KafkaException(committed.error)
+        is_own = bool(self._term) and committed.metadata == self._token
         if self._term and not is_own:
             LOG.warning("another server has led meanwhile: the queries that run here are abandoned")
             self._end_term()
@@ -197,15 +197,15 @@ class Lease:
             if not is_own:
                 # Kafka deletes the position of a group without members after offsets.retention.minutes, and with its
                 # topic. To execute all commands again would delete topics that were created again since.
-                self._position = self._carried_out = place.offset if place.offset >= 0 else self._first
+                self._position = self._carried_out = committed.offset if committed.offset >= 0 else self._first
             self._confirmed = True
 
     def _extend(self, consumer: Consumer) -> None:
         """Commit as the partition's owner; the lease is then held for `timeout_ms` from before the commit."""
         sent, sinks_sent = time.monotonic(), self._sinks.lease_clock()
-        place = TopicPartition(self._topic, 0, self._position, self._token)
+        position = TopicPartition(self._topic, 0, self._position, self._token)
         try:
-            consumer.commit(offsets=[place], asynchronous=False)
+            consumer.commit(offsets=[position], asynchronous=False)
         except KafkaException as failure:
             if failure.args[0].code() in FATAL:
                 raise

@@ -49,11 +49,11 @@ class LookupShape:
 
 
 _MARK = "\0"
-# By the type of a key, placeholder values for the places 0, 1, …, which hardly occur in statements.
+# By the type of a key, placeholder values for the keys 0, 1, …, which hardly occur in statements.
 _PLACEHOLDERS: Mapping[str, Callable[[int], Key]] = {
-    "s": lambda place: f"~{place}~ 0f6b1a",
-    "i": lambda place: 1_987_654_321 + place,
-    "l": lambda place: 8_123_456_789_012_345 + place,
+    "s": lambda index: f"~{index}~ 0f6b1a",
+    "i": lambda index: 1_987_654_321 + index,
+    "l": lambda index: 8_123_456_789_012_345 + index,
 }
 
 
@@ -96,29 +96,29 @@ def _literal(key: Key) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LookupTemplate:
-    """The plan of all look-ups of one shape; `places` has the index of the key for each of its placeholders."""
+    """The plan of all look-ups of one shape; `key_indexes` has the index of the key for each of its placeholders."""
 
     statement: tree.Statement
     query: TableQuery
     accesses: tuple[Access, ...]
-    places: Mapping[object, int]
+    key_indexes: Mapping[object, int]
 
     def with_keys(self, keys: Sequence[Key]) -> tuple[Access, ...]:
         """The accesses of the look-up with these keys."""
 
         def of(constant: TypedExpression) -> TypedExpression | None:
-            return _constant(constant, self.places, keys) if isinstance(constant, Constant) else None
+            return _constant(constant, self.key_indexes, keys) if isinstance(constant, Constant) else None
 
         return tuple(_transformed(access, of) for access in self.accesses)
 
 
-def _constant(constant: Constant, places: Mapping[object, int], keys: Sequence[Key]) -> Constant:
-    place = places.get(constant.value)
-    if place is not None:
-        return Constant(constant.type, keys[place])
+def _constant(constant: Constant, key_indexes: Mapping[object, int], keys: Sequence[Key]) -> Constant:
+    index = key_indexes.get(constant.value)
+    if index is not None:
+        return Constant(constant.type, keys[index])
     value = constant.value
     assert isinstance(value, int)
-    return Constant(constant.type, -int(keys[places[-value]]))
+    return Constant(constant.type, -int(keys[key_indexes[-value]]))
 
 
 def _transformed(access: Access, of: Callable[[TypedExpression], TypedExpression | None]) -> Access:
@@ -202,8 +202,8 @@ class PlannedLookups:
             return None
         if plan is None or own_plan is None or not _is_template(plan, placeholders):
             return None
-        places: dict[object, int] = {key: i for i, key in enumerate(placeholders)}
-        template = LookupTemplate(context.statement, table_query(query, plan, self._engine), plan.accesses, places)
+        key_indexes: dict[object, int] = {key: i for i, key in enumerate(placeholders)}
+        template = LookupTemplate(context.statement, table_query(query, plan, self._engine), plan.accesses, key_indexes)
         # The statement itself must get the same plan from its template as from the planner.
         same = own_plan == replace(plan, accesses=template.with_keys(shape.keys))
         return template if same else None

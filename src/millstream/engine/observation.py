@@ -141,8 +141,8 @@ def lags(positions: Mapping[str, int], ends: Ends) -> Iterable[Entity]:
 
     `positions` has the offset of the next record to read by "topic/partition", `ends` the end offsets by topic.
     """
-    for place, position in sorted(positions.items()):
-        topic, _, partition = place.rpartition("/")
+    for topic_partition, position in sorted(positions.items()):
+        topic, _, partition = topic_partition.rpartition("/")
         end = ends.get(topic, {}).get(int(partition))
         if end is not None:
             yield {"topic": topic, "partition": int(partition), "position": position, "lag": max(end - position, 0)}

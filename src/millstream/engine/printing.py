@@ -73,7 +73,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords
     interval, left = 1 if statement.interval is None else statement.interval, statement.limit
     key, value = FormatGuess(KEY, schema_ids), FormatGuess("Value", schema_ids)
     with kafka.reader() as reader:
-        reader.assign(_places(statement, bounds))
+        reader.assign(_start_offsets(statement, bounds))
         received = 0
         while left is None or left > 0:
             message = reader.poll(PULSE)
@@ -122,7 +122,7 @@ class TopicWatch:
         self._checked_at = time.monotonic()
 
 
-def _places(statement: tree.Print, bounds: Bounds) -> list[TopicPartition]:
+def _start_offsets(statement: tree.Print, bounds: Bounds) -> list[TopicPartition]:
     starts = {p: first if statement.from_beginning else end for p, (first, end) in bounds.items()}
     return [TopicPartition(statement.topic, p, start) for p, start in starts.items()]
 

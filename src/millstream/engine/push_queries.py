@@ -104,7 +104,7 @@ def _stateful_start(query: TransientQuery, settings: Mapping[str, str], engine: 
     bounds = {source.topic: engine.subscriptions.bounds(source.topic) for source in query.sources}
     from_first = {source.topic for source in query.sources if from_beginning(source, settings)}
     positions = {
-        topic: {partition: places[topic not in from_first] for partition, places in partitions.items()}
+        topic: {partition: first_and_end[topic not in from_first] for partition, first_and_end in partitions.items()}
         for topic, partitions in bounds.items()
     }
     ends = {topic: {p: end for p, (_, end) in partitions.items()} for topic, partitions in bounds.items()}

@@ -161,17 +161,19 @@ class PushReader:
     def _reached_ends(self, consumer: Consumer, errors: Sequence[Message]) -> dict[tuple[str, int], int]:
         """The ends of partitions that were reached. Raises BacklogLost, TopicReplaced, KafkaException for other
         errors."""
-        places = [(topic, int(m.partition() or 0)) for topic, m in zip(self._topics_of(errors), errors, strict=True)]
+        partitions = [
+            (topic, int(m.partition() or 0)) for topic, m in zip(self._topics_of(errors), errors, strict=True)
+        ]
         codes = [_error_code(message) for message in errors]
         for message, code in zip(errors, codes, strict=True):
             if code not in (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET):
                 self._check_now()
                 raise KafkaException(message.error())
-        for (topic, partition), code in zip(places, codes, strict=True):
+        for (topic, partition), code in zip(partitions, codes, strict=True):
             if code == KafkaError._AUTO_OFFSET_RESET:
                 self._pass_removed(consumer, topic, partition)
-        reached = zip(places, errors, codes, strict=True)
-        return {place: m.offset() or 0 for place, m, code in reached if code == KafkaError._PARTITION_EOF}
+        reached = zip(partitions, errors, codes, strict=True)
+        return {partition: m.offset() or 0 for partition, m, code in reached if code == KafkaError._PARTITION_EOF}
 
     def _pass_removed(self, consumer: Consumer, topic: str, partition: int) -> None:
         """Go on at the next record that a partition still has. Raises BacklogLost if none may be missing."""
@@ -199,8 +201,9 @@ def _error_code(message: Message) -> int:
 
 def _record_of(message: Message) -> Record:
     """A message of a consumer as a record."""
-    place = int(message.partition() or 0), int(message.offset() or 0)
-    return Record(_bytes(message.key()), _bytes(message.value()), message.timestamp()[1], headers_of(message), *place)
+    partition, offset = int(message.partition() or 0), int(message.offset() or 0)
+    key, value, time_ms = _bytes(message.key()), _bytes(message.value()), message.timestamp()[1]
+    return Record(key, value, time_ms, headers_of(message), partition, offset)
 
 
 def _bytes(data: str | bytes | None) -> bytes | None:

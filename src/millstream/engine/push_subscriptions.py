@@ -37,6 +37,9 @@ from millstream.plan.nodes import (
 from millstream.plan.partitions import mixes_partitions
 from millstream.services.loop import Loops
 
+# A topic, and the isolation level of the consumer that reads it.
+FanoutKey = tuple[str, str]
+
 STATELESS = (ClientOutput, Filter, Flatten, Read, Select)
 IN_SERVER = (*STATELESS, *STATEFUL, Rekey, UnionAll)
 
@@ -105,7 +108,7 @@ class PushSubscriptions:
         self._access, self._loops = access, loops
         # Guards the fan-outs, their evaluations and the evaluations' subscriptions.
         self._lock = threading.Lock()
-        self._fanouts: dict[tuple[str, str], TopicFanout] = {}
+        self._fanouts: dict[FanoutKey, TopicFanout] = {}
         self._evaluations: dict[PushSubscription, SharedEvaluation] = {}
         self._readers: dict[PushSubscription, CatchUp | StatefulPush] = {}
         self._numbers = count(1)
@@ -127,15 +130,15 @@ class PushSubscriptions:
         `isolation` is the consumer's isolation level; `unsubscribe` ends it. The plan's LIMIT is not applied here.
         Raises CannotRun if Spark cannot evaluate the plan, KafkaException.
         """
-        place, plan = (leaves(plan)[0].origin.topic, isolation), replace(plan, limit=None)
+        key, plan = (leaves(plan)[0].origin.topic, isolation), replace(plan, limit=None)
         with ExitStack() as on_failure:
             on_failure.callback(self.unsubscribe, subscription)
             if start is not None:
-                self._catch_up(subscription, plan, place, start)
+                self._catch_up(subscription, plan, key, start)
             else:
-                evaluation, _ = self._registered(subscription, plan, place)
+                evaluation, _ = self._registered(subscription, plan, key)
                 # The fan-out is not behind the end that Kafka has after the registration: nothing is lost in between.
-                subscription.begin(self._access.ends(place[0]))
+                subscription.begin(self._access.ends(key[0]))
                 evaluation.prepare()
             on_failure.pop_all()
 
@@ -180,18 +183,18 @@ class PushSubscriptions:
         return not evaluation.subscriptions
 
     def _catch_up(
-        self, subscription: PushSubscription, plan: ClientOutput, place: tuple[str, str], start: BacklogStart
+        self, subscription: PushSubscription, plan: ClientOutput, key: FanoutKey, start: BacklogStart
     ) -> None:
         """Read the topic from a start for one subscription, until it can be handed over to the fan-out."""
         name = f"push-{next(self._numbers)}-catch-up"
         backlog_evaluation = SharedEvaluation(plan, self._evaluation_id(plan), self._access)
         access = CatchUpAccess(
             self._access,
-            lambda: self._join_fanout(subscription, plan, place),
+            lambda: self._join_fanout(subscription, plan, key),
             lambda: self._caught_up(subscription),
             lambda error: self._fail(subscription, error),
         )
-        self._start_reader(subscription, CatchUp(name, *place, start, subscription, backlog_evaluation, access))
+        self._start_reader(subscription, CatchUp(name, *key, start, subscription, backlog_evaluation, access))
 
     def _start_reader(self, subscription: PushSubscription, reader: CatchUp | StatefulPush) -> None:
         """Prepare a reader of its own, and start it unless it has caught up or its client has left meanwhile."""
@@ -204,17 +207,17 @@ class PushSubscriptions:
                 reader.loop.start()
 
     def _join_fanout(
-        self, subscription: PushSubscription, plan: ClientOutput, place: tuple[str, str]
+        self, subscription: PushSubscription, plan: ClientOutput, key: FanoutKey
     ) -> tuple[SharedEvaluation, Positions]:
         """Add a subscription that has caught up to the fan-out."""
-        joined = self._registered(subscription, plan, place)
+        joined = self._registered(subscription, plan, key)
         if not subscription.is_open:
             # Its client left at the same moment, before there was anything to remove.
             self.unsubscribe(subscription)
         return joined
 
     def _caught_up(self, subscription: PushSubscription) -> None:
-        """The fan-out gives a subscription all that follows."""
+        """The fan-out has all further records of a subscription: its reader ends."""
         with self._lock:
             catch_up = self._readers.pop(subscription, None)
         if catch_up is not None:
@@ -229,26 +232,26 @@ class PushSubscriptions:
         self.unsubscribe(subscription)
 
     def _registered(
-        self, subscription: PushSubscription, plan: ClientOutput, place: tuple[str, str]
+        self, subscription: PushSubscription, plan: ClientOutput, key: FanoutKey
     ) -> tuple[SharedEvaluation, Positions]:
         """Add a subscription to the evaluation of its plan, in the fan-out of its topic; each is created if missing.
 
         Also returns the fan-out's frontier.
         """
         with self._lock:
-            fanout = self._fanouts.get(place)
+            fanout = self._fanouts.get(key)
             if fanout is not None:
                 return self._joined(subscription, plan, fanout)
-        positions = self._access.ends(place[0])
+        positions = self._access.ends(key[0])
         with self._lock:
-            fanout = self._fanouts.get(place) or self._opened(place, positions)
+            fanout = self._fanouts.get(key) or self._opened(key, positions)
             return self._joined(subscription, plan, fanout)
 
-    def _opened(self, place: tuple[str, str], positions: Positions) -> TopicFanout:
-        topic, isolation = place
+    def _opened(self, key: FanoutKey, positions: Positions) -> TopicFanout:
+        topic, isolation = key
         name = f"push-{next(self._numbers)}"
         fanout = TopicFanout(name, topic, isolation, positions, self._access, self._lock, self.unsubscribe)
-        self._fanouts[place] = fanout
+        self._fanouts[key] = fanout
         self._loops.add(fanout.loop)
         fanout.loop.start()
         return fanout
@@ -269,6 +272,6 @@ class PushSubscriptions:
 
     def _without(self, evaluation: SharedEvaluation) -> TopicFanout | None:
         """Remove an evaluation; returns its fan-out if it was the last one, removed too."""
-        place = next(place for place, f in self._fanouts.items() if f.evaluations.get(evaluation.plan) is evaluation)
-        del self._fanouts[place].evaluations[evaluation.plan]
-        return None if self._fanouts[place].evaluations else self._fanouts.pop(place)
+        key = next(key for key, f in self._fanouts.items() if f.evaluations.get(evaluation.plan) is evaluation)
+        del self._fanouts[key].evaluations[evaluation.plan]
+        return None if self._fanouts[key].evaluations else self._fanouts.pop(key)

@@ -28,7 +28,7 @@ from millstream.plan.nodes import reads
 from millstream.services.loop import Loop, no_resource
 
 LOG = logging.getLogger(__name__)
-# Seconds between two looks at the positions.
+# Seconds between two checks of the positions.
 PULSE = 1.0
 
 
@@ -54,10 +54,10 @@ class RebuildProgress:
 
 def has_read(positions: Mapping[str, int], ends: Mapping[str, Offsets]) -> bool:
     """True if the positions, by "topic/partition", have reached the ends in every partition that has had records."""
-    places = (
+    expected = (
         (f"{topic}/{partition}", end) for topic, offsets in ends.items() for partition, end in offsets.items() if end
     )
-    return all(positions.get(place, -1) >= end for place, end in places)
+    return all(positions.get(topic_partition, -1) >= end for topic_partition, end in expected)
 
 
 def moved(name: str, before: str, topic: str) -> str:
@@ -80,7 +80,7 @@ class RebuildWatch:
         self._state, self._lease, self._supervisor, self._kafka = state, lease, supervisor, kafka
         self._push = push
         self._append: Callable[[str, str], int] = lambda text, path: 0
-        # The ends of a rebuild's sources at the last look, and the offsets of commands that are in the log.
+        # The ends of a rebuild's sources at the last check, and the offsets of commands that are in the log.
         self._ends: dict[str, Mapping[str, Offsets]] = {}
         self._appended: dict[str, int] = {}
         self.loop = Loop("rebuilds", lambda _: self.step(), no_resource, outages=OUTAGES, pause=PULSE)
@@ -96,7 +96,7 @@ class RebuildWatch:
         self.loop.stop()
 
     def step(self) -> None:
-        """Look once at each rebuild, and at the push queries. Raises KafkaException."""
+        """Check each rebuild, and the push queries, once. Raises KafkaException."""
         self._end_moved()
         state = self._state()
         rebuilds = {str(s.created_by): s for s in state.catalog.sources.values() if s.rebuilds}
@@ -117,14 +117,15 @@ class RebuildWatch:
                     query.end(moved(name, topic, sources[name].topic))
 
     def _failure(self, source: Source) -> KafkaException | None:
-        """Look at a rebuild; why Kafka does not say how long its topics are, which must not hold up the others."""
+        """Check a rebuild. Returns Kafka's failure, which must not delay the check of the other rebuilds."""
         try:
-            self._look(source)
+            self._check(source)
         except KafkaException as failure:
             return failure
         return None
 
-    def _look(self, source: Source) -> None:
+    def _check(self, source: Source) -> None:
+        """Append the cut-over if the rebuild has read what its topics had at the last check, else note their ends."""
         id = str(source.created_by)
         desired, health = self._state().desired.get(id), self._supervisor.health(id)
         if desired is None or not desired.running or health is None or health.state != "RUNNING":
@@ -159,8 +160,10 @@ def progress(source: Source, state: EngineState, supervisor: Supervisor, kafka: 
         bounds = {read.topic: kafka.bounds(read.topic) for read in reads(desired.plan)}
     except KafkaException:
         return None
-    places = [
-        (f"{topic}/{p}", low, end) for topic, partitions in bounds.items() for p, (low, end) in partitions.items()
+    positions_and_bounds = [
+        (positions.get(f"{topic}/{p}", low), low, end)
+        for topic, partitions in bounds.items()
+        for p, (low, end) in partitions.items()
     ]
-    read = sum(min(max(positions.get(place, low) - low, 0), end - low) for place, low, end in places)
-    return RebuildProgress(id, source.rebuilds, read, sum(end - low for _, low, end in places))
+    read = sum(min(max(position - low, 0), end - low) for position, low, end in positions_and_bounds)
+    return RebuildProgress(id, source.rebuilds, read, sum(end - low for _, low, end in positions_and_bounds))

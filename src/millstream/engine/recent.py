@@ -25,13 +25,13 @@ def records(topic: str, count: int, kafka: KafkaClient, schema_ids: SchemaIdReco
     `schema_ids` decodes records that begin with a schema id. Raises KafkaException if Kafka does not answer.
     """
     bounds = {p: (max(low, end - count), end) for p, (low, end) in kafka.bounds(topic).items()}
-    places = [TopicPartition(topic, p, begin) for p, (begin, end) in bounds.items() if begin < end]
-    if not places:
+    partitions = [TopicPartition(topic, p, begin) for p, (begin, end) in bounds.items() if begin < end]
+    if not partitions:
         return []
     key, value = FormatGuess("Key", schema_ids), FormatGuess("Value", schema_ids)
     with kafka.reader(enable_partition_eof=True) as reader:
-        reader.assign(places)
-        messages = sorted(_messages(reader, len(places)), key=lambda message: message.timestamp()[1])
+        reader.assign(partitions)
+        messages = sorted(_messages(reader, len(partitions)), key=lambda message: message.timestamp()[1])
     return [_entity(message, key, value) for message in messages[-count:]]
 
 

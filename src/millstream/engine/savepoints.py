@@ -24,8 +24,8 @@ def take(statement: tree.TakeSavepoint, context: StatementContext, engine: Engin
         raise StatementError(f"this server does not run query {id}", at, hint)
     engine.spark.check_new_savepoint(statement.name, at)
     spark, lease = engine.spark, engine.lease
-    place = engine.supervisor.while_stopped(
+    path = engine.supervisor.while_stopped(
         id, lambda query: spark.take_savepoint(query, statement.name, lambda: lease.held)
     )
     hint = f"a query that is created under SET '{SAVEPOINT}'='{statement.name}' starts from it"
-    return build.warning(context.text, f"Savepoint {statement.name} of query {id} is {place}: {hint}.")
+    return build.warning(context.text, f"Savepoint {statement.name} of query {id} is {path}: {hint}.")

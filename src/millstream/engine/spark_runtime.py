@@ -179,33 +179,33 @@ class SparkRuntime:
 
     def check_new_savepoint(self, name: str, at: Span) -> None:
         """Raises StatementError if there is a savepoint of that name."""
-        place = self._savepoint(name)
-        if files(self._session, place):
-            raise StatementError(f"there is a savepoint {name} already: {place}", at, "take another name")
+        path = self._savepoint(name)
+        if files(self._session, path):
+            raise StatementError(f"there is a savepoint {name} already: {path}", at, "take another name")
 
     def take_savepoint(self, desired: DesiredQuery, name: str, leads: Callable[[], bool]) -> str:
-        """Copy the checkpoint of a stopped query; returns the place of the copy.
+        """Copy the checkpoint of a stopped query; returns the path of the copy.
 
         `leads`: this server still runs the queries. Raises StatementError.
         """
-        place = self._savepoint(name)
+        path = self._savepoint(name)
         if not files(self._session, f"{self._checkpoint(desired)}/commits"):
             raise StatementError(f"query {desired.query.id} has no checkpoint yet: it has not run")
         try:
-            save(self._session, self._checkpoint(desired), place, self._part(name), leads)
+            save(self._session, self._checkpoint(desired), path, self._part(name), leads)
         except OSError as failure:
             raise StatementError(f"the savepoint could not be written: {failure}") from failure
-        return place
+        return path
 
     def _checkpoint(self, desired: DesiredQuery) -> str:
         return f"{self._checkpoints}/{_folder(desired)}"
 
     def _savepoint(self, name: str) -> str:
-        """The place of a savepoint; "" if the name is empty."""
+        """The path of a savepoint; "" if the name is empty."""
         return f"{self._savepoints}/{name}" if name else ""
 
     def _part(self, name: str) -> str:
-        """The place of a savepoint that is being written; one that is complete has no such name."""
+        """The path of a savepoint while it is being written; a complete one has another."""
         return f"{self._savepoints}/.{self._service}/{name}"
 
     def remove_leftovers(self) -> None:

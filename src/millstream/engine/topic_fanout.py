@@ -175,9 +175,9 @@ class PushSubscription:
             return batch.rows
         ahead = {p: start for p, start in starts.items() if batch.after.get(p, 0) < start}
         self._starts = ahead
-        places = zip(batch.records, batch.groups, strict=True)
-        belonging = (r for record, rows in places if record.offset >= starts.get(record.partition, 0) for r in rows)
-        return RowBatch(belonging, {**batch.after, **ahead})
+        rows_by_record = zip(batch.records, batch.groups, strict=True)
+        rows = (r for record, rows in rows_by_record if record.offset >= starts.get(record.partition, 0) for r in rows)
+        return RowBatch(rows, {**batch.after, **ahead})
 
 
 def _too_slow(capacity: int) -> str:

@@ -66,7 +66,7 @@ class WatchedConsumer(Consumer):
         return message
 
     def _check(self) -> None:
-        topic = next((place.topic for place in self.assignment()), None)
+        topic = next((partition.topic for partition in self.assignment()), None)
         if topic is not None and self._watch.is_lost(self, topic):
             lost = "a Kafka client has lost all brokers, while others reach them: it is opened again"
             raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN, lost))

@@ -41,7 +41,7 @@ _BY_WORDS = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ErrorPosition:
     """The position of an error: 1-based line and column in the text that was sent to the engine."""
 
     line: int
@@ -60,7 +60,7 @@ class PgError(Exception):
     """
 
     def __init__(
-        self, state: str, message: str, hint: str = "", place: Place | None = None, fatal: bool = False
+        self, state: str, message: str, hint: str = "", place: ErrorPosition | None = None, fatal: bool = False
     ) -> None:
         super().__init__(message)
         self.state, self.message, self.hint, self.place, self.fatal = state, message, hint, place, fatal
@@ -80,7 +80,7 @@ def pg_error(error: Exception) -> PgError:
     refusal = _refused(error) if isinstance(error, StatementError) else failure(error)
     text, hint = fact_and_hint(without_stack(refusal.message))
     match = _PLACE.match(text)
-    place = Place(int(match[1]), int(match[2])) if match else None
+    place = ErrorPosition(int(match[1]), int(match[2])) if match else None
     fact = text[match.end() :] if match else text
     return PgError(_state(refusal, fact), fact, hint, place)
 

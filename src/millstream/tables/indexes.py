@@ -76,8 +76,8 @@ def identity(index: TableIndex, source: Source) -> str:
 def indexed_values(table: IndexedTable, bounded: Bounded) -> IndexedValues:
     """A function that decodes changes and encodes their values in all indexes. It raises EvaluationFailed."""
     columns = {c.name: c for index in table.indexes for c in indexed_columns(table.source, index)}
-    places = {name: i for i, name in enumerate(columns)}
-    by_index = [(i.name, [places[n] for n in i.columns], index_types(i, table.source)) for i in table.indexes]
+    column_indexes = {name: i for i, name in enumerate(columns)}
+    by_index = [(i.name, [column_indexes[n] for n in i.columns], index_types(i, table.source)) for i in table.indexes]
     decode = _decoder(table.source, tuple(columns.values()), bounded)
 
     def values(changes: Sequence[Change]) -> list[Mapping[str, bytes | None]]:
@@ -94,8 +94,8 @@ def index_types(index: TableIndex, source: Source) -> tuple[SqlType, ...]:
     return tuple(column.type for column in indexed_columns(source, index) if column.type is not None)
 
 
-def _of_row(row: Sequence[Any], places: Sequence[int], types: Sequence[SqlType]) -> bytes | None:
-    return encoded([_python(row[place], type) for place, type in zip(places, types, strict=True)], types)
+def _of_row(row: Sequence[Any], column_indexes: Sequence[int], types: Sequence[SqlType]) -> bytes | None:
+    return encoded([_python(row[i], type) for i, type in zip(column_indexes, types, strict=True)], types)
 
 
 def _decoder(

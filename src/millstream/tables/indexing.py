@@ -9,7 +9,7 @@ from millstream.plan.indexes import has_columns
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.tables.indexes import IndexedTable, IndexedValues, identity
 from millstream.tables.store import Change, Entries, Store
-from millstream.tables.store_indexes import Place
+from millstream.tables.store_indexes import StoredKey
 
 LOG = logging.getLogger(__name__)
 # Rows that are indexed at a time, so that the topics of other tables are read in between.
@@ -26,7 +26,7 @@ class TableIndexing:
         self._indexes: tuple[TableIndex, ...] | None = None
         self._values: IndexedValues | None = None
         # The last row that was visited for incomplete indexes, and when to go on after a failure (monotonic seconds).
-        self._place: Place | None = None
+        self._last_key: StoredKey | None = None
         self._retry_at = 0.0
 
     def keep(self, indexes: Sequence[TableIndex]) -> None:
@@ -36,7 +36,7 @@ class TableIndexing:
         valid = tuple(index for index in indexes if has_columns(self._source, index))
         self._store.keep_indexes({index.name: identity(index, self._source) for index in valid})
         self._values = self._prepare(IndexedTable(self._source, valid)) if valid else None
-        self._indexes, self._place = tuple(indexes), None
+        self._indexes, self._last_key = tuple(indexes), None
 
     @property
     def pending(self) -> bool:
@@ -54,7 +54,7 @@ class TableIndexing:
     def build(self) -> None:
         """Index the next rows of the store. Raises sqlite3.Error."""
         names = self._store.incomplete()
-        rows = self._store.after(self._place, SLICE)
+        rows = self._store.after(self._last_key, SLICE)
         entries = self.entries(rows)
         if entries is None:
             return
@@ -62,8 +62,8 @@ class TableIndexing:
         self._store.build(rows, incomplete_values, names if len(rows) < SLICE else ())
         if rows:
             last = rows[-1]
-            self._place = last.key, last.start, last.end
+            self._last_key = last.key, last.start, last.end
 
     def _failed(self, failure: EvaluationFailed) -> None:
         LOG.warning("the indexes of the table %s are built again: a row cannot be read: %s", self._source.name, failure)
-        self._place, self._retry_at = None, time.monotonic() + RETRY
+        self._last_key, self._retry_at = None, time.monotonic() + RETRY

@@ -85,7 +85,7 @@ class FollowedTopic:
         self.table, self.store, self.topic_id = table, store, topic_id
         self.indexing = TableIndexing(table.source, store, prepare)
         self.keys: StoreKeys = keys_of(table.source)
-        self.places: dict[int, int] = store.places()
+        self.positions: dict[int, int] = store.positions()
         self.headers = bool(table.source.schema.headers)
         self.listener: Callable[[Sequence[Change], int | None], None] = lambda changes, before: None
 
@@ -182,7 +182,7 @@ class Materializer:
         followed = self._followed.get(table.source.name)
         if followed is None or followed is replaced or followed.table != table:
             return False
-        return all(followed.places.get(p, 0) >= end for p, end in ends.items())
+        return all(followed.positions.get(p, 0) >= end for p, end in ends.items())
 
     def _why(self, table: MaterializedTable, ends: Mapping[int, int]) -> str:
         followed, name = self._followed.get(table.source.name), table.source.name
@@ -192,7 +192,7 @@ class Materializer:
             return f"the table {name} cannot be read now: {reason}"
         if error := self.loop.health().error:
             return f"the table {name} is not up to date: {error}"
-        read, total = sum(min(followed.places.get(p, 0), end) for p, end in ends.items()), sum(ends.values())
+        read, total = sum(min(followed.positions.get(p, 0), end) for p, end in ends.items()), sum(ends.values())
         return f"the table {name} is still being read from its topic, {read} of {total} records; ask again"
 
     # ------------------------------------------------------------ the thread
@@ -275,7 +275,7 @@ class Materializer:
         del self._followed[name]
         topic = followed.table.source.topic
         if topic not in {other.table.source.topic for other in self._followed.values()}:
-            consumer.incremental_unassign([TopicPartition(topic, p) for p in followed.places])
+            consumer.incremental_unassign([TopicPartition(topic, p) for p in followed.positions])
         followed.store.close()
 
     def _path(self, source: Source) -> Path:
@@ -289,7 +289,7 @@ class Materializer:
         source = table.source
         followed = self._followed.get(source.name)
         count = self._partitions.get(source.topic)
-        if followed is not None and len(followed.places) >= (count or 0):
+        if followed is not None and len(followed.positions) >= (count or 0):
             return
         if count is None:
             count = self._partitions[source.topic] = max(self._topics.ends(source.topic), default=-1) + 1
@@ -298,7 +298,7 @@ class Materializer:
             store = Store(self._path(source), _identity(source, topic_id))
             followed = self._followed[source.name] = FollowedTopic(table, store, topic_id, self._prepare)
         for partition in range(count):
-            followed.places.setdefault(partition, 0)
+            followed.positions.setdefault(partition, 0)
         self._assign(source.topic, consumer)
         self._notify()
 
@@ -307,14 +307,14 @@ class Materializer:
         lowest: dict[int, int] = {}
         for followed in self._followed.values():
             if followed.table.source.topic == topic:
-                for partition, place in followed.places.items():
-                    lowest[partition] = min(place, lowest.get(partition, place))
-        assigned = {at.partition for at in consumer.assignment() if at.topic == topic}
-        places = [TopicPartition(topic, partition, place) for partition, place in lowest.items()]
-        consumer.incremental_assign([at for at in places if at.partition not in assigned])
-        for at in places:
-            if at.partition in assigned:
-                consumer.seek(at)
+                for partition, position in followed.positions.items():
+                    lowest[partition] = min(position, lowest.get(partition, position))
+        assigned = {p.partition for p in consumer.assignment() if p.topic == topic}
+        positions = [TopicPartition(topic, partition, position) for partition, position in lowest.items()]
+        consumer.incremental_assign([p for p in positions if p.partition not in assigned])
+        for p in positions:
+            if p.partition in assigned:
+                consumer.seek(p)
 
     def _apply_messages(self, messages: Sequence[Message]) -> None:
         by_topic: dict[str, list[Message]] = {}
@@ -323,40 +323,42 @@ class Materializer:
         for followed in list(self._followed.values()):
             messages_of_topic = by_topic.get(followed.table.source.topic)
             if messages_of_topic:
-                changes, places = self._changes(followed, messages_of_topic)
+                changes, positions = self._changes(followed, messages_of_topic)
                 entries = followed.indexing.entries(changes)
                 with self.moment, self._discarding(followed):
-                    self._apply(followed, changes, places, entries)
+                    self._apply(followed, changes, positions, entries)
         self._notify()
 
     def _changes(self, followed: FollowedTopic, messages: Sequence[Message]) -> tuple[list[Change], dict[int, int]]:
         """The changes that messages are to a table, and the positions after them."""
         changes: list[Change] = []
-        places: dict[int, int] = {}
+        positions: dict[int, int] = {}
         for message in messages:
             partition, offset = int(message.partition() or 0), int(message.offset() or 0)
             error = message.error()
             if error is not None:
                 if error.code() == KafkaError._PARTITION_EOF:
-                    places[partition] = max(offset, places.get(partition, 0), followed.places.get(partition, 0))
+                    positions[partition] = max(
+                        offset, positions.get(partition, 0), followed.positions.get(partition, 0)
+                    )
                 continue
-            if offset < max(places.get(partition, 0), followed.places.get(partition, 0)):
+            if offset < max(positions.get(partition, 0), followed.positions.get(partition, 0)):
                 continue
-            places[partition] = offset + 1
+            positions[partition] = offset + 1
             change = self._change(followed, message, partition, offset)
             if change is not None:
                 changes.append(change)
-        return changes, places
+        return changes, positions
 
     def _apply(
         self,
         followed: FollowedTopic,
         changes: Sequence[Change],
-        places: Mapping[int, int],
+        positions: Mapping[int, int],
         entries: Entries | None,
     ) -> None:
-        followed.listener(changes, followed.store.apply(changes, places, followed.table.retention_ms, entries))
-        followed.places = {**followed.places, **places}
+        followed.listener(changes, followed.store.apply(changes, positions, followed.table.retention_ms, entries))
+        followed.positions = {**followed.positions, **positions}
 
     @contextmanager
     def _discarding(self, followed: FollowedTopic) -> Iterator[None]:

@@ -45,7 +45,7 @@ DAY_MS = 86_400_000
 # Spark's timestamps are microseconds in 64 bits.
 LATEST_MS = (2**63 - 1) // 1000
 Convert = Callable[[Any], Any]
-Place = Callable[["_Row"], Any]
+RowAccessor = Callable[["_Row"], Any]
 
 
 class NotPlain(Exception):
@@ -64,9 +64,9 @@ class _Row:
 class PlainRows:
     """A simple plan; `row` evaluates it on a record."""
 
-    def __init__(self, output: Sequence[Place], key: Convert, columns: Mapping[str, Convert]) -> None:
+    def __init__(self, output: Sequence[RowAccessor], key: Convert, columns: Mapping[str, Convert]) -> None:
         self._output, self._key, self._converts = output, key, list(columns.values())
-        self._places = {name: i for i, name in enumerate(columns)}
+        self._column_indexes = {name: i for i, name in enumerate(columns)}
 
     def row(self, change: Change, key: bytes) -> list[Any]:
         """The columns of the answer in wire form (types.wire_writer); `key` is the record's key without its window.
@@ -77,7 +77,7 @@ class PlainRows:
             row = _Row(self._key(key), self._values(change.value or b""), change)
         except (ValueError, ArithmeticError, RecursionError) as failure:
             raise NotPlain from failure
-        return [place(row) for place in self._output]
+        return [accessor(row) for accessor in self._output]
 
     def _values(self, data: bytes) -> list[Any]:
         """The columns' values. Raises ValueError."""
@@ -88,18 +88,18 @@ class PlainRows:
             raise ValueError("no object")
         values: list[Any] = [None] * len(self._converts)
         for name, value in members:
-            place = self._places.get(name)
-            if place is None:
+            index = self._column_indexes.get(name)
+            if index is None:
                 self._check_unknown(name)
             elif value is not None:
-                values[place] = self._converts[place](value)
+                values[index] = self._converts[index](value)
             else:
-                values[place] = None
+                values[index] = None
         return values
 
     def _check_unknown(self, name: str) -> None:
         """Raises ValueError if the JVM may take a member for a column in another spelling."""
-        if not name.isascii() or name.upper() in self._places:
+        if not name.isascii() or name.upper() in self._column_indexes:
             raise ValueError("another spelling of a column's name")
 
 
@@ -108,7 +108,7 @@ def plain_rows(plan: ClientOutput) -> PlainRows | None:
     if not isinstance(plan.source, Read) or not _is_plain(plan.source.origin):
         return None
     schema = plan.source.origin.schema
-    output = [place for column in plan.columns if (place := _place(column.expression)) is not None]
+    output = [accessor for c in plan.columns if (accessor := _accessor(c.expression)) is not None]
     columns = {c.name: convert for c in schema.value if (convert := _convert(c.type)) is not None}
     if len(output) < len(plan.columns) or len(columns) < len(schema.value):
         return None
@@ -130,21 +130,21 @@ def _is_plain(source: Source) -> bool:
     return key and json_object and source.timestamp is None and not schema.headers
 
 
-def _place(expression: TypedExpression) -> Place | None:
-    """Where a row has the value of an expression; None if it is not simply a column."""
+def _accessor(expression: TypedExpression) -> RowAccessor | None:
+    """The function that reads the value of an expression from a row; None if it is not simply a column."""
     if not isinstance(expression, ColumnReference):
         return None
     index = expression.index
     match expression.where:
         case ColumnPlace.KEY:
-            return _PLACES[ColumnPlace.KEY]
+            return _ACCESSORS[ColumnPlace.KEY]
         case ColumnPlace.VALUE:
             return lambda row: row.values[index]
         case where:
-            return _PLACES.get(where)
+            return _ACCESSORS.get(where)
 
 
-_PLACES: Mapping[ColumnPlace, Place] = {
+_ACCESSORS: Mapping[ColumnPlace, RowAccessor] = {
     ColumnPlace.KEY: lambda row: row.key,
     ColumnPlace.ROWTIME: lambda row: row.change.time,
     ColumnPlace.WINDOWSTART: lambda row: row.change.start,

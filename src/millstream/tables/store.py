@@ -12,7 +12,7 @@ from math import copysign, inf
 from pathlib import Path
 
 from millstream.tables import store_indexes
-from millstream.tables.store_indexes import IndexRange, Place
+from millstream.tables.store_indexes import IndexRange, StoredKey
 
 LOG = logging.getLogger(__name__)
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -133,7 +133,7 @@ class Store:
         self.close()
         remove(self._path)
 
-    def places(self) -> dict[int, int]:
+    def positions(self) -> dict[int, int]:
         """The offset of the next record of each partition that was read."""
         with self._readers.connection() as reader:
             return dict(reader.execute("SELECT partition, offset FROM places"))
@@ -141,7 +141,7 @@ class Store:
     def apply(
         self,
         changes: Sequence[Change],
-        places: Mapping[int, int],
+        positions: Mapping[int, int],
         retention_ms: int | None = None,
         entries: Entries | None = None,
     ) -> int | None:
@@ -164,7 +164,7 @@ class Store:
             if entries is not None:
                 self._put(changes, entries)
             store_indexes.mark(writer, outdated, complete=False)
-            stored = [(partition, offset, last) for partition, offset in places.items()]
+            stored = [(partition, offset, last) for partition, offset in positions.items()]
             writer.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", stored)
             expired = None if retention_ms is None else self._expire(last, retention_ms)
         if outdated:
@@ -208,10 +208,10 @@ class Store:
         """The names of the indexes that do not have all rows yet."""
         return [name for name, index in self._indexes.items() if not index.complete]
 
-    def after(self, place: Place | None, rows: int) -> list[Change]:
-        """So many rows after a place, in the order of their keys, for the thread that writes; None = from the first."""
-        where = [] if place is None else ["(r.key, r.since, r.until) > (?, ?, ?)"]
-        return [*_changes(self._writer, where, place or (), limit=rows)]
+    def after(self, last_key: StoredKey | None, rows: int) -> list[Change]:
+        """So many rows after a key, in the order of their keys, for the thread that writes; None = from the first."""
+        where = [] if last_key is None else ["(r.key, r.since, r.until) > (?, ?, ?)"]
+        return [*_changes(self._writer, where, last_key or (), limit=rows)]
 
     def build(self, rows: Sequence[Change], entries: Entries, completed: Sequence[str]) -> None:
         """Write the entries of rows that are stored already, atomically; `completed` names indexes that have all."""

@@ -1,4 +1,4 @@
-"""The indexes of a table's store: one SQLite table each, from a row's place to its value in the index.
+"""The indexes of a table's store: one SQLite table each, from a row's key to its value in the index.
 
     rows      (key, since, until)  value …        the rows
     indexes   number, name, identity, complete    the indexes that are kept
@@ -16,8 +16,8 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS indexes (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, identity TEXT,
     complete INTEGER);
 """
-# The place of a row: key in its stored form, window start and end.
-Place = tuple[bytes, int, int]
+# The primary key of a row: its key in its stored form, window start and end.
+StoredKey = tuple[bytes, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,12 @@ def mark(writer: sqlite3.Connection, names: Sequence[str], complete: bool) -> No
     writer.executemany("UPDATE indexes SET complete = ? WHERE name = ?", [(complete, name) for name in names])
 
 
-def put(writer: sqlite3.Connection, index: StoredIndex, place: Place, value: bytes | None) -> None:
+def put(writer: sqlite3.Connection, index: StoredIndex, key: StoredKey, value: bytes | None) -> None:
     """Write the entry of a row; None removes it."""
     if value is None:
-        writer.execute(f"DELETE FROM {index.table} WHERE key = ? AND since = ? AND until = ?", place)
+        writer.execute(f"DELETE FROM {index.table} WHERE key = ? AND since = ? AND until = ?", key)
     else:
-        writer.execute(f"INSERT OR REPLACE INTO {index.table} VALUES (?, ?, ?, ?)", (*place, value))
+        writer.execute(f"INSERT OR REPLACE INTO {index.table} VALUES (?, ?, ?, ?)", (*key, value))
 
 
 def expire(writer: sqlite3.Connection, before: int) -> None:

@@ -228,7 +228,7 @@ def read_positions(topic: str, progress: Mapping[str, Any]) -> dict[str, int]:
     return {**positions, **(progress.get("counts") or {}).get("saved", {}).get(topic, {})}
 
 
-def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
+def topic_summary(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
     """How far a query has read a topic; empty if that is not known. `bounds`: see Kafka.bounds.
 
     The positions are those of its tasks while they run, else those of read_positions.
@@ -244,8 +244,8 @@ def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[i
 
 def _task_positions(topic: str, progress: Mapping[str, Any]) -> dict[str, int]:
     """The next offset that a running query reads in each partition of a topic, by its tasks."""
-    places = (progress.get("counts") or {}).get("positions", {})
-    parted = ((place.rpartition("/"), position) for place, position in places.items())
+    positions = (progress.get("counts") or {}).get("positions", {})
+    parted = ((topic_partition.rpartition("/"), position) for topic_partition, position in positions.items())
     return {partition: position for (name, _, partition), position in parted if name == topic}
 
 
