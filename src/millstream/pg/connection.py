@@ -52,7 +52,7 @@ MOST_NAMED = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedText:
+class PreparedStatement:
     """A prepared statement; `statement` is None for an empty text."""
 
     statement: ClientStatement | None
@@ -63,7 +63,7 @@ class PreparedText:
 class BoundStatement:
     """A prepared statement with parameter values; `portal` has its rows once it was started."""
 
-    prepared: PreparedText
+    prepared: PreparedStatement
     values: list[Any]
     formats: tuple[int, ...]
     portal: Portal | None = None
@@ -74,7 +74,7 @@ class PgConnection:
 
     def __init__(self, stream: PgStream, context: PgContext, session: PgSession, key: tuple[int, int]) -> None:
         self._stream, self._context, self._session, self._key = stream, context, session, key
-        self._prepared: dict[str, PreparedText] = {}
+        self._prepared: dict[str, PreparedStatement] = {}
         self._portals: dict[str, BoundStatement] = {}
         self._skipping, self._head = False, b""
         self._running: asyncio.Task[None] | None = None
@@ -313,7 +313,7 @@ class PgConnection:
         types: tuple[int, ...] = ()
         if script:
             types = await self._session.parameter_types(script[0], message.types)
-        self._prepared[message.name] = PreparedText(script[0] if script else None, types)
+        self._prepared[message.name] = PreparedStatement(script[0] if script else None, types)
         self._stream.put(messages.PARSED)
 
     async def _bind(self, message: BindPortal) -> None:
@@ -352,7 +352,9 @@ class PgConnection:
                 headers = await self._headers(bound.prepared, bound.formats)
         self._stream.put(messages.NO_ROWS if headers is None else messages.row_description(headers))
 
-    async def _headers(self, prepared: PreparedText, formats: tuple[int, ...]) -> list[messages.ColumnHeader] | None:
+    async def _headers(
+        self, prepared: PreparedStatement, formats: tuple[int, ...]
+    ) -> list[messages.ColumnHeader] | None:
         """The columns that a statement will have; None if it has no rows."""
         if prepared.statement is None:
             return None
@@ -381,7 +383,7 @@ class PgConnection:
             await self._drop_portal(message.name)
         self._stream.put(messages.CLOSED)
 
-    def _statement(self, name: str) -> PreparedText:
+    def _statement(self, name: str) -> PreparedStatement:
         if name not in self._prepared:
             raise PgError(NO_STATEMENT, f'there is no prepared statement "{name}"')
         return self._prepared[name]

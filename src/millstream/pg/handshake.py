@@ -24,14 +24,14 @@ INVALID_PASSWORD = "28P01"
 
 
 @dataclass(frozen=True, slots=True)
-class Greeting:
+class HandshakeResult:
     """The result of the handshake: the parameters of a session, or the key of a CancelRequest."""
 
     startup: StartupRequest
     principal: Principal | None = None
 
 
-async def greet(stream: PgStream, context: PgContext) -> Greeting:
+async def handshake(stream: PgStream, context: PgContext) -> HandshakeResult:
     """Take a connection up to its login. Raises PgError, ProtocolViolation, ClientLeft."""
     request = await stream.read_startup()
     requested: set[int] = set()
@@ -46,12 +46,12 @@ async def greet(stream: PgStream, context: PgContext) -> Greeting:
             await stream.flush()
         request = await stream.read_startup()
     if request.code == messages.CANCEL:
-        return Greeting(request)
+        return HandshakeResult(request)
     _check_version(request, stream)
-    return Greeting(request, await _login(request.parameters.get("user", ""), stream, context))
+    return HandshakeResult(request, await _login(request.parameters.get("user", ""), stream, context))
 
 
-async def read_plainly(stream: PgStream) -> None:
+async def read_startup_without_tls(stream: PgStream) -> None:
     """Take a connection up to its startup message, without TLS. Raises ProtocolViolation, ClientLeft."""
     for _ in range(3):
         if (await stream.read_startup()).code not in (messages.SSL, messages.GSS):

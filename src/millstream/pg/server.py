@@ -10,7 +10,7 @@ from millstream.pg import messages
 from millstream.pg.connection import PgConnection
 from millstream.pg.context import PgContext
 from millstream.pg.failures import TOO_MANY, PgError
-from millstream.pg.handshake import Greeting, greet, new_secret, read_plainly
+from millstream.pg.handshake import HandshakeResult, handshake, new_secret, read_startup_without_tls
 from millstream.pg.messages import CANCEL, ProtocolViolation
 from millstream.pg.session import PgSession
 from millstream.pg.settings import DEFAULTS
@@ -113,7 +113,7 @@ class PgServer(StartedInBlock):
             raise ClientLeft
         try:
             async with asyncio.timeout(self._context.limits.header_seconds):
-                await read_plainly(stream)
+                await read_startup_without_tls(stream)
         except TimeoutError:
             raise ClientLeft from None
         raise PgError(TOO_MANY, f"there are {most} connections", "see millstream.connections.max", fatal=True)
@@ -122,17 +122,17 @@ class PgServer(StartedInBlock):
         """Do the handshake, and serve the session. Raises PgError, ProtocolViolation, ClientLeft."""
         try:
             async with asyncio.timeout(self._context.limits.header_seconds):
-                greeting = await greet(stream, self._context)
+                result = await handshake(stream, self._context)
         except TimeoutError:
             raise LOGIN_TIMEOUT from None
-        if greeting.principal is None:
-            self._cancel(greeting)
+        if result.principal is None:
+            self._cancel(result)
             return
         number, secret = next(self._numbers) & 0x7FFFFFFF, new_secret()
-        user = greeting.startup.parameters.get("user", "")
+        user = result.startup.parameters.get("user", "")
         address = "{}:{}".format(*stream.address)
-        session = PgSession(self._context, greeting.principal, user, address, number)
-        _configure(session, greeting)
+        session = PgSession(self._context, result.principal, user, address, number)
+        _configure(session, result)
         connection = PgConnection(stream, self._context, session, (number, secret))
         self._connections[number], self._keys[number] = connection, secret
         try:
@@ -140,17 +140,17 @@ class PgServer(StartedInBlock):
         finally:
             del self._connections[number], self._keys[number]
 
-    def _cancel(self, greeting: Greeting) -> None:
+    def _cancel(self, result: HandshakeResult) -> None:
         """Carry out a CancelRequest; one with a wrong secret is ignored, as the protocol requires."""
-        number, secret = greeting.startup.key
-        if greeting.startup.code == CANCEL and self._keys.get(number) == secret:
+        number, secret = result.startup.key
+        if result.startup.code == CANCEL and self._keys.get(number) == secret:
             self._connections[number].cancel(PgError("57014", "the statement was cancelled at the client's request"))
 
 
-def _configure(session: PgSession, greeting: Greeting) -> None:
+def _configure(session: PgSession, result: HandshakeResult) -> None:
     """Apply the settings of a startup message; unknown ones are ignored."""
     settings = session.commands.settings
     settings.put("session_authorization", session.user)
-    for name, value in greeting.startup.parameters.items():
+    for name, value in result.startup.parameters.items():
         if name in DEFAULTS or name.lower() in ("datestyle", "timezone"):
             settings.put(name, value)
