@@ -10,7 +10,7 @@ from confluent_kafka.admin import AclOperation, ResourceType  # type: ignore[att
 from pyspark.sql import SparkSession
 
 from millstream.cli import checks
-from millstream.cli.checks import Surroundings
+from millstream.cli.checks import CheckContext
 from millstream.engine.kafka import KafkaClient
 from millstream.model.settings import checked, effective
 from millstream.services.kafka_errors import reason
@@ -84,17 +84,17 @@ def test_a_token_from_an_endpoint(secured: SecuredBroker, spark: SparkSession, p
 
 
 def test_the_doctor_tries_the_login_and_the_rights(secured: SecuredBroker) -> None:
-    def around(properties: dict[str, str]) -> Surroundings:
-        return Surroundings(effective(checked(properties)))
+    def check_context(properties: dict[str, str]) -> CheckContext:
+        return CheckContext(effective(checked(properties)))
 
     login = secured.settings("SCRAM-SHA-512")
-    assert checks.broker(around(login)).outcome is checks.CheckOutcome.WELL
-    denied = checks.clock(around(login))
+    assert checks.broker(check_context(login)).outcome is checks.CheckOutcome.PASSED
+    denied = checks.clock(check_context(login))
     assert (denied.outcome, "cannot be created: Authorization failed" in denied.fact) == (
-        checks.CheckOutcome.NOT_WELL,
+        checks.CheckOutcome.FAILED,
         True,
     )
-    wrong = around(login | {"sasl.jaas.config": "no"})
+    wrong = check_context(login | {"sasl.jaas.config": "no"})
     assert checks.broker(wrong).fact.startswith("sasl.jaas.config cannot be read")
     assert checks.clock(wrong).outcome is checks.CheckOutcome.NOT_CHECKED
 

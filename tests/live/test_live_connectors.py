@@ -118,8 +118,8 @@ def test_plugins(server: EngineProcess) -> None:
 
 
 def test_the_doctor_finds_the_worker(worker: ConnectProcess) -> None:
-    checked = checks.connect(checks.Surroundings(effective({"ksql.connect.url": worker.url})))
-    assert checked == checks.CheckResult(checks.CheckOutcome.WELL, f"Kafka Connect 4.1.1 at {worker.url}")
+    checked = checks.connect(checks.CheckContext(effective({"ksql.connect.url": worker.url})))
+    assert checked == checks.CheckResult(checks.CheckOutcome.PASSED, f"Kafka Connect 4.1.1 at {worker.url}")
 
 
 def test_a_busy_port_is_refused(worker: ConnectProcess, tmp_path: Path) -> None:

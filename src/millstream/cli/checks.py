@@ -53,8 +53,8 @@ DAY = 24 * 3600
 class CheckOutcome(Enum):
     """The outcome of a check; the value is its text in the output."""
 
-    WELL = "well"
-    NOT_WELL = "not well"
+    PASSED = "well"
+    FAILED = "not well"
     NOT_CHECKED = "not checked"
 
 
@@ -68,7 +68,7 @@ class CheckResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CheckContext:
     """The input of the checks.
 
     `settings` are a server's settings including defaults, `free_gib` is the disk space it needs, `clock` returns the
@@ -85,73 +85,73 @@ class Surroundings:
         return data_folder(self.settings)
 
 
-def python(_: Surroundings) -> CheckResult:
+def python(_: CheckContext) -> CheckResult:
     """Whether Python is new enough."""
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info[:2] < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
-        return _not_well(
+        return _failed(
             f"Python {version} at {sys.executable}", f"install Python {oldest} or later, and millstream in it"
         )
-    return _well(f"Python {version}")
+    return _passed(f"Python {version}")
 
 
-def java_runtime(_: Surroundings) -> CheckResult:
+def java_runtime(_: CheckContext) -> CheckResult:
     """Whether Java is installed, and new enough."""
     java.java.cache_clear()
     try:
         command = java.java()
     except SetupError as error:
-        return _not_well(error.fact, error.hint)
-    return _well(f"Java {java.version(command)} at {command}")
+        return _failed(error.fact, error.hint)
+    return _passed(f"Java {java.version(command)} at {command}")
 
 
-def spark(_: Surroundings) -> CheckResult:
+def spark(_: CheckContext) -> CheckResult:
     """Whether Spark has exactly the required version: millstream uses internals that differ between versions."""
     needed = next((m[1] for text in metadata.requires("millstream") or () if (m := _PYSPARK.match(text))), "")
     try:
         version = metadata.version("pyspark")
     except metadata.PackageNotFoundError:
-        return _not_well("there is no Spark", f"pip install pyspark=={needed}")
+        return _failed("there is no Spark", f"pip install pyspark=={needed}")
     if needed and version != needed:
-        return _not_well(f"Spark {version}, and millstream requires {needed}", f"pip install pyspark=={needed}")
-    return _well(f"Spark {version}")
+        return _failed(f"Spark {version}, and millstream requires {needed}", f"pip install pyspark=={needed}")
+    return _passed(f"Spark {version}")
 
 
 _PYSPARK = re.compile(r"pyspark\s*\(?==([\w.]+)")
 
 
-def broker(around: Surroundings) -> CheckResult:
+def broker(context: CheckContext) -> CheckResult:
     """Whether the Kafka cluster responds."""
-    bootstrap = around.settings[BOOTSTRAP]
+    bootstrap = context.settings[BOOTSTRAP]
     if not bootstrap:
-        return _not_well("no broker is named", f"--bootstrap-servers HOST:9092, or set {BOOTSTRAP}")
+        return _failed("no broker is named", f"--bootstrap-servers HOST:9092, or set {BOOTSTRAP}")
     try:
-        cluster = KafkaClient(around.settings).cluster()
+        cluster = KafkaClient(context.settings).cluster()
     except SettingRefused as refused:
-        return _not_well(*refused.fact_and_hint)
+        return _failed(*refused.fact_and_hint)
     except KafkaException as error:
-        return _not_well(
+        return _failed(
             f"no broker answers at {bootstrap}: {reason(error)}",
             f"see that Kafka runs there, that {BOOTSTRAP} is its address seen from here, and ssl.…, sasl.… are its",
         )
-    return _well(f"cluster {cluster} at {bootstrap}")
+    return _passed(f"cluster {cluster} at {bootstrap}")
 
 
-def registry(around: Surroundings) -> CheckResult:
+def registry(context: CheckContext) -> CheckResult:
     """Whether the schema registry responds, if one is configured."""
-    place = access(around.settings)
-    if place is None:
-        return _well("none: AVRO, PROTOBUF and JSON_SR need one (ksql.schema.registry.url)")
+    registry_access = access(context.settings)
+    if registry_access is None:
+        return _passed("none: AVRO, PROTOBUF and JSON_SR need one (ksql.schema.registry.url)")
     remedy = "see that it runs there, and ksql.schema.registry.url and .basic.auth.user.info are its"
     try:
-        with place.client() as client:
-            failures = [_registry_failure(client, url) for url in place.urls]
+        with registry_access.client() as client:
+            failures = [_registry_failure(client, url) for url in registry_access.urls]
     except SetupError as error:
-        return _not_well(error.fact, error.hint)
+        return _failed(error.fact, error.hint)
     if failure := next(filter(None, failures), None):
-        return _not_well(failure, remedy)
-    return _well(f"schema registry at {without_user(place.url)}")
+        return _failed(failure, remedy)
+    return _passed(f"schema registry at {without_user(registry_access.url)}")
 
 
 def _registry_failure(client: httpx.Client, url: str) -> str:
@@ -169,91 +169,91 @@ def _registry_failure(client: httpx.Client, url: str) -> str:
     return "" if is_registry else f"what answers at {without_user(url)} is no schema registry"
 
 
-def connect(around: Surroundings) -> CheckResult:
+def connect(context: CheckContext) -> CheckResult:
     """Whether Kafka Connect responds, if one is configured: at ksqlDB's default address there need not be one."""
-    place = connect_access(around.settings)
-    if place is None:
-        return _well(f"none: connectors need one ({CONNECT_URL})")
+    worker = connect_access(context.settings)
+    if worker is None:
+        return _passed(f"none: connectors need one ({CONNECT_URL})")
     try:
-        with closing(ConnectClient(place)) as client:
+        with closing(ConnectClient(worker)) as client:
             version = client.version()
     except SetupError as error:
-        return _not_well(error.fact, error.hint)
+        return _failed(error.fact, error.hint)
     except ConnectFailed as error:
-        if not error.status and place.url == SETTINGS[CONNECT_URL].default:
-            return _well(f"none at {place.url}: connectors need one ({CONNECT_URL})")
+        if not error.status and worker.url == SETTINGS[CONNECT_URL].default:
+            return _passed(f"none at {worker.url}: connectors need one ({CONNECT_URL})")
         remedy = f"see that it runs there, and that {CONNECT_URL} and ksql.connect.basic.auth.… are its"
-        return _not_well(error.fact, remedy)
-    return _well(f"Kafka Connect {version} at {place.shown}")
+        return _failed(error.fact, remedy)
+    return _passed(f"Kafka Connect {version} at {worker.shown}")
 
 
-def checkpoints(around: Surroundings) -> CheckResult:
+def checkpoints(context: CheckContext) -> CheckResult:
     """Whether files in the checkpoint folder can be written and renamed."""
-    folder = around.folder
+    folder = context.folder
     if folder is None:
         return CheckResult(
-            CheckOutcome.NOT_CHECKED, f"{around.settings[DATA]} is reached by Spark alone", "start a server to see"
+            CheckOutcome.NOT_CHECKED, f"{context.settings[DATA]} is reached by Spark alone", "start a server to see"
         )
     try:
         check_writable(folder, f"set {DATA}")
     except SetupError as refused:
-        return _not_well(refused.fact, refused.hint)
-    return _well(f"{folder} can be written to")
+        return _failed(refused.fact, refused.hint)
+    return _passed(f"{folder} can be written to")
 
 
-def disk(around: Surroundings) -> CheckResult:
+def disk(context: CheckContext) -> CheckResult:
     """Whether there is enough free disk space for checkpoints and for Spark's temporary files."""
-    folders = [f for f in (around.folder, Path(os.environ.get("TMPDIR", "/tmp"))) if f is not None]
+    folders = [f for f in (context.folder, Path(os.environ.get("TMPDIR", "/tmp"))) if f is not None]
     try:
         free = {folder: shutil.disk_usage(_existing(folder)).free / GIB for folder in folders}
     except OSError as error:
-        return _not_well(f"the free space of {error.filename} cannot be read: {error.strerror}", f"set {DATA}")
+        return _failed(f"the free space of {error.filename} cannot be read: {error.strerror}", f"set {DATA}")
     least = min(free, key=lambda folder: free[folder])
-    if free[least] < around.free_gib:
-        return _not_well(
-            f"{free[least]:.1f} GiB are free at {least}, less than {around.free_gib:g}",
+    if free[least] < context.free_gib:
+        return _failed(
+            f"{free[least]:.1f} GiB are free at {least}, less than {context.free_gib:g}",
             f"make room there, or set {DATA} or TMPDIR to a larger disk",
         )
-    return _well(", ".join(f"{size:.0f} GiB free at {folder}" for folder, size in free.items()))
+    return _passed(", ".join(f"{size:.0f} GiB free at {folder}" for folder, size in free.items()))
 
 
-def clock(around: Surroundings) -> CheckResult:
+def clock(context: CheckContext) -> CheckResult:
     """Whether this machine's clock agrees with the broker's, which timestamps a record in a temporary topic."""
-    if not around.settings[BOOTSTRAP]:
+    if not context.settings[BOOTSTRAP]:
         return CheckResult(CheckOutcome.NOT_CHECKED, "no broker to compare clocks with")
     try:
-        before, stamped, after = _stamped(KafkaClient(around.settings), around)
+        before, stamped, after = _stamped(KafkaClient(context.settings), context)
     except SettingRefused:
         return CheckResult(CheckOutcome.NOT_CHECKED, "a setting of Kafka's clients is wrong", "see the broker's line")
     except KafkaException as error:
         if is_denial(error):
-            return _not_well(f"Kafka denies: {reason(error)}", RIGHTS)
+            return _failed(f"Kafka denies: {reason(error)}", RIGHTS)
         return CheckResult(
             CheckOutcome.NOT_CHECKED, f"no topic to compare clocks with: {reason(error)}", "see the broker's line first"
         )
     ahead = max(before - stamped, 0.0) - max(stamped - after, 0.0)
     if abs(ahead) > TOLERANCE:
         direction = "ahead of" if ahead > 0 else "behind"
-        return _not_well(
+        return _failed(
             f"this clock is {abs(ahead):.1f} s {direction} the broker's",
             "let both follow a time server (chrony, systemd-timesyncd)",
         )
-    return _well(f"this clock is the broker's, within {max(abs(ahead), after - before):.1f} s")
+    return _passed(f"this clock is the broker's, within {max(abs(ahead), after - before):.1f} s")
 
 
-def _stamped(kafka: KafkaClient, around: Surroundings) -> tuple[float, float, float]:
+def _stamped(kafka: KafkaClient, context: CheckContext) -> tuple[float, float, float]:
     """Three times in epoch seconds: ours before a write, the broker's of the append, ours after the acknowledgement.
 
     Raises KafkaException.
     """
-    topic = f"_millstream-{around.settings[SERVICE]}-doctor-{uuid4().hex[:8]}"
+    topic = f"_millstream-{context.settings[SERVICE]}-doctor-{uuid4().hex[:8]}"
     kafka.create(topic, 1, config={"message.timestamp.type": "LogAppendTime"})
     try:
         # The first record opens the connection, so that only the second one is timed.
         kafka.writer.write(topic, None, b"")
-        before = around.clock()
+        before = context.clock()
         offset = kafka.writer.write(topic, None, b"")
-        after = around.clock()
+        after = context.clock()
         with kafka.reader() as reader:
             reader.assign([TopicPartition(topic, 0, offset)])
             (message,) = reader.consume(1, 30.0)
@@ -262,47 +262,47 @@ def _stamped(kafka: KafkaClient, around: Surroundings) -> tuple[float, float, fl
         kafka.delete(topic)
 
 
-def port(around: Surroundings) -> CheckResult:
+def port(context: CheckContext) -> CheckResult:
     """Whether the server's ports are free, or a millstream server listens there already."""
     try:
-        host, number = address_of(around.settings[LISTENERS])
+        host, number = address_of(context.settings[LISTENERS])
         if number and not is_free(host, number):
             return _busy(host, number)
         free = f"{host}:{number} is free"
-        if not around.settings[PG_LISTEN]:
-            return _well(free)
-        pg_host, pg_number = address_of(around.settings[PG_LISTEN])
+        if not context.settings[PG_LISTEN]:
+            return _passed(free)
+        pg_host, pg_number = address_of(context.settings[PG_LISTEN])
         if pg_number and not is_free(pg_host, pg_number):
             return _in_use(f"{pg_number}, for Postgres's clients,", pg_number, f"set {PG_LISTEN} to another one")
-        return _well(f"{free}, and {pg_host}:{pg_number} for Postgres's clients")
+        return _passed(f"{free}, and {pg_host}:{pg_number} for Postgres's clients")
     except SetupError as error:
-        return _not_well(error.fact, error.hint or f"set {LISTENERS}")
+        return _failed(error.fact, error.hint or f"set {LISTENERS}")
 
 
 def _busy(host: str, number: int) -> CheckResult:
     """What listens at the server's address already."""
     if _is_server(host, number):
-        return _well(f"a server answers at {host}:{number}")
+        return _passed(f"a server answers at {host}:{number}")
     return _in_use(str(number), number, "--listen chooses another port")
 
 
 def _in_use(port: str, number: int, remedy: str) -> CheckResult:
-    return _not_well(f"port {port} is in use by something else", f"`lsof -i :{number}` names it; {remedy}")
+    return _failed(f"port {port} is in use by something else", f"`lsof -i :{number}` names it; {remedy}")
 
 
-def login(around: Surroundings) -> CheckResult:
+def login(context: CheckContext) -> CheckResult:
     """Whether the server may listen without a login, or who can log in."""
-    settings = around.settings
+    settings = context.settings
     try:
         login = login_of(settings)
         for listener in filter(None, (settings[LISTENERS], settings[PG_LISTEN])):
             check_exposure(address_of(listener)[0], settings, login is not None)
     except SetupError as refused:
-        return _not_well(refused.fact, refused.hint or "docs/security.md has what it may be")
+        return _failed(refused.fact, refused.hint or "docs/security.md has what it may be")
     if login is None:
-        return _well("none is required (authentication.method)")
+        return _passed("none is required (authentication.method)")
     if login.users is None:
-        return _well("tokens are accepted")
+        return _passed("tokens are accepted")
     return _users(login, Path(settings["millstream.users.file"]))
 
 
@@ -310,47 +310,47 @@ def _users(login: Login, file: Path) -> CheckResult:
     """Whether the file of users has users who can do something."""
     users = read_users(file)
     if not users:
-        return _not_well(f"{file} has no user", "`millstream users add NAME --role ROLE` adds one")
+        return _failed(f"{file} has no user", "`millstream users add NAME --role ROLE` adds one")
     named = {role: user.name for user in users.values() for role in user.roles}
     for role, name in named.items():
         if role not in login.roles:
             remedy = f"there are {', '.join(login.roles)}; millstream.roles.file names a file of others"
-            return _not_well(f"{file}: user {name} has the role {role}, which does not exist", remedy)
+            return _failed(f"{file}: user {name} has the role {role}, which does not exist", remedy)
     if "*" not in login.allowed and not login.allowed & named.keys():
         roles = ", ".join(sorted(login.allowed))
-        return _not_well(f"no user has a role that authentication.roles asks for: {roles}", "give it to one")
+        return _failed(f"no user has a role that authentication.roles asks for: {roles}", "give it to one")
     counts = Counter(role for user in users.values() for role in user.roles)
-    return _well(f"{len(users)} in {file}: " + ", ".join(f"{n} {role}" for role, n in counts.items()))
+    return _passed(f"{len(users)} in {file}: " + ", ".join(f"{n} {role}" for role, n in counts.items()))
 
 
-def certificate(around: Surroundings) -> CheckResult:
+def certificate(context: CheckContext) -> CheckResult:
     """Whether the server's certificate and key can be used, and are valid for some time."""
-    settings, keystore = around.settings, around.settings.get(KEYSTORE)
+    settings, keystore = context.settings, context.settings.get(KEYSTORE)
     if not keystore and not settings[LISTENERS].lower().startswith("https://"):
-        return _well("none: the server listens without TLS (http://)")
+        return _passed("none: the server listens without TLS (http://)")
     try:
         server_context(settings)
         certificate = server_certificate(settings)
     except (SetupError, ValueError, OSError) as refused:
-        return _not_well(getattr(refused, "fact", str(refused)), getattr(refused, "hint", f"see {KEYSTORE}"))
+        return _failed(getattr(refused, "fact", str(refused)), getattr(refused, "hint", f"see {KEYSTORE}"))
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    now, renew = datetime.fromtimestamp(around.clock(), UTC), f"renew it in {keystore}: a server that runs takes it"
+    now, renew = datetime.fromtimestamp(context.clock(), UTC), f"renew it in {keystore}: a server that runs takes it"
     if now < begin:
-        return _not_well(
+        return _failed(
             f"the certificate in {keystore} is valid from {begin:%Y-%m-%d %H:%M} UTC on", "wait, or renew it"
         )
     days = (end - now).total_seconds() / DAY
     if days < RENEWAL_DAYS:
         verb = "has expired" if days < 0 else "expires"
-        return _not_well(f"the certificate in {keystore} {verb} on {end:%Y-%m-%d %H:%M} UTC", renew)
-    return _well(f"{keystore} is valid until {end:%Y-%m-%d}")
+        return _failed(f"the certificate in {keystore} {verb} on {end:%Y-%m-%d %H:%M} UTC", renew)
+    return _passed(f"{keystore} is valid until {end:%Y-%m-%d}")
 
 
-def audit(around: Surroundings) -> CheckResult:
+def audit(context: CheckContext) -> CheckResult:
     """Whether the audit's file can be written; it is not created."""
-    name, topic = around.settings["millstream.audit.file"], around.settings["millstream.audit.topic"]
+    name, topic = context.settings["millstream.audit.file"], context.settings["millstream.audit.topic"]
     if not name:
-        return _well(f"topic {topic}" if topic else "none (millstream.audit.file, millstream.audit.topic)")
+        return _passed(f"topic {topic}" if topic else "none (millstream.audit.file, millstream.audit.topic)")
     file, remedy = Path(name), "set millstream.audit.file to one that the server's user can write"
     try:
         if file.exists():
@@ -358,10 +358,10 @@ def audit(around: Surroundings) -> CheckResult:
         else:
             check_writable(_existing(file.absolute().parent), remedy)
     except OSError as error:
-        return _not_well(f"{file} cannot be written: {error.strerror}", remedy)
+        return _failed(f"{file} cannot be written: {error.strerror}", remedy)
     except SetupError as refused:
-        return _not_well(refused.fact, refused.hint)
-    return _well(f"file {file}" + (f", topic {topic}" if topic else ""))
+        return _failed(refused.fact, refused.hint)
+    return _passed(f"file {file}" + (f", topic {topic}" if topic else ""))
 
 
 def _is_server(host: str, number: int) -> bool:
@@ -380,16 +380,16 @@ def _existing(folder: Path) -> Path:
     return folder if folder.exists() else _existing(folder.absolute().parent)
 
 
-def _well(fact: str) -> CheckResult:
-    return CheckResult(CheckOutcome.WELL, fact)
+def _passed(fact: str) -> CheckResult:
+    return CheckResult(CheckOutcome.PASSED, fact)
 
 
-def _not_well(fact: str, remedy: str) -> CheckResult:
-    return CheckResult(CheckOutcome.NOT_WELL, fact, remedy)
+def _failed(fact: str, remedy: str) -> CheckResult:
+    return CheckResult(CheckOutcome.FAILED, fact, remedy)
 
 
 # In this order, because later checks may depend on what earlier ones test.
-CHECKS: tuple[tuple[str, Callable[[Surroundings], CheckResult]], ...] = (
+CHECKS: tuple[tuple[str, Callable[[CheckContext], CheckResult]], ...] = (
     ("Python", python),
     ("Java", java_runtime),
     ("Spark", spark),
@@ -406,7 +406,7 @@ CHECKS: tuple[tuple[str, Callable[[Surroundings], CheckResult]], ...] = (
 )
 
 
-def examined(around: Surroundings) -> Iterator[tuple[str, CheckResult]]:
+def run_checks(context: CheckContext) -> Iterator[tuple[str, CheckResult]]:
     """Run the checks one by one; yields each check's name and result when it is done."""
     for name, check in CHECKS:
-        yield name, check(around)
+        yield name, check(context)

@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from millstream.cli import server
-from millstream.cli.checks import CheckOutcome, CheckResult, Surroundings, examined
+from millstream.cli.checks import CheckContext, CheckOutcome, CheckResult, run_checks
 from millstream.cli.main import formatter
 from millstream.model.settings import SettingRefused, checked, effective, without_effect
 from millstream.services.errors import SetupError
@@ -43,12 +43,12 @@ def run(args: argparse.Namespace) -> int:
     except SettingRefused as error:
         raise SetupError(str(error)) from error
     if unused := without_effect(properties):
-        _print("settings", CheckResult(CheckOutcome.WELL, f"without effect: {', '.join(unused)}"))
+        _print("settings", CheckResult(CheckOutcome.PASSED, f"without effect: {', '.join(unused)}"))
     outcomes = []
-    for name, result in examined(Surroundings(settings, args.free_gib)):
+    for name, result in run_checks(CheckContext(settings, args.free_gib)):
         outcomes.append(result.outcome)
         _print(name, result)
-    return 1 if CheckOutcome.NOT_WELL in outcomes else 0
+    return 1 if CheckOutcome.FAILED in outcomes else 0
 
 
 def _print(name: str, result: CheckResult) -> None:
