@@ -80,7 +80,9 @@ def serving(properties: Mapping[str, str], report: Callable[[str], None] = lambd
         _carry_out_file(engine, properties.get(QUERIES_FILE, ""), report)
         server = stack.enter_context(Server(engine, host, port, options))
         if options.pg_listen:
-            stack.enter_context(PgServer(PgContext(server.work, options.login, options.pg_tls), *pg_address(options)))
+            stack.enter_context(
+                PgServer(PgContext(server.context, options.login, options.pg_tls), *pg_address(options))
+            )
         yield server
 
 

@@ -16,11 +16,11 @@ from millstream.server.feed import AnyFeed
 SHORT = 1000
 
 
-async def queried(request: Request, work: PgContext, owner: Principal) -> StatementAnswer:
+async def queried(request: Request, context: PgContext, owner: Principal) -> StatementAnswer:
     """Start a SELECT of the engine. Raises RequestFailed."""
     started = _Started()
     try:
-        await work.statements.run(lambda: started.run(request, work))
+        await context.statements.run(lambda: started.run(request, context))
     except asyncio.CancelledError:
         started.abandon()
         raise
@@ -32,10 +32,12 @@ async def queried(request: Request, work: PgContext, owner: Principal) -> Statem
     if started.complete:
         return listed(columns, started.first)
     if isinstance(rows, BatchedRows):
-        feed: AnyFeed = work.feeds.follow(rows, owner)
+        feed: AnyFeed = context.feeds.follow(rows, owner)
     else:
-        feed = work.feeds.open(chain(started.first, started.more), rows.close, rows.query_id, owner)
-    return StatementAnswer("SELECT ", columns, FeedRows(feed, isinstance(rows, BatchedRows), work), endless=rows.push)
+        feed = context.feeds.open(chain(started.first, started.more), rows.close, rows.query_id, owner)
+    return StatementAnswer(
+        "SELECT ", columns, FeedRows(feed, isinstance(rows, BatchedRows), context), endless=rows.push
+    )
 
 
 class _Started:
@@ -47,9 +49,9 @@ class _Started:
         self.more: Iterator[Any] = iter(())
         self.complete = self._abandoned = False
 
-    def run(self, request: Request, work: PgContext) -> None:
+    def run(self, request: Request, context: PgContext) -> None:
         """Start the query, and read the rows of a short answer; blocks."""
-        rows = work.engine.query(request)
+        rows = context.engine.query(request)
         self.rows = rows
         if not isinstance(rows, BatchedRows):
             self.more = iter(rows)
@@ -69,8 +71,8 @@ class _Started:
 class FeedRows:
     """The rows of a running query, through a feed."""
 
-    def __init__(self, feed: AnyFeed, batched: bool, work: PgContext) -> None:
-        self._feed, self._batched, self._work = feed, batched, work
+    def __init__(self, feed: AnyFeed, batched: bool, context: PgContext) -> None:
+        self._feed, self._batched, self._context = feed, batched, context
         self._batches: AsyncIterator[list[Any]] = feed.batches()
         self._coming: asyncio.Task[list[Any] | None] | None = None
         self._closed = False
@@ -99,4 +101,4 @@ class FeedRows:
             self._coming.cancel()
             with suppress(asyncio.CancelledError, RequestFailed):
                 await self._coming
-        await asyncio.shield(self._work.endings.run(lambda: self._work.feeds.finish(self._feed)))
+        await asyncio.shield(self._context.endings.run(lambda: self._context.feeds.finish(self._feed)))

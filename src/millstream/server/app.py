@@ -74,9 +74,9 @@ def app(engine: Engine, options: ServerOptions | None = None) -> Starlette:
     ]
     application = Starlette(routes=ROUTES, middleware=middleware, exception_handlers=handlers)
     application.state.metrics = registry
-    work = ServerContext(engine, options.limits, audit=options.audit)
-    application.state.work = work
-    application.state.lookups = LookupResponses(work, RequestHeads(origins, logins), durations)
+    context = ServerContext(engine, options.limits, audit=options.audit)
+    application.state.context = context
+    application.state.lookups = LookupResponses(context, RequestHeads(origins, logins), durations)
     return application
 
 

@@ -15,7 +15,7 @@ from millstream.engine.session import TOKEN_PROPERTY
 from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.codes import BAD_REQUEST, TOO_LARGE, TOO_SLOW
-from millstream.server.context import work_of
+from millstream.server.context import context_of
 from millstream.server.media import check_readable
 from millstream.server.options import MIB
 from millstream.server.text import dumps
@@ -30,21 +30,21 @@ async def read_object(request: HttpRequest) -> dict[str, Any]:
     Raises RequestFailed: 40000, 40800 if it takes too long to arrive, 41300 if it is too large, 41500.
     """
     check_readable(request)
-    text, work = await _read(request), work_of(request)
+    text, context = await _read(request), context_of(request)
     if len(text) < LARGE:
         return parse_object(text or b"{}")
-    return await work.run_large(lambda: parse_object(text))
+    return await context.run_large(lambda: parse_object(text))
 
 
 async def read_request(request: HttpRequest, may_be_empty: bool = False) -> Request:
     """The engine's request in the body; `may_be_empty`: it need not have a statement. Raises RequestFailed."""
-    statements = to_request(await read_object(request), work_of(request).limits.statement_bytes, may_be_empty)
+    statements = to_request(await read_object(request), context_of(request).limits.statement_bytes, may_be_empty)
     note(request.scope, statement=statements.text)
     return replace(statements, missing_right=principal_of(request).missing)
 
 
 async def _read(request: HttpRequest) -> bytes:
-    limits, body = work_of(request).limits, bytearray()
+    limits, body = context_of(request).limits, bytearray()
     try:
         async with asyncio.timeout(limits.body_seconds):
             async for piece in request.stream():

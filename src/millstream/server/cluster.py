@@ -12,7 +12,7 @@ from millstream.security.rights import Right
 from millstream.server.authentication import principal_of, require
 from millstream.server.bodies import read_object
 from millstream.server.codes import BAD_REQUEST, TOO_LARGE
-from millstream.server.context import work_of
+from millstream.server.context import context_of
 from millstream.server.media import JSON, KSQL, accepted
 from millstream.server.text import dumps
 
@@ -26,8 +26,8 @@ LARGEST = 2**63 - 1
 
 async def cluster_status(request: HttpRequest) -> Response:
     """GET /clusterStatus: this server, and those whose heartbeats have come."""
-    work, missing = work_of(request), principal_of(request).missing
-    body = await work.run(lambda: work.engine.cluster_status(missing))
+    context, missing = context_of(request), principal_of(request).missing
+    body = await context.run(lambda: context.engine.cluster_status(missing))
     return Response(dumps(body), media_type=accepted(request, (KSQL, JSON)))
 
 
@@ -38,7 +38,7 @@ async def heartbeat(request: HttpRequest) -> Response:
     body = await read_object(request)
     host = _host(body, "hostInfo")
     _number(body, "timestamp", "timestamp")
-    work_of(request).engine.heartbeat(host)
+    context_of(request).engine.heartbeat(host)
     return _ok(media)
 
 
@@ -47,7 +47,7 @@ async def lag(request: HttpRequest) -> Response:
     media = accepted(request, (KSQL, JSON))
     require(request, Right.ADMIN)
     body = await read_object(request)
-    work_of(request).engine.report_lags(_host(body, "ksqlHost"), _lags(_object(body, "hostStoreLags")))
+    context_of(request).engine.report_lags(_host(body, "ksqlHost"), _lags(_object(body, "hostStoreLags")))
     return _ok(media)
 
 

@@ -56,8 +56,8 @@ async def _in_thread(call: Callable[[], T], limiter: CapacityLimiter) -> T:
     return await to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
 
 
-def work_of(connection: HTTPConnection) -> ServerContext:
+def context_of(connection: HTTPConnection) -> ServerContext:
     """The ServerContext of the server that received a request."""
-    work = connection.app.state.work
-    assert isinstance(work, ServerContext)
-    return work
+    context = connection.app.state.context
+    assert isinstance(context, ServerContext)
+    return context

@@ -18,7 +18,7 @@ from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.bodies import object_in, parse_object, required, too_large
 from millstream.server.codes import TOO_SLOW
-from millstream.server.context import ServerContext, work_of
+from millstream.server.context import ServerContext, context_of
 from millstream.server.errors import RequestBoundary
 from millstream.server.media import DELIMITED, JSON, accepted, check_readable
 from millstream.server.options import RequestLimits
@@ -34,18 +34,18 @@ async def inserts(request: HttpRequest) -> Response:
     """POST /inserts-stream: {"target": …} on the first line, then one row on each line; an ack for each row."""
     media = accepted(request, (DELIMITED, JSON))
     check_readable(request)
-    work = work_of(request)
-    lines = InputLines(request.stream(), work.limits)
+    context = context_of(request)
+    lines = InputLines(request.stream(), context.limits)
     missing_right = principal_of(request).missing
     first = await lines.first()
     note(request.scope, statement=first.decode(errors="replace"))
-    return Acks(await _open(first, missing_right, work), lines, media, work, principal_of(request))
+    return Acks(await _open(first, missing_right, context), lines, media, context, principal_of(request))
 
 
-async def _open(line: bytes, missing_right: MissingRight, work: ServerContext) -> Inserter:
+async def _open(line: bytes, missing_right: MissingRight, context: ServerContext) -> Inserter:
     header = parse_object(line or b"{}")
     target, properties = required(header, "target"), object_in(header, "properties")
-    return await work.run(lambda: work.engine.inserter(target, properties, missing_right))
+    return await context.run(lambda: context.engine.inserter(target, properties, missing_right))
 
 
 class InputLines:
@@ -102,10 +102,12 @@ class Acks(Response):
     It ends if its user is removed, or gets other roles, or if his token expires.
     """
 
-    def __init__(self, inserter: Inserter, lines: InputLines, media: str, work: ServerContext, user: Principal) -> None:
+    def __init__(
+        self, inserter: Inserter, lines: InputLines, media: str, context: ServerContext, user: Principal
+    ) -> None:
         super().__init__(media_type=media, headers=HEADERS)
         del self.headers["content-length"]
-        self._inserter, self._lines, self._work = inserter, lines, work
+        self._inserter, self._lines, self._context = inserter, lines, context
         self._as_array, self._sequence = media == JSON, 0
         self._user = user
         self._ended: RequestFailed | None = None
@@ -120,11 +122,11 @@ class Acks(Response):
         # A client may wait for the response's headers before it sends rows; they are sent with the first piece.
         await send(part("[" if self._as_array else ""))
         try:
-            with self._work.feeds.owned(self, self._user):
+            with self._context.feeds.owned(self, self._user):
                 await self._pass_on(send)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._work.run_ending(self._inserter.close)
+                await self._context.run_ending(self._inserter.close)
         await send(part("]" if self._as_array else ""))
         await send(LAST)
 
@@ -150,7 +152,7 @@ class Acks(Response):
     async def _write(self, arriving: MemoryObjectReceiveStream[list[bytes]], send: Send) -> None:
         async for lines in arriving:
             batch = lines + _arrived_lines(arriving)
-            outcomes = await self._work.run(lambda batch=batch: insert(self._inserter, batch))  # type: ignore[misc]
+            outcomes = await self._context.run(lambda batch=batch: insert(self._inserter, batch))  # type: ignore[misc]
             await send(part("".join(map(self._ack, outcomes))))
 
     def _ack(self, outcome: RequestFailed | None) -> str:

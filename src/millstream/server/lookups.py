@@ -37,9 +37,9 @@ Address = tuple[str, int]
 class LookupResponses:
     """Answers the look-ups of a server's HTTP/1.1 connections; used by its event loop only."""
 
-    def __init__(self, work: ServerContext, heads: RequestHeads, durations: RequestDurations) -> None:
-        self._work, self._heads, self._durations = work, heads, durations
-        self._batches = LookupBatches(work)
+    def __init__(self, context: ServerContext, heads: RequestHeads, durations: RequestDurations) -> None:
+        self._context, self._heads, self._durations = context, heads, durations
+        self._batches = LookupBatches(context)
 
     async def find(self, data: bytes, client: Address | None, scheme: str) -> "LookupRequest | None":
         """The look-up in `data`, if that is exactly one request, for a known look-up; None otherwise.
@@ -55,10 +55,10 @@ class LookupResponses:
         if head is None or len(data) - end != head.length:
             return None
         request = self._request(data[end:], head)
-        lookup = None if request is None else self._work.engine.prepared_lookup(request)
+        lookup = None if request is None else self._context.engine.prepared_lookup(request)
         if request is None or lookup is None:
             return None
-        audited = _Audited(head, request.text, client, time.time()) if self._work.audit else None
+        audited = _Audited(head, request.text, client, time.time()) if self._context.audit else None
         return LookupRequest(lookup, head, begin, audited)
 
     async def response(self, request: "LookupRequest") -> bytes | None:
@@ -72,7 +72,7 @@ class LookupResponses:
     def _request(self, body: bytes, head: AcceptedHead) -> Request | None:
         """The engine's request in a body; None if the application would refuse it."""
         try:
-            request = to_request(parse_object(body), self._work.limits.statement_bytes)
+            request = to_request(parse_object(body), self._context.limits.statement_bytes)
         except RequestFailed:
             return None
         return replace(request, missing_right=head.principal.missing)
@@ -110,8 +110,8 @@ class LookupBatches:
     look-ups only. Used by one event loop.
     """
 
-    def __init__(self, work: ServerContext) -> None:
-        self._work = work
+    def __init__(self, context: ServerContext) -> None:
+        self._context = context
         self._waiting: dict[str, list[tuple[LookupRequest, asyncio.Future[CompleteAnswer | None]]]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
 
@@ -137,7 +137,7 @@ class LookupBatches:
         try:
             # After a failure the application runs each look-up again, and answers with it.
             with RequestBoundary():
-                answers = await self._work.run(lambda: self._answers(requests))
+                answers = await self._context.run(lambda: self._answers(requests))
         finally:
             for i, (_, future) in enumerate(batch):
                 if not future.done():
@@ -145,12 +145,12 @@ class LookupBatches:
 
     def _answers(self, batch: Sequence[LookupRequest]) -> list[CompleteAnswer | None]:
         """The answers of a batch; blocks. Raises RequestFailed, or what else it may be, if none can be answered."""
-        started = self._work.engine.look_up([request.lookup for request in batch])
+        started = self._context.engine.look_up([request.lookup for request in batch])
         answers: list[CompleteAnswer | None] = []
         for request, rows in zip(batch, started, strict=True):
             answer = _complete_answer(rows, request.head.frame)
-            if answer is not None and request.audited is not None and self._work.audit is not None:
-                self._work.audit.write(request.audited.entry())
+            if answer is not None and request.audited is not None and self._context.audit is not None:
+                self._context.audit.write(request.audited.entry())
             answers.append(answer)
         return answers
 

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from millstream.security.rights import Right
 from millstream.server.authentication import principal_of, require
-from millstream.server.context import ServerContext, work_of
+from millstream.server.context import ServerContext, context_of
 
 # Upper bounds of the histogram's buckets in ms, the same as in jvm/LatencyHistogram.scala; a +Inf bucket follows.
 LATENCY_BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 60000, 600000)
@@ -98,16 +98,16 @@ def new_registry() -> CollectorRegistry:
 async def metrics(request: HttpRequest) -> Response:
     """GET /metrics. Queries whose sources the user may not read are left out. Requires the right READ."""
     require(request, Right.READ)
-    work, principal = work_of(request), principal_of(request)
+    context, principal = context_of(request), principal_of(request)
     encode, media = choose_encoder(request.headers.get("accept", ""))
 
     def page() -> bytes:
-        observed = work.engine.observe(principal.missing)
-        version = work.engine.info()["KsqlServerInfo"]["millstreamVersion"]
-        parts = (request.app.state.metrics, _Observed(observed, version), _PostgresConnections(work))
+        observed = context.engine.observe(principal.missing)
+        version = context.engine.info()["KsqlServerInfo"]["millstreamVersion"]
+        parts = (request.app.state.metrics, _Observed(observed, version), _PostgresConnections(context))
         return encode(_Joined(parts))
 
-    return Response(await work.run_quick(page), media_type=media)
+    return Response(await context.run_quick(page), media_type=media)
 
 
 class _Joined(Collector):
@@ -124,8 +124,8 @@ class _Joined(Collector):
 class _PostgresConnections(Collector):
     """The connections of Postgres's clients, where they are served."""
 
-    def __init__(self, work: ServerContext) -> None:
-        self._count = work.postgres_connections
+    def __init__(self, context: ServerContext) -> None:
+        self._count = context.postgres_connections
 
     def collect(self) -> Iterator[Metric]:
         if self._count is not None:

@@ -14,7 +14,7 @@ from millstream.engine.api import RequestFailed
 from millstream.security.rights import Right
 from millstream.server.authentication import principal_of, require
 from millstream.server.codes import BAD_REQUEST, NOT_FOUND
-from millstream.server.context import work_of
+from millstream.server.context import context_of
 from millstream.server.media import JSON, KSQL, accepted
 from millstream.server.text import dumps
 
@@ -98,16 +98,16 @@ async def live(request: HttpRequest) -> Response:
     the right READ.
     """
     require(request, Right.READ)
-    work, missing, have = work_of(request), principal_of(request).missing, request.query_params.get("have", "")
+    context, missing, have = context_of(request), principal_of(request).missing, request.query_params.get("have", "")
 
     def body() -> bytes:
-        observed = work.engine.observe(missing)
+        observed = context.engine.observe(missing)
         is_current = have == str(observed["server"]["position"])
-        facts = work.engine.info()["KsqlServerInfo"]
+        facts = context.engine.info()["KsqlServerInfo"]
         shown = _without_catalog_fields(observed) if is_current else observed
         return dumps({**shown, "user": principal_of(request).name, "version": facts["millstreamVersion"]}).encode()
 
-    content = await work.run_quick(body)
+    content = await context.run_quick(body)
     return _answer(request, PageFile(content, JSON, _tag(content)))
 
 
@@ -127,11 +127,11 @@ async def records(request: HttpRequest) -> Response:
     Requires the right READ. Raises RequestFailed if `count` is not in 1 to MOST_RECORDS, or the topic may not be read.
     """
     require(request, Right.READ)
-    work, missing, topic = work_of(request), principal_of(request).missing, request.path_params["topic"]
+    context, missing, topic = context_of(request), principal_of(request).missing, request.path_params["topic"]
     count = request.query_params.get("count", "20")
     if not (count.isascii() and count.isdigit() and 0 < int(count) <= MOST_RECORDS):
         raise RequestFailed(BAD_REQUEST, f'"count" must be a number from 1 to {MOST_RECORDS}')
-    records = await work.run(lambda: work.engine.recent(topic, int(count), missing))
+    records = await context.run(lambda: context.engine.recent(topic, int(count), missing))
     content = dumps(records).encode()
     return _answer(request, PageFile(content, JSON, _tag(content)))
 

@@ -14,7 +14,7 @@ from millstream.server.audit import note
 from millstream.server.authentication import principal_of, require
 from millstream.server.bodies import read_object, read_request, required
 from millstream.server.codes import BAD_REQUEST, NOT_ACCEPTABLE
-from millstream.server.context import ServerContext, work_of
+from millstream.server.context import ServerContext, context_of
 from millstream.server.errors import RequestBoundary
 from millstream.server.framing import (
     ArrayFraming,
@@ -71,31 +71,31 @@ async def query_stream(request: HttpRequest) -> Response:
 
 async def close_query(request: HttpRequest) -> Response:
     """POST /close-query: end a running push query by its id."""
-    query_id, work = required(await read_object(request), "queryId"), work_of(request)
-    if work.feeds.owner(query_id) != principal_of(request).name:
+    query_id, context = required(await read_object(request), "queryId"), context_of(request)
+    if context.feeds.owner(query_id) != principal_of(request).name:
         require(request, Right.WRITE)
-    if not await work.run(lambda: work.engine.close_query(query_id)):
+    if not await context.run(lambda: context.engine.close_query(query_id)):
         raise RequestFailed(BAD_REQUEST, f"No query with id {query_id}")
     return Response()
 
 
 async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest, lines: bool = True) -> Response:
-    work = work_of(request)
-    started = await work.run(lambda: opened(query, frame, lines, work))
+    context = context_of(request)
+    started = await context.run(lambda: opened(query, frame, lines, context))
     match started:
         case CompleteAnswer():
             if started.error:
                 note(request.scope, error=started.error)
             return Response(started.text, headers=HEADERS, media_type=media)
         case Printing():
-            feed = work.feeds.open(started.lines, started.close, owner=principal_of(request))
-            return StreamedResponse(feed, PrintFraming(), "text/plain; charset=utf-8", work)
+            feed = context.feeds.open(started.lines, started.close, owner=principal_of(request))
+            return StreamedResponse(feed, PrintFraming(), "text/plain; charset=utf-8", context)
     rows, framing, user = started.rows, started.framing, principal_of(request)
     owner = user if rows.push else user.without_expiry()
     if isinstance(rows, BatchedRows):
-        return StreamedResponse(work.feeds.follow(rows, owner), BatchFraming(framing, rows.token), media, work)
-    feed = work.feeds.open(started.items, rows.close, rows.query_id, owner)
-    return StreamedResponse(feed, framing, media, work)
+        return StreamedResponse(context.feeds.follow(rows, owner), BatchFraming(framing, rows.token), media, context)
+    feed = context.feeds.open(started.items, rows.close, rows.query_id, owner)
+    return StreamedResponse(feed, framing, media, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +125,14 @@ class Printing:
         """No effect: the thread that reads the lines stops at the next line or at the next None."""
 
 
-def opened(query: Request, frame: Frame, lines: bool, work: ServerContext) -> CompleteAnswer | RunningAnswer | Printing:
+def opened(
+    query: Request, frame: Frame, lines: bool, context: ServerContext
+) -> CompleteAnswer | RunningAnswer | Printing:
     """Start the SELECT or PRINT of a request, and read the rows of a short answer; blocks.
 
     `lines`: the client accepts lines of text, which is how a PRINT is answered. Raises RequestFailed.
     """
-    started = start(query, work, lines)
+    started = start(query, context, lines)
     if isinstance(started, Printing):
         return started
     try:
@@ -155,13 +157,13 @@ def read_short(rows: Rows, framing: Framing) -> CompleteAnswer | RunningAnswer:
     return CompleteAnswer(framing.start() + framing.items(batch) + framing.end())
 
 
-def start(query: Request, work: ServerContext, lines: bool = True) -> Rows | Printing:
+def start(query: Request, context: ServerContext, lines: bool = True) -> Rows | Printing:
     """Start the SELECT or PRINT of a request, a PRINT only if the client accepts `lines`; blocks.
 
     Raises RequestFailed.
     """
-    if work.engine.is_print(query):
+    if context.engine.is_print(query):
         if not lines:
             raise RequestFailed(NOT_ACCEPTABLE, f"PRINT is answered in lines of text: accept {DELIMITED}", query.text)
-        return Printing(work.engine.print_topic(query))
-    return work.engine.query(query)
+        return Printing(context.engine.print_topic(query))
+    return context.engine.query(query)

@@ -50,11 +50,11 @@ class Server(StartedInBlock):
         self._thread: threading.Thread | None = None
 
     @property
-    def work(self) -> ServerContext:
+    def context(self) -> ServerContext:
         """The context of this server's requests: the engine, their limits, and the audit log."""
-        work = self._app.state.work
-        assert isinstance(work, ServerContext)
-        return work
+        context = self._app.state.context
+        assert isinstance(context, ServerContext)
+        return context
 
     @property
     def url(self) -> str:
@@ -72,7 +72,7 @@ class Server(StartedInBlock):
 
     def stop(self) -> None:
         """End running queries with a message to their clients, let other requests finish for a while, and stop."""
-        self.work.feeds.fail_all(RequestFailed(SHUTTING_DOWN, "The server is shutting down"))
+        self.context.feeds.fail_all(RequestFailed(SHUTTING_DOWN, "The server is shutting down"))
         if self._loop is not None:
             # A closed event loop raises RuntimeError: the server has stopped already.
             with contextlib.suppress(RuntimeError):
@@ -107,7 +107,7 @@ class Server(StartedInBlock):
             await asyncio.sleep(WATCH_SECONDS)
             # A file that cannot be read now is logged; nobody logs in meanwhile.
             with contextlib.suppress(SetupError):
-                self.work.feeds.end_changed(login.current)
+                self.context.feeds.end_changed(login.current)
 
     async def _watch_certificates(self) -> None:
         """Have connections that begin get the certificates that replace those of the start."""

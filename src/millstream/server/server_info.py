@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from millstream.engine.api import RequestFailed
 from millstream.server.codes import NOT_FOUND
-from millstream.server.context import ServerContext, work_of
+from millstream.server.context import ServerContext, context_of
 from millstream.server.media import JSON, KSQL, accepted
 from millstream.server.text import dumps
 
@@ -19,25 +19,25 @@ OPENAPI = Path(__file__).with_name("openapi.json")
 
 async def info(request: HttpRequest) -> Response:
     """GET /info."""
-    work = work_of(request)
-    return _json(request, await work.run_quick(work.engine.info))
+    context = context_of(request)
+    return _json(request, await context.run_quick(context.engine.info))
 
 
 async def health(request: HttpRequest) -> Response:
     """GET /healthcheck."""
-    return _json(request, await _health(work_of(request)))
+    return _json(request, await _health(context_of(request)))
 
 
 async def statuses(request: HttpRequest) -> Response:
     """GET /status: the state of every command."""
-    work = work_of(request)
-    return _json(request, {"commandStatuses": await work.run(work.engine.statuses)})
+    context = context_of(request)
+    return _json(request, {"commandStatuses": await context.run(context.engine.statuses)})
 
 
 async def status(request: HttpRequest) -> Response:
     """GET /status/type/name/action: the status of one command, 404 if unknown."""
-    work, command = work_of(request), "/".join(request.path_params[part] for part in ("type", "entity", "action"))
-    status_body = await work.run(lambda: work.engine.status(command))
+    context, command = context_of(request), "/".join(request.path_params[part] for part in ("type", "entity", "action"))
+    status_body = await context.run(lambda: context.engine.status(command))
     if status_body is None:
         raise RequestFailed(NOT_FOUND, f"Command not found: {command}")
     return _json(request, status_body)
@@ -45,8 +45,8 @@ async def status(request: HttpRequest) -> Response:
 
 async def is_valid_property(request: HttpRequest) -> Response:
     """GET /is_valid_property/name: true, or an error that says why a session cannot set it."""
-    work, name = work_of(request), request.path_params["name"]
-    return _json(request, await work.run(lambda: work.engine.is_valid_property(name)))
+    context, name = context_of(request), request.path_params["name"]
+    return _json(request, await context.run(lambda: context.engine.is_valid_property(name)))
 
 
 async def metadata(request: HttpRequest) -> Response:
@@ -62,8 +62,8 @@ async def metadata_id(request: HttpRequest) -> Response:
 
 async def ready(request: HttpRequest) -> Response:
     """GET /chc/ready: 200 when the engine is healthy, else 503."""
-    work = work_of(request)
-    healthy = (await _health(work)).get("isHealthy")
+    context = context_of(request)
+    healthy = (await _health(context)).get("isHealthy")
     return Response("{}", 200 if healthy else 503, media_type=JSON)
 
 
@@ -74,27 +74,27 @@ def live(_: HttpRequest) -> Response:
 
 async def openapi(request: HttpRequest) -> Response:
     """GET /openapi.json: the description of the REST API in the form of OpenAPI 3.1."""
-    document = json.loads(await work_of(request).run_quick(OPENAPI.read_text))
+    document = json.loads(await context_of(request).run_quick(OPENAPI.read_text))
     facts = await _server_facts(request)
     return Response(
         dumps({**document, "info": {**document["info"], "version": facts["millstreamVersion"]}}), media_type=JSON
     )
 
 
-async def _health(work: ServerContext) -> dict[str, Any]:
+async def _health(context: ServerContext) -> dict[str, Any]:
     """The engine's health, with the audit log's, if there is one."""
-    health = await work.run_quick(work.engine.health)
-    if work.audit is None:
+    health = await context.run_quick(context.engine.health)
+    if context.audit is None:
         return health
-    audit = await work.run_quick(work.audit.health)
+    audit = await context.run_quick(context.audit.health)
     healthy = bool(health["isHealthy"]) and audit["isHealthy"]
     state = {} if healthy else {"serverState": "ERROR"}
     return {**health, "isHealthy": healthy, "details": {**health["details"], "audit": audit}, **state}
 
 
 async def _server_facts(request: HttpRequest) -> dict[str, Any]:
-    work = work_of(request)
-    return dict((await work.run_quick(work.engine.info))["KsqlServerInfo"])
+    context = context_of(request)
+    return dict((await context.run_quick(context.engine.info))["KsqlServerInfo"])
 
 
 def _identity(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from millstream.engine.entities.types import described
 from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.bodies import parse_object, to_request
-from millstream.server.context import ServerContext, work_of
+from millstream.server.context import ServerContext, context_of
 from millstream.server.errors import RequestBoundary
 from millstream.server.feed import Feed
 from millstream.server.framing import row_object
@@ -32,17 +32,17 @@ async def socket_query(socket: WebSocket) -> None:
     """GET /ws/query?request={"ksql": …}: the schema, then one message for each row; closes as "done", or with an
     error."""
     await socket.accept()
-    work = work_of(socket)
+    context = context_of(socket)
     with RequestBoundary() as boundary:
-        statements = to_request(parse_object(socket.query_params.get("request", "{}")), work.limits.statement_bytes)
+        statements = to_request(parse_object(socket.query_params.get("request", "{}")), context.limits.statement_bytes)
         note(socket.scope, statement=statements.text)
         query = replace(statements, missing_right=principal_of(socket).missing)
-        started = await work.run(lambda: start(query, work))
+        started = await context.run(lambda: start(query, context))
     if (refusal := boundary.error) is not None:
         note(socket.scope, error=refusal.message)
         await _close(socket, _refused(refusal), refusal.message)
     else:
-        await _stream(socket, started, work)
+        await _stream(socket, started, context)
 
 
 def _refused(refusal: RequestFailed) -> int:
@@ -50,17 +50,17 @@ def _refused(refusal: RequestFailed) -> int:
     return TRY_AGAIN_LATER if refusal.code // 100 == UNAVAILABLE else REFUSED
 
 
-async def _stream(socket: WebSocket, started: Rows | Printing, work: ServerContext) -> None:
+async def _stream(socket: WebSocket, started: Rows | Printing, context: ServerContext) -> None:
     items, id = (started.lines, "") if isinstance(started, Printing) else (started, started.query_id)
     # As in ksqlDB, a server without a limit for sockets has none by their users' tokens.
-    seconds, user = work.limits.socket_seconds, principal_of(socket)
-    feed: Feed[Any] = work.feeds.open(items, started.close, id, user if seconds else user.without_expiry())
+    seconds, user = context.limits.socket_seconds, principal_of(socket)
+    feed: Feed[Any] = context.feeds.open(items, started.close, id, user if seconds else user.without_expiry())
     try:
         with anyio.move_on_after(seconds or None):
             await first_of(lambda: _left(socket), lambda: _send(socket, started, feed))
     finally:
         with anyio.CancelScope(shield=True):
-            await work.run_ending(lambda: work.feeds.finish(feed))
+            await context.run_ending(lambda: context.feeds.finish(feed))
 
 
 async def _send(socket: WebSocket, started: Rows | Printing, feed: Feed[Any]) -> None:

@@ -9,7 +9,7 @@ from millstream.server.audit import note
 from millstream.server.authentication import require
 from millstream.server.bodies import read_object, read_request
 from millstream.server.codes import BAD_REQUEST
-from millstream.server.context import work_of
+from millstream.server.context import context_of
 from millstream.server.media import JSON, KSQL, accepted
 from millstream.server.text import dumps
 
@@ -17,8 +17,8 @@ from millstream.server.text import dumps
 async def statements(request: HttpRequest) -> Response:
     """POST /ksql: execute statements, and answer with an array of their entities."""
     media = accepted(request, (KSQL, JSON))
-    query, work = await read_request(request, may_be_empty=True), work_of(request)
-    entities = await work.run(lambda: work.engine.execute(query))
+    query, context = await read_request(request, may_be_empty=True), context_of(request)
+    entities = await context.run(lambda: context.engine.execute(query))
     return Response(dumps(entities), media_type=media)
 
 
@@ -26,10 +26,10 @@ async def terminate(request: HttpRequest) -> Response:
     """POST /ksql/terminate: end the cluster's queries and delete its command topic and the named sink topics."""
     media = accepted(request, (KSQL, JSON))
     require(request, Right.ADMIN)
-    body, work = await read_object(request), work_of(request)
+    body, context = await read_object(request), context_of(request)
     patterns = [] if body.get("deleteTopicList") is None else body["deleteTopicList"]
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         raise RequestFailed(BAD_REQUEST, '"deleteTopicList" must be an array of patterns')
     note(request.scope, statement=f"terminate {patterns}")
-    entity = await work.run(lambda: work.engine.terminate_cluster(patterns))
+    entity = await context.run(lambda: context.engine.terminate_cluster(patterns))
     return Response(dumps([entity]), media_type=media)

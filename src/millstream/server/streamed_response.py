@@ -20,10 +20,10 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 class StreamedResponse(Response):
     """The items of a feed in a framing; the feed is finished after the last item or when the client disconnects."""
 
-    def __init__(self, feed: AnyFeed, framing: Framing, media: str, work: ServerContext) -> None:
+    def __init__(self, feed: AnyFeed, framing: Framing, media: str, context: ServerContext) -> None:
         super().__init__(media_type=media, headers=HEADERS)
         del self.headers["content-length"]
-        self._feed, self._framing, self._work = feed, framing, work
+        self._feed, self._framing, self._context = feed, framing, context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write until the end, or until the client disconnects."""
@@ -31,7 +31,7 @@ class StreamedResponse(Response):
             await first_of(lambda: _disconnected(receive), lambda: self._write(scope, send))
         finally:
             with anyio.CancelScope(shield=True):
-                await self._work.run_ending(lambda: self._work.feeds.finish(self._feed))
+                await self._context.run_ending(lambda: self._context.feeds.finish(self._feed))
 
     async def _write(self, scope: Scope, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
