@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.avro.{AvroRuntimeException, LogicalTypes, Schema}
 import org.apache.avro.Schema.Type._
 
-/** Questions about Avro schemas that the reader and the writer both ask. */
+/** Properties of Avro schemas that both the reader and the writer need. */
 object Avro {
   private val ConnectDecimal = "org.apache.kafka.connect.data.Decimal"
   /** The digits of a decimal whose schema does not say how many it has, as in Kafka Connect. */
@@ -37,7 +37,7 @@ object Avro {
       Some(LogicalTypes.decimal(MostDigits, number(schema.getObjectProp("scale"), 0)))
     case _ if schema.getProp("connect.name") == ConnectDecimal =>
       val parameters = schema.getObjectProp("connect.parameters") match {
-        case given: java.util.Map[_, _] => given
+        case map: java.util.Map[_, _] => map
         case _ => java.util.Map.of()
       }
       val digits = number(parameters.get("connect.decimal.precision"), MostDigits)

@@ -68,15 +68,15 @@ class AvroInput(record: Array[Byte], start: Int) {
 
   /** Runs `body` once for each element of an array or entry of a map; both have the same encoding. */
   def each(body: => Unit): Unit = {
-    var count = believed(decoder.readArrayStart())
+    var count = checkedCount(decoder.readArrayStart())
     while (count > 0) {
       var i = 0L
       while (i < count) { body; i += 1 }
-      count = believed(decoder.arrayNext())
+      count = checkedCount(decoder.arrayNext())
     }
   }
 
-  private def believed(count: Long): Long = {
+  private def checkedCount(count: Long): Long = {
     elements -= count
     if (elements < 0) throw new BadRecord("an array has more elements than its bytes can hold")
     count

@@ -119,10 +119,10 @@ object AvroFieldWriter {
       map(of(k, key), of(v, value))
     case (MAP, SqlType.Map(key, value)) => map(keyText(key), of(schema.getValueType, value))
     case (RECORD, struct: SqlType.Struct) => new AvroRecordWriter(schema, struct)
-    case _ => throw unheld(schema, sqlType)
+    case _ => throw unsupported(schema, sqlType)
   }
 
-  private def unheld(schema: Schema, sqlType: SqlType): BadRecord =
+  private def unsupported(schema: Schema, sqlType: SqlType): BadRecord =
     new BadRecord(s"the schema's ${schema.getType.getName} cannot hold ${sqlType.sql}")
 
   /** A payload that is a single bytes value. */
@@ -131,12 +131,12 @@ object AvroFieldWriter {
     case d: SqlType.Decimal =>
       val unscaled = decimal(schema, d)
       (from, i, out) => out.writeFixed(unscaled(from, i))
-    case _ => throw unheld(schema, sqlType)
+    case _ => throw unsupported(schema, sqlType)
   }
 
   /** Writes a string from Spark's own bytes, repaired if they are not valid UTF-8. */
   private def text(value: UTF8String, out: Encoder): Unit = {
-    val bytes = (if (value.isValid) value else value.makeValid()).getByteBuffer
+    val bytes = ScalarConversions.valid(value).getByteBuffer
     out.writeBytes(bytes.array, bytes.arrayOffset + bytes.position(), bytes.remaining)
   }
 
@@ -181,7 +181,7 @@ object AvroFieldWriter {
             throw new BadRecord(s"$value does not fit into the schema's $sql")
         }
       }
-      case None => throw unheld(schema, sqlType)
+      case None => throw unsupported(schema, sqlType)
     }
 
   private def array(element: AvroFieldWriter): AvroFieldWriter = { (from, at, out) =>

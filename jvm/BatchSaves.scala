@@ -44,9 +44,9 @@ private[millstream] final case class SavedBatch(batch: Long, saves: Seq[String],
 private[millstream] final case class SavedSource(topicId: String, next: Map[Int, Long])
 
 /** A participant of a save: a task of a source, or a task of an operator. */
-private[millstream] sealed trait SavePlace
-private[millstream] final case class SourcePlace(source: String, partition: Int) extends SavePlace
-private[millstream] final case class OperatorPlace(operator: Long, task: Int) extends SavePlace
+private[millstream] sealed trait SaveParticipant
+private[millstream] final case class SourceParticipant(source: String, partition: Int) extends SaveParticipant
+private[millstream] final case class OperatorParticipant(operator: Long, task: Int) extends SaveParticipant
 
 /** The saves of one run of a query. It is thread-safe. */
 final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder) {
@@ -57,7 +57,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   /** What the previous run saved; read by the thread of the writer, so that it comes after all writes of that run. */
   private var restored = SaveFolder.writer.submit(() => folder.read()).get()
   private val topics = mutable.HashMap.empty[String, KafkaTopic]
-  private val places = mutable.HashSet.empty[SavePlace]
+  private val participants = mutable.HashSet.empty[SaveParticipant]
   private var current: Save = _
   private var isRefused, isClosed = false
   private var bytes = 0L
@@ -74,8 +74,8 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
 
   /** One save. `left` are the participants that are not done; `writing` counts the tasks that wait for Kafka's acks. */
   private final class Save(val number: Int) {
-    val left: mutable.HashSet[SavePlace] = places.clone()
-    val offsets = mutable.HashMap.empty[SourcePlace, Long]
+    val left: mutable.HashSet[SaveParticipant] = participants.clone()
+    val offsets = mutable.HashMap.empty[SourceParticipant, Long]
     var writing = 0
     var (rows, stateBytes) = (0L, 0L)
   }
@@ -87,7 +87,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   def source(number: Long, source: String, topic: KafkaTopic, starts: Map[Int, Long]): Map[Int, Long] = synchronized {
     begin(number)
     topics.update(source, topic)
-    starts.keys.foreach(partition => places.add(SourcePlace(source, partition)))
+    starts.keys.foreach(partition => participants.add(SourceParticipant(source, partition)))
     val saved = restored.flatMap(_.sources.get(source))
     if (saved.exists(_.topicId != topic.id)) throw Topics.replaced(topic.name)
     starts ++ saved.fold(Map.empty[Int, Long])(_.next)
@@ -96,7 +96,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   /** The same for the tasks of an operator, whose states are those of version `number`. */
   def operator(number: Long, operator: Long, tasks: Int): Unit = synchronized {
     begin(number)
-    (0 until tasks).foreach(task => places.add(OperatorPlace(operator, task)))
+    (0 until tasks).foreach(task => participants.add(OperatorParticipant(operator, task)))
   }
 
   private def begin(number: Long): Unit = if (number != batch) {
@@ -104,15 +104,15 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
     restored = restored.filter(_.batch == number)
     done = restored.fold(Seq.empty[String])(_.saves)
     bytes = 0
-    places.clear()
+    participants.clear()
     current = null
     isRefused = false
     if (restored.isEmpty) SaveFolder.writer.execute(() => folder.clear())
   }
 
   /** The files with the changes of states that a task of an operator is to make before it begins a batch, in order. */
-  def changesOf(number: Long, place: OperatorPlace): Seq[Path] = synchronized {
-    restored.filter(_.batch == number).toSeq.flatMap(_.saves).map(folder.states(_, place))
+  def changesOf(number: Long, participant: OperatorParticipant): Seq[Path] = synchronized {
+    restored.filter(_.batch == number).toSeq.flatMap(_.saves).map(folder.states(_, participant))
   }
 
   /**
@@ -133,28 +133,32 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   def lastDone: Int = synchronized(if (current == null) run.saveRequests else current.number - 1)
 
   /** The rows of all records before `offset` have been passed on by a source's task. */
-  def reached(number: Int, place: SourcePlace, offset: Long): Unit = of(number) { save =>
-    save.offsets.update(place, offset)
-    save.left.remove(place)
+  def reached(number: Int, participant: SourceParticipant, offset: Long): Unit = of(number) { save =>
+    save.offsets.update(participant, offset)
+    save.left.remove(participant)
   }
 
-  /** A task has written its rows to Kafka, which will acknowledge them. Called before the task's place is done. */
+  /**
+   * A task has written its rows to Kafka, which will acknowledge them. Called before the task is done with the
+   * save.
+   */
   def writing(number: Int): Unit = of(number)(_.writing += 1)
 
   /** Kafka has acknowledged a task's rows. */
   def written(number: Int): Unit = of(number)(_.writing -= 1)
 
   /** The states that have changed in a task since the last save. Their file is written by another thread. */
-  def changed(number: Int, place: OperatorPlace, changes: StateChanges): Unit = SaveFolder.writer.execute { () =>
-    val size = if (synchronized(isClosed)) 0 else folder.write(nameOf(number), place, changes)
-    if (size < 0) refuse()
-    else of(number) { save =>
-      bytes += size
-      save.rows += changes.rows
-      save.stateBytes += changes.stateBytes
-      save.left.remove(place)
+  def changed(number: Int, participant: OperatorParticipant, changes: StateChanges): Unit =
+    SaveFolder.writer.execute { () =>
+      val size = if (synchronized(isClosed)) 0 else folder.write(nameOf(number), participant, changes)
+      if (size < 0) refuse()
+      else of(number) { save =>
+        bytes += size
+        save.rows += changes.rows
+        save.stateBytes += changes.stateBytes
+        save.left.remove(participant)
+      }
     }
-  }
 
   private def of(number: Int)(change: Save => Unit): Unit = synchronized {
     if (current != null && current.number == number) {
@@ -170,7 +174,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
     val saved = synchronized {
       if (isClosed || (current ne save)) null
       else SavedBatch(batch, done :+ nameOf(save.number), save.offsets.toSeq.groupBy(_._1.source).map { case (source, offsets) =>
-        source -> SavedSource(topics(source).id, offsets.map { case (place, offset) => place.partition -> offset }.toMap)
+        source -> SavedSource(topics(source).id, offsets.map { case (task, offset) => task.partition -> offset }.toMap)
       })
     }
     if (saved != null) {
@@ -187,7 +191,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
     counts.save(saved.sources.toSeq.groupMapReduce { case (source, _) => topics(source).name }(_._2.next) { (one, other) =>
       one.map { case (partition, offset) => partition -> Math.min(offset, other.getOrElse(partition, offset)) }
     })
-    if (places.exists(_.isInstanceOf[OperatorPlace])) counts.saveStates(save.rows, save.stateBytes)
+    if (participants.exists(_.isInstanceOf[OperatorParticipant])) counts.saveStates(save.rows, save.stateBytes)
   }
 
   /** The run is over: nothing is saved any more. */
@@ -306,12 +310,12 @@ final class SaveFolder(checkpoint: String) extends Logging {
   }
 
   /** The file with the changed states of a task. */
-  private[millstream] def states(save: String, place: OperatorPlace): Path =
-    new Path(path, s"$save-${place.operator}-${place.task}.changelog")
+  private[millstream] def states(save: String, participant: OperatorParticipant): Path =
+    new Path(path, s"$save-${participant.operator}-${participant.task}.changelog")
 
   /** Write the changed states of a task; returns the bytes of the file, -1 if that fails, which is logged. */
-  private[millstream] def write(save: String, place: OperatorPlace, changes: StateChanges): Long = {
-    val file = states(save, place)
+  private[millstream] def write(save: String, participant: OperatorParticipant, changes: StateChanges): Long = {
+    val file = states(save, participant)
     logged(file, -1L) {
       SparkInternals.writeChanges(files, file, changes.entries)
       changes.size

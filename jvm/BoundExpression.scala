@@ -35,11 +35,11 @@ case class BoundExpression(steps: Seq[Seq[Expression]]) {
     steps.headOption.fold(Option(Set.empty[Int]))(first => BoundExpression.union(first.map(read)))
   }
 
-  /** The same for a struct column `at` with fewer fields: `places` maps each field that is read to its new position. */
-  def narrowed(at: Int, struct: StructType, places: Map[Int, Int]): BoundExpression = {
+  /** The same for a struct column `at` with fewer fields: `indexes` maps each field that is read to its new position. */
+  def narrowed(at: Int, struct: StructType, indexes: Map[Int, Int]): BoundExpression = {
     def move(e: Expression): Expression = e match {
       case GetStructField(BoundReference(`at`, _, nullable), field, name) =>
-        GetStructField(BoundReference(at, struct, nullable), places(field), name)
+        GetStructField(BoundReference(at, struct, nullable), indexes(field), name)
       case other => other.mapChildren(move)
     }
     BoundExpression(steps.take(1).map(_.map(move)) ++ steps.drop(1))

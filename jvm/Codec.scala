@@ -37,8 +37,18 @@ abstract class Writer {
   def write(row: InternalRow): Array[Byte]
 }
 
-/** Chooses the reader and the writer of a spec, by its format. */
+/**
+ * The codec: functions of SQL between the bytes of a record's side and the row of its columns. A spec has the format.
+ *
+ *   ms_read_record(value, spec)     {"ID":7,"V":"x"}   struct(value: struct(7, "x"), error: null)
+ *                                   {"ID":"seven"}     struct(value: null, error: "…")
+ *                                   null               struct(value: null, error: null)
+ *   ms_write_record(struct, spec)   struct(7, "x")     struct(bytes: {"ID":7,"V":"x"}, error: null)
+ *
+ * A row with an error becomes an entry of the processing log (Faults.scala).
+ */
 object Codec {
+  /** The reader of a spec. Throws IllegalArgumentException if the format has none. */
   def reader(spec: Spec): Reader = spec.format match {
     case "JSON" => new JsonReader(spec)
     case "JSON_SR" => new JsonSchemaReader(spec)
@@ -51,6 +61,7 @@ object Codec {
     case other => throw new IllegalArgumentException(s"no codec for format $other")
   }
 
+  /** The writer of a spec. Throws IllegalArgumentException if the format has none. */
   def writer(spec: Spec): Writer = spec.format match {
     case "JSON" => new JsonWriter(spec)
     case "JSON_SR" => new JsonSchemaWriter(spec)

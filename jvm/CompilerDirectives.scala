@@ -4,8 +4,8 @@ import java.lang.management.ManagementFactory
 import javax.management.{InstanceNotFoundException, ObjectName}
 
 /**
- * Tells Java's second compiler which methods are not worth its time (compiler-directives.json). The option of the
- * command line that does so prints a line on the user's terminal.
+ * Excludes methods from compilation by HotSpot's optimizing compiler, C2 (compiler-directives.json). The command-line
+ * option for that prints a line on the user's terminal.
  */
 object CompilerDirectives {
   private val Bean = new ObjectName("com.sun.management:type=DiagnosticCommand")

@@ -177,8 +177,8 @@ final class Counts(query: String) {
     val histogram = root.putArray("latency")
     latencies.foreach(histogram.add)
     val positions = root.putObject("positions")
-    partitions.asScala.foreach { case (place, progress) =>
-      if (progress.next.get >= 0) positions.put(place, progress.next.get)
+    partitions.asScala.foreach { case (topicPartition, progress) =>
+      if (progress.next.get >= 0) positions.put(topicPartition, progress.next.get)
     }
     val topics = root.putObject("saved")
     saved.foreach { case (topic, next) =>

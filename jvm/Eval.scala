@@ -140,16 +140,8 @@ class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[Intern
     text.byte('[')
     var first = true
     rows.foreach { row =>
-      text.byte(if (first) '[' else ',')
-      if (!first) text.byte('[')
-      first = false
-      var i = 0
-      while (i < writers.length) {
-        if (i > 0) text.byte(',')
-        writers(i).write(row, i, text)
-        i += 1
-      }
-      text.byte(']')
+      if (first) first = false else text.byte(',')
+      JsonFieldWriter.array(row, writers, text)
     }
     text.byte(']')
   }

@@ -39,8 +39,8 @@ object Faults {
     }),
     SqlFunction("ms_report", { case Seq(kind, error, label, target, topic, partition, offset, record) =>
       val failure = RecordFailure(kind.eval().asInstanceOf[Int], text(label), text(target), text(topic))
-      val place = Seq(partition, offset).map(n => Coalesce(Seq(Cast(n, LongType), Literal(-1L))))
-      val log = Invoke(Literal.fromObject(failure), "log", BooleanType, Seq(error) ++ place :+ record,
+      val coordinates = Seq(partition, offset).map(n => Coalesce(Seq(Cast(n, LongType), Literal(-1L))))
+      val log = Invoke(Literal.fromObject(failure), "log", BooleanType, Seq(error) ++ coordinates :+ record,
         propagateNull = false, returnNullable = false, isDeterministic = false)
       If(IsNull(error), Literal.TrueLiteral, log)
     }))

@@ -52,12 +52,12 @@ object Fence {
 }
 
 /**
- * The fence of a query in an executor. It asks the driver how many seconds are left, and counts them from the time of
- * the request: its deadline is on its own monotonic clock and never later than the driver's. It asks again once a
- * second, while there are rows to write.
+ * The fence of a query in an executor. It requests from the driver how many seconds are left, and counts them from the
+ * time of the request: its deadline is on its own monotonic clock and never later than the driver's. It repeats the
+ * request once a second, while there are rows to write.
  *
  *   driver    deadline 7.0   receives the request at 2.1: 4.9 s are left
- *   executor  asks at 2.0; until 6.9     frozen from 3.0 to 60: 6.9 is past
+ *   executor  requests at 2.0: until 6.9     frozen from 3.0 to 60: 6.9 is past
  *
  * `requestSeconds` calls back with the driver's seconds; None if it does not answer.
  */
@@ -70,7 +70,7 @@ final class ExecutorFence(requestSeconds: (Option[Double] => Unit) => Unit) exte
       val requestedAt = System.nanoTime
       requestSeconds { answer =>
         answer.foreach(extend(requestedAt, _))
-        // Ask again soon if writing is not allowed now.
+        // Repeat the request soon if writing is not allowed now.
         val pause = Math.max(ExecutorFence.Soon, Math.min(ExecutorFence.Period, answer.getOrElse(0.0) / 2))
         renewAt = System.nanoTime + (pause * 1e9).toLong
         isPending.set(false)
@@ -80,7 +80,7 @@ final class ExecutorFence(requestSeconds: (Option[Double] => Unit) => Unit) exte
 
 /** How often an executor requests the driver's deadline. */
 object ExecutorFence {
-  /** The longest and the shortest pause before it asks again, in seconds. */
+  /** The longest and the shortest pause between two requests, in seconds. */
   private val Period = 1.0
   private val Soon = 0.05
 }

@@ -110,7 +110,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
       guarded(in, outs) { change(key, in, now, folding, outs) }
     }
     if (expires && now != null) expire(in, partition, now, wasLimited, outs)
-    if (waiting != null && waiting.isExpired) passWaiting(outs)
+    if (waiting != null && waiting.isExpired) forwardWaiting(outs)
     outs
   }
 
@@ -128,22 +128,22 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
   }
 
   override def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] = {
-    val outs = if (limit.moved(watermarks.limit)) settled() else mutable.ArrayBuffer.empty[UnsafeRow]
-    if (waiting != null && waiting.isDue) passWaiting(outs)
+    val outs = if (limit.moved(watermarks.limit)) expireLimited() else mutable.ArrayBuffer.empty[UnsafeRow]
+    if (waiting != null && waiting.isDue) forwardWaiting(outs)
     outs
   }
 
   override def end(): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = mutable.ArrayBuffer.empty[UnsafeRow]
-    if (waiting != null) passWaiting(outs)
+    if (waiting != null) forwardWaiting(outs)
     outs
   }
 
   override def begin(): mutable.ArrayBuffer[UnsafeRow] =
-    if (limit.isOff) settled() else mutable.ArrayBuffer.empty
+    if (limit.isOff) expireLimited() else mutable.ArrayBuffer.empty
 
   /** Expires what is due by the stream times that the limit allows now. */
-  private def settled(): mutable.ArrayBuffer[UnsafeRow] = {
+  private def expireLimited(): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = mutable.ArrayBuffer.empty[UnsafeRow]
     times.values.forEach(_.settle())
     if (expires) queue.numbers.foreach { partition =>
@@ -195,10 +195,10 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
     changed
   }
 
-  private def passWaiting(outs: mutable.ArrayBuffer[UnsafeRow]): Unit = waiting.drain(passOn(_, outs))
+  private def forwardWaiting(outs: mutable.ArrayBuffer[UnsafeRow]): Unit = waiting.drain(forward(_, outs))
 
   /** Output the rows of a change that has waited. If an expression throws, there are none, but the state has changed. */
-  private def passOn(change: WaitingChange, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = guarded(change.row, outs) {
+  private def forward(change: WaitingChange, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = guarded(change.row, outs) {
     set(stateRow(change.before), change.row, stateRow(change.next), change.clock)
     folding.emit(environment, out => outs += out.copy())
   }
@@ -270,7 +270,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
   private def expireOne(one: Expiration, in: UnsafeRow, now: Long, clock: Long,
       outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     var changed = false
-    if (waiting != null) Option(waiting.remove(one.key)).foreach(passOn(_, outs))
+    if (waiting != null) Option(waiting.remove(one.key)).foreach(forward(_, outs))
     if (!guarded(in, outs) { changed = change(one.key, in, clock, expiring, outs) })
       queue.add(one.at(now + Math.max(1, now - one.time)))
     else if (changed) Option(expirationOf(one.key, states.get(one.key))).foreach(queue.add)

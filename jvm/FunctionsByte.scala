@@ -48,7 +48,7 @@ object ByteFunctions extends Family {
     val written = write(bytes, to)
     if (to.equalsIgnoreCase("hex")) written.toLowerCase else written
   }
-  /** TO_BYTES: the bytes that the text stands for: hex, utf8, ascii or base64. */
+  /** TO_BYTES: the bytes that the text encodes: hex, utf8, ascii or base64. */
   def toBytes(value: UTF8String, encoding: UTF8String): Array[Byte] = read(value, encoding)
   /** FROM_BYTES: the bytes as text: hex (in upper case), utf8, ascii or base64. */
   def fromBytes(value: Array[Byte], encoding: UTF8String): UTF8String = write(value, encoding)

@@ -30,10 +30,10 @@ object CastFunctions extends Family {
   private def keyword(name: String, method: String, result: DataType): SqlFunction =
     SqlFunction(named(name), StaticInvoke(getClass, result, method, _, returnNullable = true))
 
-  private[millstream] def no(text: UTF8String, kind: String): Nothing = throw new Fault(s"'$text' is no $kind")
+  private[millstream] def refuse(text: UTF8String, kind: String): Nothing = throw new Fault(s"'$text' is no $kind")
 
   private def number[T](text: UTF8String, kind: String)(parse: String => T): T =
-    try parse(text.toString.trim) catch { case _: NumberFormatException => no(text, kind) }
+    try parse(text.toString.trim) catch { case _: NumberFormatException => refuse(text, kind) }
 
   // ---------------------------------------------------------------- text to values
 
@@ -53,13 +53,13 @@ object CastFunctions extends Family {
     case "nan" => Double.NaN
     case "inf" | "infinity" | "+infinity" => Double.PositiveInfinity
     case "-inf" | "-infinity" => Double.NegativeInfinity
-    case word if word.endsWith("d") || word.endsWith("f") => no(text, "DOUBLE")
+    case word if word.endsWith("d") || word.endsWith("f") => refuse(text, "DOUBLE")
     case _ => number(text, "DOUBLE")(java.lang.Double.parseDouble)
   }
 
   /** The bytes of base64 text; blanks around it are ignored. */
   def base64(text: UTF8String): Array[Byte] =
-    try Base64.getDecoder.decode(text.toString.trim) catch { case _: IllegalArgumentException => no(text, "BYTES") }
+    try Base64.getDecoder.decode(text.toString.trim) catch { case _: IllegalArgumentException => refuse(text, "BYTES") }
 
   private val Day = """(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"""
   private val Clock = """(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?"""
@@ -71,13 +71,13 @@ object CastFunctions extends Family {
   /** Epoch days of a date; month and day may be missing. */
   def date(text: UTF8String): Int = text.toString.trim match {
     case DayText(year, month, day) => valid(text, "DATE")(epochDay(year, month, day).toInt)
-    case _ => no(text, "DATE")
+    case _ => refuse(text, "DATE")
   }
 
   /** Milliseconds of the day. */
   def time(text: UTF8String): Long = text.toString.trim match {
     case ClockText(hour, minute, second, fraction) => valid(text, "TIME")(ofDay(hour, minute, second, fraction))
-    case _ => no(text, "TIME")
+    case _ => refuse(text, "TIME")
   }
 
   /** Epoch microseconds of ISO text whose last parts may be missing, to the millisecond; UTC unless it names a zone. */
@@ -90,7 +90,7 @@ object CastFunctions extends Family {
         val local = epochDay(year, month, day) * 86400000L + time
         (if (sign == "-") local + offset else local - offset) * 1000
       }
-    case _ => no(text, "TIMESTAMP")
+    case _ => refuse(text, "TIMESTAMP")
   }
 
   private def digits(text: String, otherwise: Int): Int = if (text == null) otherwise else Integer.parseInt(text)
@@ -104,7 +104,7 @@ object CastFunctions extends Family {
   }
 
   private def valid[T](text: UTF8String, kind: String)(value: => T): T =
-    try value catch { case _: DateTimeException => no(text, kind) }
+    try value catch { case _: DateTimeException => refuse(text, kind) }
 
   // ---------------------------------------------------------------- values to text
 

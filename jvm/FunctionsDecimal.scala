@@ -103,10 +103,10 @@ object DecimalFunctions extends Family {
   def decimalOfText(text: UTF8String, precision: Int, scale: Int): Decimal = {
     val digits = text.toString.trim
     // Parsing takes time proportional to the square of the length.
-    if (digits.length > MostDigits) CastFunctions.no(UTF8String.fromString(digits.take(40) + "…"), "DECIMAL")
+    if (digits.length > MostDigits) CastFunctions.refuse(UTF8String.fromString(digits.take(40) + "…"), "DECIMAL")
     val value =
       try new BigDecimal(digits)
-      catch { case _: NumberFormatException => CastFunctions.no(text, "DECIMAL") }
+      catch { case _: NumberFormatException => CastFunctions.refuse(text, "DECIMAL") }
     sized(value, precision, scale, HALF_UP)
   }
 

@@ -171,7 +171,7 @@ object TextFunctions extends Family {
     (from, Math.max(Math.min(from.toLong + length, size.toLong), from.toLong).toInt)
   }
 
-  /** REPLACE of each `old`; an empty one stands between all characters. */
+  /** REPLACE of each `old`; an empty one matches between all characters. */
   def replace(text: UTF8String, old: UTF8String, by: UTF8String): UTF8String = {
     val (whole, part) = (text.toString, old.toString)
     val times = if (part.isEmpty) whole.length + 1 else if (by.numBytes == 0) 0 else StringUtils.countMatches(whole, part)

@@ -13,7 +13,7 @@ import com.fasterxml.jackson.core.util.BufferRecycler
 /**
  * Parses JSON texts one after the other. Not thread-safe.
  *
- *   {"A":1}, {"A":2}     one parser, which is restarted; it knows the names of members that it has met
+ *   {"A":1}, {"A":2}     one parser, which is restarted; it knows the names of members that it has read
  *   {"A":                a parser of Jackson's factory, whose error says where
  *   [1], 2, UTF-16       likewise: only what surely is an object in UTF-8 is read by the restarted parser
  *
@@ -30,7 +30,7 @@ final class JsonParsers {
 
   private def namesAreData: Boolean = names.size + objects > Most
 
-  /** A member was met whose name is not that of a field. */
+  /** A member was read whose name is not that of a field. */
   def countName(name: String): Unit = if (!namesAreData) names.add(name)
 
   /** An object was read whose members' names are not known. */

@@ -206,7 +206,7 @@ private class JsonObjectReader(sqlType: SqlType.Struct, parsers: JsonParsers) ex
     if (in.currentToken != START_OBJECT) throw JsonFieldReader.mismatch(in, "STRUCT")
     val (row, inside) = (new Array[Any](size), in.getParsingContext)
     // The fields that were matched by exact name.
-    val settled = new Array[Boolean](size)
+    val isExact = new Array[Boolean](size)
     var next = 0
     var name = in.nextFieldName()
     while (name != null) {
@@ -215,8 +215,8 @@ private class JsonObjectReader(sqlType: SqlType.Struct, parsers: JsonParsers) ex
       if (at < 0) parsers.skip(in)
       else {
         val exactly = names(at).equals(name)
-        if (!exactly && settled(at)) parsers.skip(in) else row(at) = member(at, in, inside)
-        settled(at) |= exactly
+        if (!exactly && isExact(at)) parsers.skip(in) else row(at) = member(at, in, inside)
+        isExact(at) |= exactly
         next = at + 1
       }
       name = in.nextFieldName()

@@ -51,23 +51,9 @@ class JsonOut extends ByteOut {
   }
 
   /** Writes a whole number in decimal digits. */
-  def long(value: Long): Unit =
-    if (value == Long.MinValue) ascii(value.toString)
-    else {
-      reserve(20)
-      if (value < 0) byte('-')
-      var rest = Math.abs(value)
-      val end = size + digits(rest)
-      size = end
-      var i = end
-      do { i -= 1; bytes(i) = ('0' + rest % 10).toByte; rest /= 10 } while (rest != 0)
-    }
-
-  private def digits(value: Long): Int = {
-    var n = 1
-    var rest = value
-    while (rest >= 10) { n += 1; rest /= 10 }
-    n
+  def long(value: Long): Unit = {
+    reserve(20)
+    size = NumberOutput.outputLong(value, bytes, size)
   }
 
   /** Writes a quoted string, copied from Spark's bytes unless a character must be escaped. */
@@ -144,6 +130,18 @@ object JsonFieldWriter {
     case s: SqlType.Struct =>
       val struct = new JsonObjectWriter(s)
       writer((from, i, out) => struct.fields(from.getStruct(i, s.fieldTypes.size), out))
+  }
+
+  /** Writes the values of a row, each by its writer, as an array. */
+  def array(row: InternalRow, writers: Array[JsonFieldWriter], out: JsonOut): Unit = {
+    out.byte('[')
+    var i = 0
+    while (i < writers.length) {
+      if (i > 0) out.byte(',')
+      writers(i).write(row, i, out)
+      i += 1
+    }
+    out.byte(']')
   }
 
   /** A function of Scala would get the ordinal boxed. */

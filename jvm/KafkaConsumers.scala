@@ -15,18 +15,24 @@ import org.apache.spark.internal.Logging
 
 /**
  * Reads one partition of a topic from any offset on: with a consumer of its own, or in a scan that it shares with other
- * tasks (SharedScans.scala), if `place` allows that. Not thread-safe, except for `wakeup`.
+ * tasks (SharedScans.scala), if `key` allows that. Not thread-safe, except for `wakeup`.
+ *
+ *   seek(5)    the records 5 and 6 are followed by a transaction's marker, 7
+ *   poll       Kafka returns 5 and 6
+ *   next       the record 5; `position` is 6
+ *   next       the record 6; no fetched record is left, so `position` is 8, behind the marker
+ *   poll       the task has finished with both records: `doneTo` is 8
  */
-final class PartitionConsumer(val place: KafkaPlace) {
+final class PartitionConsumer(val key: ConsumerKey) {
   import PartitionConsumer._
-  import place.{conf, topic}
+  import key.{conf, topic}
 
-  private val partition = new TopicPartition(topic.name, place.partition)
-  private val scanPlace = ScanPlace(conf - ClientId, topic, place.partition)
+  private val partition = new TopicPartition(topic.name, key.partition)
+  private val scanKey = ScanKey(conf - ClientId, topic, key.partition)
   /** Null while it reads in a scan, and before the first `poll`. */
   @volatile private var consumer: KafkaConsumer[Array[Byte], Array[Byte]] = _
   private var records: java.util.Iterator[ConsumerRecord[Array[Byte], Array[Byte]]] = Collections.emptyIterator
-  /** Its place in a scan; null if it reads with its own consumer. */
+  /** Its position in a scan; null if it reads with its own consumer. */
   @volatile private var shared: ScanReader = _
   @volatile private var isWoken = false
   private var at = -1L
@@ -56,11 +62,11 @@ final class PartitionConsumer(val place: KafkaPlace) {
   def position: Long = at
 
   /** A task begins to read. */
-  private[millstream] def enter(): Unit = if (place.isShared) SharedScans.enter(scanPlace, this)
+  private[millstream] def enter(): Unit = if (key.isShared) SharedScans.enter(scanKey, this)
 
   /** The task of `enter` has ended. */
-  private[millstream] def leave(): Unit = if (place.isShared) {
-    SharedScans.leave(scanPlace, this)
+  private[millstream] def leave(): Unit = if (key.isShared) {
+    SharedScans.leave(scanKey, this)
     leaveScan()
   }
 
@@ -97,7 +103,7 @@ final class PartitionConsumer(val place: KafkaPlace) {
 
   /** Fetch records if none are buffered; waits up to `ms`, and is interrupted by `wakeup`. */
   def poll(ms: Long): Unit = {
-    // A caller that asks for more records has finished with the previous ones.
+    // A caller that polls has finished with the previous records.
     doneTo = at
     val scan = chooseScan()
     // The readers of a scan that cannot be joined yet may soon reach this position: try again after RetryMs.
@@ -109,7 +115,7 @@ final class PartitionConsumer(val place: KafkaPlace) {
   /** Join the scan of the partition, if it can be joined here, or leave it, if it is too far ahead; returns the scan. */
   private def chooseScan(): SharedScan = {
     if (shared != null && shared.isCut) leaveScan()
-    val scan = if (shared == null && place.isShared) SharedScans.of(scanPlace) else null
+    val scan = if (shared == null && key.isShared) SharedScans.of(scanKey) else null
     if (scan != null) {
       shared = scan.join(at)
       if (shared != null) closeOwn()
@@ -131,14 +137,14 @@ final class PartitionConsumer(val place: KafkaPlace) {
   private def pollOwn(ms: Long): Unit =
     try {
       if (consumer == null) {
-        consumer = open(conf + (ClientId -> s"${conf.getOrElse(ClientId, "millstream")}-${place.partition}"), partition)
+        consumer = open(conf + (ClientId -> s"${conf.getOrElse(ClientId, "millstream")}-${key.partition}"), partition)
         consumer.seek(partition, at)
       }
       records = if (isWoken) Collections.emptyIterator else consumer.poll(Duration.ofMillis(ms)).iterator
       if (!records.hasNext) at = PartitionConsumer.position(consumer, partition, at)
     } catch {
       case _: WakeupException =>
-      case lost: OffsetOutOfRangeException => at = findPlace(consumer, conf, topic, partition, at, lost)
+      case lost: OffsetOutOfRangeException => at = nearestOffset(consumer, conf, topic, partition, at, lost)
     }
 
   /** Interrupts a running `poll`; any thread may call it. */
@@ -150,7 +156,7 @@ final class PartitionConsumer(val place: KafkaPlace) {
     if (scan != null) scan.wake()
   }
 
-  /** Its place in a scan that it shares; null if it reads with its own consumer. */
+  /** Its position in a scan that it shares; null if it reads with its own consumer. */
   private[millstream] def scan: ScanReader = shared
 
   private def closeOwn(): Unit = {
@@ -209,7 +215,7 @@ object PartitionConsumer extends Logging {
    * removed the records before it; the end if the log was truncated; `at` itself if a wakeup came before it was found, so
    * that the next poll finds it. Throws if the topic was replaced by another one.
    */
-  private[millstream] def findPlace(consumer: KafkaConsumer[_, _], conf: Map[String, String], topic: KafkaTopic,
+  private[millstream] def nearestOffset(consumer: KafkaConsumer[_, _], conf: Map[String, String], topic: KafkaTopic,
       partition: TopicPartition, at: Long, lost: OffsetOutOfRangeException): Long = {
     Topics.of(conf).check(topic)
     val partitions = Collections.singleton(partition)
@@ -228,7 +234,7 @@ object PartitionConsumer extends Logging {
  * Identifies a consumer: its run ("" for bounded reads), its settings, one partition of one topic. `isShared`: it may read
  * in a scan that it shares with others.
  */
-final case class KafkaPlace(run: String, conf: Map[String, String], topic: KafkaTopic, partition: Int,
+final case class ConsumerKey(run: String, conf: Map[String, String], topic: KafkaTopic, partition: Int,
     isShared: Boolean = false)
 
 /**
@@ -237,16 +243,16 @@ final case class KafkaPlace(run: String, conf: Map[String, String], topic: Kafka
  */
 object Consumers {
   private val Idle = TimeUnit.MINUTES.toNanos(3)
-  private val free = new ConcurrentHashMap[KafkaPlace, List[PartitionConsumer]]
+  private val free = new ConcurrentHashMap[ConsumerKey, List[PartitionConsumer]]
   private val reading = new ConcurrentHashMap[Long, PartitionConsumer]
   private lazy val reaper =
     Periodic.start("idle kafka consumers", 60000, () => closeIf(System.nanoTime - _.usedAt > Idle))
 
   /** Take a consumer for the task of this number. */
-  def take(place: KafkaPlace, task: Long): PartitionConsumer = {
+  def take(key: ConsumerKey, task: Long): PartitionConsumer = {
     var consumer: PartitionConsumer = null
-    free.computeIfPresent(place, (_, all) => { consumer = all.head; if (all.tail.isEmpty) null else all.tail })
-    if (consumer == null) consumer = new PartitionConsumer(place)
+    free.computeIfPresent(key, (_, all) => { consumer = all.head; if (all.tail.isEmpty) null else all.tail })
+    if (consumer == null) consumer = new PartitionConsumer(key)
     reading.put(task, consumer)
     consumer.enter()
     consumer
@@ -274,15 +280,15 @@ object Consumers {
   def putBack(consumer: PartitionConsumer): Unit = {
     reaper
     consumer.usedAt = System.nanoTime
-    free.merge(consumer.place, List(consumer), _ ++ _)
+    free.merge(consumer.key, List(consumer), _ ++ _)
   }
 
   /** Close the unused consumers of a run that has ended. */
-  def close(run: String): Unit = closeIf(_.place.run == run)
+  def close(run: String): Unit = closeIf(_.key.run == run)
 
-  private def closeIf(over: PartitionConsumer => Boolean): Unit = free.keySet.asScala.foreach { place =>
+  private def closeIf(over: PartitionConsumer => Boolean): Unit = free.keySet.asScala.foreach { key =>
     var closed = List.empty[PartitionConsumer]
-    free.computeIfPresent(place, (_, all) => {
+    free.computeIfPresent(key, (_, all) => {
       val (removed, kept) = all.partition(over)
       closed = removed
       if (kept.isEmpty) null else kept

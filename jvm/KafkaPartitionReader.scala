@@ -18,23 +18,30 @@ private object KafkaReaders extends PartitionReaderFactory {
     new KafkaPartitionReader(partition.asInstanceOf[KafkaInputPartition])
 }
 
-/** A task's reader. It reuses one row object for all records. */
+/**
+ * A task's reader. It reuses one row object for all records.
+ *
+ *   advance   a record is fetched: `get` returns it. Before the next call Spark has passed its rows on
+ *   advance   none is fetched: polls Kafka without waiting; then sends what the task has written, takes part in a
+ *             requested save, sends an idle watermark if one is due, and waits for a record
+ *   advance   the run finishes, or the batch's time is over: false. The batch ends, and its offset is `offset`
+ */
 private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) extends PartitionReader[InternalRow] {
   import KafkaPartitionReader._
 
-  private val run = QueryRuns.of(range.place.run)
+  private val run = QueryRuns.of(range.key.run)
   private val task = TaskContext.get().taskAttemptId()
-  private val consumer = Consumers.take(range.place, task)
+  private val consumer = Consumers.take(range.key, task)
   private val wake: Runnable = () => consumer.wakeup()
   private val row = new KafkaRow
   private val saves = run.saves
-  private val place = SourcePlace(range.source, range.place.partition)
+  private val participant = SourceParticipant(range.source, range.key.partition)
   private var saveRequests = if (saves == null) 0 else saves.lastDone
   private val watermarks = new SourceWatermarks(TaskContext.get(), range, consumer)
   private var clockChecks = 0
   private val progress =
-    if (range.place.run.isEmpty) new PartitionProgress
-    else Counts.ofTask(QueryRuns.query(range.place.run)).partition(range.place.topic.name, range.place.partition)
+    if (range.key.run.isEmpty) new PartitionProgress
+    else Counts.ofTask(QueryRuns.query(range.key.run)).partition(range.key.topic.name, range.key.partition)
   TaskContext.get().addTaskCompletionListener[Unit](task => release(!task.isFailed && !task.isInterrupted()))
   SparkInternals.setBatchClock()
   consumer.seek(range.from)
@@ -58,7 +65,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
       watermarks.next()
       row.record = consumer.next()
       progress.advance(consumer.position)
-    } else Option(Fences.of(QueryRuns.query(range.place.run))).foreach(_.await(System.nanoTime))
+    } else Option(Fences.of(QueryRuns.query(range.key.run))).foreach(_.await(System.nanoTime))
     more
   }
 
@@ -71,9 +78,9 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   /** Called between two records, when the rows of the first one have been passed on: takes part in a save. */
   private def saveIfRequested(): Unit = if (saves != null && saveRequests != run.saveRequests) {
     saveRequests = run.saveRequests
-    if (Marks.current.hasToldTime) {
+    if (Marks.current.hasSentTime) {
       Marks.passed(task, saveRequests)
-      saves.reached(saveRequests, place, consumer.position)
+      saves.reached(saveRequests, participant, consumer.position)
     } else saves.refuse()
   }
 
@@ -102,7 +109,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
     while (!consumer.hasNext && consumer.position < range.until) {
       if (SteadyClock.getTimeMillis() > deadline)
         throw new IllegalStateException(
-          s"Kafka returns no record of ${range.place.topic.name} from offset ${consumer.position} on")
+          s"Kafka returns no record of ${range.key.topic.name} from offset ${consumer.position} on")
       consumer.poll(MaxWaitMs)
     }
     val more = consumer.position < range.until
@@ -112,14 +119,14 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
 
   override def get(): InternalRow = row
   /** How far the task has read. */
-  def offset: PartitionOffset = KafkaPartitionOffset(range.place.partition, consumer.position)
+  def offset: PartitionOffset = KafkaPartitionOffset(range.key.partition, consumer.position)
   override def close(): Unit = ()
 
   /** Called when the task ends. After a failure a consumer may be in any state, so it is closed. */
-  private def release(well: Boolean): Unit = {
+  private def release(isReusable: Boolean): Unit = {
     run.forget(wake)
     Consumers.leave(task)
-    if (well) Consumers.putBack(consumer) else consumer.close()
+    if (isReusable) Consumers.putBack(consumer) else consumer.close()
   }
 }
 

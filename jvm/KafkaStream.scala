@@ -44,14 +44,14 @@ private final case class KafkaPartitionOffset(partition: Int, next: Long) extend
  * `endAtStart` is the end of the partition when the run began, `source` the source's name in its query.
  * In a cluster it prefers the same executor in each batch of a run, because that executor has a consumer for it.
  */
-final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int, endAtStart: Long = 0,
+final case class KafkaInputPartition(key: ConsumerKey, from: Long, until: Long, batch: Int, endAtStart: Long = 0,
     source: String = "", times: SourceTimes = SourceTimes(hasRecordTimes = false, 0)) extends InputPartition {
   /** The task's number among those of all sources of the query. */
-  def number: Int = (if (source.isEmpty) 0 else source.toInt << KafkaInputPartition.PartitionBits) | place.partition
+  def number: Int = (if (source.isEmpty) 0 else source.toInt << KafkaInputPartition.PartitionBits) | key.partition
 
   override def preferredLocations(): Array[String] = SparkInternals.executors match {
     case Seq() => Array.empty
-    case all => Array(all(Math.floorMod((place.topic.name, place.partition).hashCode, all.size)))
+    case all => Array(all(Math.floorMod((key.topic.name, key.partition).hashCode, all.size)))
   }
 }
 
@@ -102,8 +102,8 @@ private class KafkaStream(options: KafkaOptions, folder: String) extends MicroBa
     val saved =
       if (run.saves == null) starts else run.saves.source(SparkInternals.plannedBatch, source, topic, starts)
     saved.toArray.sorted.map { case (partition, from) =>
-      val place = KafkaPlace(run.id, options.conf, topic, partition, options.shared)
-      KafkaInputPartition(place, from, Long.MaxValue, run.batchNumber, endsAtStart.getOrElse(partition, 0), source,
+      val key = ConsumerKey(run.id, options.conf, topic, partition, options.shared)
+      KafkaInputPartition(key, from, Long.MaxValue, run.batchNumber, endsAtStart.getOrElse(partition, 0), source,
         options.times)
     }
   }
@@ -138,7 +138,7 @@ private class KafkaBatch(options: KafkaOptions) extends Batch {
     val (topic, _) = topics.describe(options.topic)
     val starts = options.starts ++ topics.beginnings(topic.name, options.ends.keys.filterNot(options.starts.contains))
     for ((partition, until) <- options.ends.toArray.sorted if starts(partition) < until)
-      yield KafkaInputPartition(KafkaPlace("", options.conf, topic, partition), starts(partition), until, 0)
+      yield KafkaInputPartition(ConsumerKey("", options.conf, topic, partition), starts(partition), until, 0)
   }
 
   override def createReaderFactory(): PartitionReaderFactory = KafkaReaders

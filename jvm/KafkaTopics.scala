@@ -42,10 +42,10 @@ final class Topics private (admin: Admin) {
   private def offsets(topic: String, partitions: Iterable[Int], which: OffsetSpec): Map[Int, Long] =
     if (partitions.isEmpty) Map.empty
     else {
-      val places = partitions.map(n => new TopicPartition(topic, n) -> which).toMap
+      val specs = partitions.map(n => new TopicPartition(topic, n) -> which).toMap
       val committed = new ListOffsetsOptions(IsolationLevel.READ_COMMITTED)
-      retry(MetadataDelay)(admin.listOffsets(places.asJava, committed).all, missing(topic))
-        .asScala.map { case (place, known) => place.partition -> known.offset }.toMap
+      retry(MetadataDelay)(admin.listOffsets(specs.asJava, committed).all, missing(topic))
+        .asScala.map { case (p, known) => p.partition -> known.offset }.toMap
     }
 
   /** The positions that a consumer group has committed. */

@@ -14,18 +14,18 @@ final class LatencyHistogram {
   /** Count a record with a latency in ms; a negative one (a timestamp in the future) counts as 0. */
   def add(ms: Long): Unit = {
     val latency = Math.max(ms, 0)
-    val place = java.util.Arrays.binarySearch(Bounds, latency)
-    add(if (place < 0) -place - 1 else place, 1)
+    val bucket = java.util.Arrays.binarySearch(Bounds, latency)
+    add(if (bucket < 0) -bucket - 1 else bucket, 1)
     add(Size - 1, latency)
   }
 
-  private def add(place: Int, number: Long): Unit = counts.lazySet(place, counts.get(place) + number)
+  private def add(bucket: Int, number: Long): Unit = counts.lazySet(bucket, counts.get(bucket) + number)
 
   /** The number of records in each bucket (the last one is above all bounds), then the sum of the latencies in ms. */
   def snapshot: Array[Long] = Array.tabulate(Size)(counts.get)
 
   /** Add the snapshot of another histogram. */
-  def merge(more: Array[Long]): Unit = more.indices.foreach(place => add(place, more(place)))
+  def merge(more: Array[Long]): Unit = more.indices.foreach(bucket => add(bucket, more(bucket)))
 }
 
 /** The buckets of all histograms. */

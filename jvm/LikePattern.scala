@@ -13,7 +13,7 @@ final class LikePattern(pattern: String, escape: String) extends Serializable {
   import LikePattern._
 
   // A literal character, or One, or Many.
-  private val places: Array[Int] = {
+  private val elements: Array[Int] = {
     val out = Array.newBuilder[Int]
     var at = 0
     while (at < pattern.length) {
@@ -30,27 +30,27 @@ final class LikePattern(pattern: String, escape: String) extends Serializable {
   /** True if the whole text matches; throws a Fault if that takes too long (RowBudget). */
   def matches(value: UTF8String): Boolean = {
     val text = RowBudget.timed(value.toString)
-    var (at, place, many, from) = (0, 0, -1, 0)
+    var (at, index, many, from) = (0, 0, -1, 0)
     while (at < text.length) {
       val character = Character.codePointAt(text, at)
-      if (place < places.length && places(place) == Many) { many = place; from = at; place += 1 }
-      else if (place < places.length && fits(places(place), character)) {
+      if (index < elements.length && elements(index) == Many) { many = index; from = at; index += 1 }
+      else if (index < elements.length && fits(elements(index), character)) {
         at += Character.charCount(character)
-        place += 1
+        index += 1
       } else {
         val skipped = if (many < 0) '\n'.toInt else Character.codePointAt(text, from)
         if (endsLine(skipped)) return false
         from += Character.charCount(skipped)
         at = from
-        place = many + 1
+        index = many + 1
       }
     }
-    while (place < places.length && places(place) == Many) place += 1
-    place == places.length
+    while (index < elements.length && elements(index) == Many) index += 1
+    index == elements.length
   }
 
-  private def fits(place: Int, character: Int): Boolean =
-    place == character || (place == One && !endsLine(character))
+  private def fits(element: Int, character: Int): Boolean =
+    element == character || (element == One && !endsLine(character))
 }
 
 /** The wildcards, as numbers that are no characters. */

@@ -26,7 +26,7 @@ import org.apache.spark.util.MutablePair
  *   channel 0→0   a b | c      read: a d b e, mark, c f; c waits for the mark (|) of channel 1→0
  *   channel 1→0   d e | f
  *
- * A watermark (Watermarks.scala) holds nothing up. When it has come from all writers, a row that stands for it is read.
+ * A watermark (Watermarks.scala) holds nothing up. When it has come from all writers, the reader returns its control row.
  *
  * A writer that ends before its mark ends the batch, which is saved as a whole: marks do not count from then on.
  */
@@ -177,7 +177,7 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
     private var reached = 0
     /** Made by the task's operator after this reader was made. */
     private lazy val watermarks = Watermarks.of(task)
-    /** The next row is in the current channel, or is the one that stands for a watermark. */
+    /** The next row is in the current channel, or is a watermark's control row. */
     private var isReady, isWatermark = false
 
     override def hasNext: Boolean = {
@@ -193,7 +193,7 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
       isReady = false
       if (isWatermark) {
         isWatermark = false
-        pair._2 = watermarks.row
+        pair._2 = watermarks.controlRow
       } else {
         val channel = channels(current)
         pair._2 = channel.pointed(pair._2)

@@ -21,8 +21,8 @@ final class MarkedTask {
   /** The task has states, which `save` saves. */
   def add(save: Int => Unit): Unit = saveStates += save
 
-  /** False while other tasks do not know stream time yet; later rows, or the batch's end, tell them. */
-  def hasToldTime: Boolean = clocks.forall(!_.isBehind)
+  /** False while other tasks do not know stream time yet; it is sent with later rows, or at the batch's end. */
+  def hasSentTime: Boolean = clocks.forall(!_.isBehind)
 
   private[millstream] def passed(save: Int): Unit = {
     if (sent != null) sent.end(save)
@@ -38,9 +38,9 @@ object Marks {
   def current: MarkedTask = tasks.of(TaskContext.get())(new MarkedTask)
 
   /** False while other tasks do not know the stream time of the task of a number yet. */
-  def hasToldTime(task: Long): Boolean = {
+  def hasSentTime(task: Long): Boolean = {
     val marked = tasks.of(task)
-    marked == null || marked.hasToldTime
+    marked == null || marked.hasSentTime
   }
 
   /** All rows before the mark of a save have passed the task; the mark follows them. Called between two rows. */

@@ -5,7 +5,7 @@ import java.util.concurrent.{ScheduledFuture, TimeUnit}
 import org.apache.spark.internal.Logging
 import org.apache.spark.util.ThreadUtils
 
-/** Work that this JVM does again and again as long as it lives: one failure must not be the end of it. */
+/** Periodic work of this JVM. A failed execution does not cancel the next ones. */
 object Periodic extends Logging {
   /** Failures of one kind of work are logged at most once in so many ns. */
   private val Quiet = TimeUnit.MINUTES.toNanos(1)

@@ -57,7 +57,7 @@ object ProcessingLog {
   def expression(label: String, e: Throwable, partition: Long, offset: Long): Unit = {
     val computed = if (label.contains('|')) s"Error computing ${label.substring(label.indexOf('|') + 1)}: " else ""
     val causes = Iterator.iterate(e.getCause)(_.getCause).takeWhile(_ != null).take(10).map(text).toSeq.asJava
-    write(label, 1, "recordProcessingError", _ => fields(place(partition, offset) ++
+    write(label, 1, "recordProcessingError", _ => fields(position(partition, offset) ++
       Seq("errorMessage" -> (computed + text(e)), "record" -> null, "cause" -> causes)))
   }
 
@@ -71,7 +71,7 @@ object ProcessingLog {
     }
     write(label, kind, name, sink => {
       val shown = if (sink.showsRecords && record != null) Base64.getEncoder.encodeToString(record) else null
-      fields(place(partition, offset) ++ Seq("target" -> target, "topic" -> topic, "errorMessage" -> (failed + error),
+      fields(position(partition, offset) ++ Seq("target" -> target, "topic" -> topic, "errorMessage" -> (failed + error),
         "cause" -> JavaList.of(), bytes -> shown))
     })
   }
@@ -86,7 +86,7 @@ object ProcessingLog {
     ordered
   }
 
-  private def place(partition: Long, offset: Long): Seq[(String, Any)] =
+  private def position(partition: Long, offset: Long): Seq[(String, Any)] =
     Seq("partition" -> partition, "offset" -> offset).filter(_._2 >= 0)
 
   private def text(e: Throwable): String = if (e.getMessage == null) e.toString else e.getMessage

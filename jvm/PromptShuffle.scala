@@ -30,8 +30,8 @@ import org.apache.spark.util.MutablePair
  * see:
  *
  *   writer 0      rows 1 and 2, watermark busy 8        message of rows 1 and 2, then one of the watermark, to each reader
- *   reader        its queue returns the message of rows, then takes the watermark out: a row stands for it if it has
- *                 come from all writers
+ *   reader        its queue returns the message of rows, then takes the watermark out, and returns its control
+ *                 row if it has come from all writers
  *
  * In this package because `shards` and `messageQueue` are visible in it only.
  */
@@ -148,7 +148,7 @@ private final class PromptShuffleReader[K, C](handle: ShuffleHandle, reader: Int
 
       override def hasNext: Boolean = isLimited || (try rows.hasNext catch {
         case WatermarkRead =>
-          limited._2 = messageQueue.watermarks.row
+          limited._2 = messageQueue.watermarks.controlRow
           isLimited = true
           true
       })
@@ -162,8 +162,8 @@ private final class PromptShuffleReader[K, C](handle: ShuffleHandle, reader: Int
 }
 
 /**
- * Thrown to Spark's reader, which reads messages until it has a row, when the next row is to be the one that stands for a
- * watermark, or for changes that have waited long enough.
+ * Thrown to Spark's reader, which reads messages until it has a row, when the next row is to be the control row of a
+ * watermark, or of changes that have waited long enough.
  */
 private object WatermarkRead extends ControlThrowable
 

@@ -16,6 +16,12 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * Decodes Protobuf records straight into Spark's rows, by the schema and the message in it that each record names, or,
  * without a registry, by the spec's own schema. protobuf-java reads the wire format; no message object is built.
+ *
+ *   message R { int64 a = 1; repeated int32 b = 2; }     read into the columns A BIGINT, B ARRAY<INTEGER>
+ *   00 00000007 00     schema id 7, and the message indexes (0), encoded as empty
+ *   08 05              field 1 by its number: 5 in A's place of the row
+ *   12 02 01 02        field 2, packed: a list that grows in B's place, and becomes an ARRAY at the message's end
+ *   the row            (5, [1, 2])
  */
 class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
   private val bare = ProtobufReader.bare(spec)
@@ -83,9 +89,9 @@ object ProtobufReader {
  */
 class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
   private val byNumber = new JavaMap[Int, ProtobufFieldReader]
-  private val places = ProtobufSchema.columnsOf(message, struct.names)
+  private val columns = ProtobufSchema.columnsOf(message, struct.names)
   private val byColumn = struct.names.indices.map { column =>
-    val field = Some(places.indexOf(column)).filter(_ >= 0).map(message.getFields.get(_))
+    val field = Some(columns.indexOf(column)).filter(_ >= 0).map(message.getFields.get(_))
     val reader = field.map(ProtobufFieldReader.of(_, struct.fieldTypes(column), column)).orNull
     field.foreach(f => byNumber.put(f.getNumber, reader))
     ProtobufSchema.oneof(message, struct.names(column), struct.fieldTypes(column)).foreach(oneof(_, column))

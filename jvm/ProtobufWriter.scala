@@ -76,8 +76,8 @@ private class ProtobufBuffer {
 
 /** Writes a row as a message: each field from the column of its name; a null column leaves the field out. */
 class ProtobufMessageWriter(message: Descriptor, struct: SqlType.Struct) {
-  private val places = ProtobufSchema.columnsOf(message, struct.names)
-  private val fields = message.getFields.asScala.zip(places).flatMap { case (field, column) =>
+  private val columnIndexes = ProtobufSchema.columnsOf(message, struct.names)
+  private val fields = message.getFields.asScala.zip(columnIndexes).flatMap { case (field, column) =>
     if (column >= 0) Some(field.getNumber -> new ProtobufFieldWriter(field, struct.fieldTypes(column), column))
     else if (field.isRequired)
       throw new BadRecord(s"the schema requires the field ${field.getName}, for which there is no column")
@@ -116,12 +116,12 @@ class ProtobufOneofWriter(oneof: OneofDescriptor, struct: SqlType.Struct, column
   override def write(row: InternalRow, out: CodedOutputStream): Unit =
     if (!row.isNullAt(column)) {
       val held = row.getStruct(column, struct.fieldTypes.size)
-      val given = members.filter { case (member, _) => !held.isNullAt(member) }
-      if (given.size > 1) {
-        val names = given.map { case (member, _) => struct.names(member) }
+      val present = members.filter { case (member, _) => !held.isNullAt(member) }
+      if (present.size > 1) {
+        val names = present.map { case (member, _) => struct.names(member) }
         throw new BadRecord(s"the oneof ${oneof.getName} holds one value, not each of ${names.mkString(", ")}")
       }
-      try given.foreach { case (_, writer) => writer.write(held, out) }
+      try present.foreach { case (_, writer) => writer.write(held, out) }
       catch { case bad: BadRecord => throw bad.inside("." + oneof.getName) }
     }
 }
@@ -256,7 +256,7 @@ object ProtobufValueWriter {
   private def isZero(value: Double): Boolean = java.lang.Double.doubleToRawLongBits(value) == 0L
 
   private def text(value: UTF8String, out: CodedOutputStream): Unit = {
-    val bytes = (if (value.isValid) value else value.makeValid()).getByteBuffer
+    val bytes = ScalarConversions.valid(value).getByteBuffer
     out.writeUInt32NoTag(bytes.remaining)
     out.write(bytes.array, bytes.arrayOffset + bytes.position, bytes.remaining)
   }

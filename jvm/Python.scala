@@ -104,13 +104,13 @@ class PythonPool(document: String) {
   def call(operation: Char, arguments: InternalRow): Any = {
     val waiting = idleWorker()
     val worker = if (waiting != null) waiting else started()
-    var well = false
+    var isReusable = false
     try {
       val result = worker.call(operation, arguments)
-      well = true
+      isReusable = true
       result
-    } catch { case failed: PythonFailed => well = !failed.processEnded; throw fault(failed.getMessage) }
-    finally if (well) idle.addFirst(worker) else end(worker)
+    } catch { case failed: PythonFailed => isReusable = !failed.processEnded; throw fault(failed.getMessage) }
+    finally if (isReusable) idle.addFirst(worker) else end(worker)
   }
 
   /** An idle process, null if there is none; processes that have died are removed. */
@@ -226,14 +226,7 @@ class PythonWorker(pool: PythonPool) {
 
   private def written(arguments: InternalRow, writers: Array[JsonFieldWriter]): Array[Byte] = {
     json.clear()
-    json.byte('[')
-    var i = 0
-    while (i < writers.length) {
-      if (i > 0) json.byte(',')
-      writers(i).write(arguments, i, json)
-      i += 1
-    }
-    json.byte(']')
+    JsonFieldWriter.array(arguments, writers, json)
     json.toBytes
   }
 

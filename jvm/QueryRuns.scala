@@ -26,7 +26,7 @@ final case class BatchPace(interval: Long, first: Long) {
  * it is an hour old (BatchSaves.scala).
  *
  * An orderly stop: `finish` → every source task reports the end of its input at its next record, or at once if it waits
- * for one → Spark commits the batch → Spark's thread asks the source what to read next, and is blocked there
+ * for one → Spark commits the batch → Spark's thread requests the source's next offsets, and is blocked there
  * (`awaitStop`) → the caller, who waits for that (`awaitBatchEnd`), stops the query. No other batch begins.
  */
 final class QueryRun(val id: String, driver: BatchDriver) {

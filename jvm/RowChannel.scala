@@ -179,8 +179,8 @@ final class RowChannel(reader: Waiter) {
 /** The layout of a chunk, and the limits of a channel. */
 object RowChannel {
   /**
-   * These stand in the place of a row's size: a mark, which its number follows; the end of the channel; and a watermark,
-   * which follows.
+   * Values in place of a row's size: a mark, whose number is next in the header; the end of the channel; a watermark,
+   * whose bytes follow the header.
    */
   val Mark: Int = -1
   val End: Int = -2
@@ -189,7 +189,7 @@ object RowChannel {
   private val Start = Platform.BYTE_ARRAY_OFFSET
   /** Size and number of fields. */
   private val Header = 8
-  /** The number of a watermark's source stands in the header. */
+  /** The bytes of a watermark, without the number of its source, which is in the header. */
   private val WatermarkBytes = 16
   private val SmallestChunk = 1 << 10
   private val LargestChunk = 32 << 10

@@ -63,8 +63,10 @@ object ScalarConversions {
   def plain(value: Decimal, sqlType: SqlType.Decimal): String =
     value.toJavaBigDecimal.setScale(sqlType.scale, RoundingMode.HALF_UP).toPlainString
 
-  /** The UTF-8 bytes of a string; invalid bytes are replaced. */
-  def utf8(text: UTF8String): Array[Byte] = (if (text.isValid) text else text.makeValid()).getBytes
+  /** A string in valid UTF-8: invalid bytes are replaced. */
+  def valid(text: UTF8String): UTF8String = if (text.isValid) text else text.makeValid()
+  /** The bytes of a string in valid UTF-8. */
+  def utf8(text: UTF8String): Array[Byte] = valid(text).getBytes
 
   /** The text of a scalar that is not null. */
   def text(value: Any, sqlType: SqlType): String = sqlType match {

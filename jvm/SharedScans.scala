@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.InternalRow
  * Queries of this JVM that read the same partition at the same position share one consumer, and decode each record once.
  *
  *   segments   [100, 118) → [118, 121) → not read yet
- *   query A    at 121: it asks for a record behind the last segment, so its task polls; B waits for what that fetches
+ *   query A    at 121: it needs a record behind the last segment, so its task polls; B waits for what that fetches
  *   query B    at 121
  *   query C    at 118: it has the next segment without a request to Kafka
  *   query D    at 40, with a consumer of its own; at 100, the oldest segment that is kept, it joins the scan
@@ -29,7 +29,7 @@ import org.apache.spark.sql.catalyst.InternalRow
  */
 
 /** What the readers of one shared scan have in common: the settings of consumers but for `client.id`, and a partition. */
-private[millstream] final case class ScanPlace(conf: Map[String, String], topic: KafkaTopic, partition: Int) {
+private[millstream] final case class ScanKey(conf: Map[String, String], topic: KafkaTopic, partition: Int) {
   // Computed once, as scans are looked up by it at each poll.
   override val hashCode: Int = (topic, partition).hashCode
 }
@@ -61,7 +61,7 @@ private[millstream] object ScanSegment {
     100L + Math.max(0, record.serializedKeySize) + Math.max(0, record.serializedValueSize)
 }
 
-/** The place of a task in a scan. Only the task's thread uses it, but for `segment` and `isWoken`. */
+/** The position of a task in a scan. Only the task's thread uses it, but for `segment` and `isWoken`. */
 private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment, at: Int) {
   @volatile private[millstream] var segment: ScanSegment = start
   private var index = at
@@ -134,7 +134,7 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
 }
 
 /** The scan of one partition for its readers. It is thread-safe. */
-private[millstream] final class SharedScan(place: ScanPlace) {
+private[millstream] final class SharedScan(key: ScanKey) {
   import SharedScan._
 
   private val lock = new ReentrantLock
@@ -143,7 +143,7 @@ private[millstream] final class SharedScan(place: ScanPlace) {
   /** The reader whose task polls; only it uses the consumer, but for `wakeup`. */
   private var poller: ScanReader = _
   private var consumer: KafkaConsumer[Array[Byte], Array[Byte]] = _
-  private val partition = new TopicPartition(place.topic.name, place.partition)
+  private val partition = new TopicPartition(key.topic.name, key.partition)
   /** The oldest segment that is kept for readers that join, and the latest one; null while there are no readers. */
   private var oldest, latest: ScanSegment = _
 
@@ -206,17 +206,17 @@ private[millstream] final class SharedScan(place: ScanPlace) {
   }
 
   private def poll(time: Duration): Unit = {
-    var well = false
+    var succeeded = false
     try {
       fetch(time)
-      well = true
+      succeeded = true
     } finally locked {
       // The wakeup has done its work: the reader now returns to its caller, which checks why it was woken.
       poller.isWoken = false
       poller = null
       changed.signalAll()
       // After a failure, such as an interrupt, a consumer may be in any state. The next poller opens another one.
-      if (!well) close()
+      if (!succeeded) close()
     }
   }
 
@@ -235,11 +235,11 @@ private[millstream] final class SharedScan(place: ScanPlace) {
     } catch {
       case _: WakeupException =>
       case lost: OffsetOutOfRangeException =>
-        append(PartitionConsumer.findPlace(consumer, place.conf, place.topic, partition, latest.to, lost), NoRecords)
+        append(PartitionConsumer.nearestOffset(consumer, key.conf, key.topic, partition, latest.to, lost), NoRecords)
     }
 
   private def open(): Unit = if (consumer == null) {
-    val opened = PartitionConsumer.open(place.conf + ("client.id" -> s"millstream-scan-${partition}"), partition)
+    val opened = PartitionConsumer.open(key.conf + ("client.id" -> s"millstream-scan-${partition}"), partition)
     opened.seek(partition, latest.to)
     locked {
       consumer = opened
@@ -281,42 +281,42 @@ private object SharedScan {
   private val UnknownEnd = Duration.ofMillis(100)
 }
 
-/** The scans of this JVM, by place; a scan is there while at least two tasks read its partition. */
+/** The scans of this JVM, by key; a scan is there while at least two tasks read its partition. */
 private[millstream] object SharedScans {
   private final class Entry { val tasks = mutable.HashSet.empty[PartitionConsumer]; var scan: SharedScan = _ }
-  private val entries = new ConcurrentHashMap[ScanPlace, Entry]
+  private val entries = new ConcurrentHashMap[ScanKey, Entry]
 
   /** A task begins to read with this consumer. The tasks that read there are woken when they become two. */
-  def enter(place: ScanPlace, task: PartitionConsumer): Unit = {
+  def enter(key: ScanKey, task: PartitionConsumer): Unit = {
     var others = Seq.empty[PartitionConsumer]
-    entries.compute(place, (_, known) => {
+    entries.compute(key, (_, known) => {
       val entry = if (known == null) new Entry else known
       if (entry.tasks.size == 1) others = entry.tasks.toSeq
       entry.tasks += task
-      if (entry.tasks.size > 1 && entry.scan == null) entry.scan = new SharedScan(place)
+      if (entry.tasks.size > 1 && entry.scan == null) entry.scan = new SharedScan(key)
       entry
     })
     others.foreach(_.wakeup())
   }
 
   /** A task of `enter` has ended. */
-  def leave(place: ScanPlace, task: PartitionConsumer): Unit = entries.computeIfPresent(place, (_, entry) => {
+  def leave(key: ScanKey, task: PartitionConsumer): Unit = entries.computeIfPresent(key, (_, entry) => {
     entry.tasks -= task
     if (entry.tasks.isEmpty) null else entry
   })
 
-  /** The scan of a place; null if there is none, as only one task reads there. */
-  def of(place: ScanPlace): SharedScan = {
-    val entry = entries.get(place)
+  /** The scan of a key; null if there is none, as only one task reads there. */
+  def of(key: ScanKey): SharedScan = {
+    val entry = entries.get(key)
     if (entry == null) null else entry.scan
   }
 
   /** True if all scans of a topic know that Kafka has no further record. */
-  def areCaughtUp(topic: String): Boolean = entries.asScala.forall { case (place, entry) =>
-    place.topic.name != topic || entry.scan == null || entry.scan.isCaughtUp
+  def areCaughtUp(topic: String): Boolean = entries.asScala.forall { case (key, entry) =>
+    key.topic.name != topic || entry.scan == null || entry.scan.isCaughtUp
   }
 
   /** The number of tasks that read a topic in scans. */
   def readers(topic: String): Int =
-    entries.asScala.collect { case (place, entry) if place.topic.name == topic && entry.scan != null => entry.scan.size }.sum
+    entries.asScala.collect { case (key, entry) if key.topic.name == topic && entry.scan != null => entry.scan.size }.sum
 }

@@ -52,7 +52,7 @@ object Producers {
     catch { case e: Exception => replaceAfter(e, producer); throw e }
 
   /**
-   * Let a producer learn the partitions of a topic if it knows another one of that name, which was deleted: it asks for
+   * Let a producer learn the partitions of a topic if it knows another one of that name, which was deleted: it refreshes
    * them every five minutes, and keys would go to the partitions of the old topic. Waits for the answer.
    */
   def learn(producer: Producer, topic: KafkaTopic): Unit = {
@@ -196,6 +196,13 @@ object RowAppendTime {
 /**
  * Sends one partition's records of an epoch, which the task's `ms_send` passes to `write`; a failed send fails the epoch, but
  * for records that the query skips.
+ *
+ *   open(2, 7)         partition 2 of epoch 7
+ *   write a, write b   each is sent once the fence is open; the producer batches them, and acknowledges them later
+ *   send               the task has no other input: what the producer holds back is sent at once
+ *   mark of save 3     the range (a, b) ends; save 3 counts it as written when both are acknowledged (SentRows)
+ *   write c            Kafka refuses c: the run fails, and reads c again in its next one
+ *   close              waits for all acknowledgements, and throws if a record was not written
  */
 class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[String, String], appendTime: RowAppendTime,
     isPrompt: Boolean, limits: CacheLimits) extends ForeachWriter[InternalRow] with UnsentRows {

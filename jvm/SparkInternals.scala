@@ -370,7 +370,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
 
   /** The run of the query; "" if its sources have none. */
   private def runId: String = SparkInternals.scans(child).flatten.collectFirst {
-    case task: KafkaInputPartition => task.place.run
+    case task: KafkaInputPartition => task.key.run
   }.getOrElse("")
 
   private def process[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
@@ -389,7 +389,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     // It may end after its query, and after the first rows of the next run: then it must pass nothing on.
     val last = () => if (current.isStopped) mutable.ArrayBuffer.empty[UnsafeRow] else task.end()
     val all = new OutputRows(rows, watermarks, task.begin(), last, { row =>
-      val outs = if (row eq watermarks.row) task.limited(watermarks) else {
+      val outs = if (row eq watermarks.controlRow) task.limited(watermarks) else {
         val in = ordered(row)
         // A copy: if the projected row fills its buffer exactly, getBytes returns the buffer itself, which the cache
         // would keep.
@@ -401,8 +401,8 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
       outRows += outs.size
       outs
     })
-    val places = output.map(column => spec.out.fieldIndex(column.name))
-    val outs = if (places == spec.out.indices) all else all.map(only(places))
+    val indexes = output.map(column => spec.out.fieldIndex(column.name))
+    val outs = if (indexes == spec.out.indices) all else all.map(only(indexes))
     CompletionIterator[InternalRow, Iterator[InternalRow]](outs, {
       longMetric("allUpdatesTimeMs") += (System.nanoTime - began) / 1000000
       longMetric("numUpdatedStateRows") += cache.updates
@@ -422,8 +422,8 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
       row => project(row)
     }
 
-  private def only(places: Seq[Int]): InternalRow => InternalRow =
-    UnsafeProjection.create(places.map(i => BoundReference(i, spec.out(i).dataType, spec.out(i).nullable)))
+  private def only(indexes: Seq[Int]): InternalRow => InternalRow =
+    UnsafeProjection.create(indexes.map(i => BoundReference(i, spec.out(i).dataType, spec.out(i).nullable)))
 
   override protected def withNewChildInternal(child: SparkPlan): StatefulExec = copy(child = child)
 }
@@ -449,7 +449,7 @@ private final class OutputRows(rows: Iterator[InternalRow], watermarks: TaskWate
   }
 
   private def isMore: Boolean = {
-    watermarks.passOn()
+    watermarks.forward()
     rows.hasNext
   }
 

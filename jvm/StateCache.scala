@@ -320,14 +320,14 @@ object StateCaches {
     TaskContext.get().addTaskCompletionListener[Unit](_ => share(-1))
     val kept = Option(RunScope.values.remove(store.id)).flatMap(r => Option(r.asInstanceOf[SoftReference[Kept]].get))
     val current = kept.filter(_.commit == store.base).map(_.cache.asInstanceOf[StateCache[S]])
-    val place = OperatorPlace(store.id.operatorId, store.id.partitionId)
-    val saved = if (saves == null || current.nonEmpty) Nil else saves.changesOf(store.base.version, place)
+    val participant = OperatorParticipant(store.id.operatorId, store.id.partitionId)
+    val saved = if (saves == null || current.nonEmpty) Nil else saves.changesOf(store.base.version, participant)
     saved.foreach(file => saves.folder.changes(file)(StateCache.change(store, _)))
     val cache = current.getOrElse(new StateCache(store.base.version == 0 && saved.isEmpty, codec))
     cache.open(store, saves = saves != null)
     if (saves != null) Marks.current.add { save =>
       val changes = cache.changes()
-      if (changes == null) saves.refuse() else saves.changed(save, place, changes)
+      if (changes == null) saves.refuse() else saves.changed(save, participant, changes)
     }
     cache
   }

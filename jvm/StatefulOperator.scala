@@ -128,8 +128,8 @@ trait OperatorSpec[S >: Null <: AnyRef] {
     val read = BoundExpression.union(bounds.map(_.fields(OperatorSpec.Row)))
     val named = (groupBy ++ ownColumns).map(at).filter(_ >= 0)
     val columns = read.fold(row.indices: Seq[Int])(fields => (fields ++ named).toSeq.sorted)
-    val (places, narrow) = (columns.zipWithIndex.toMap, StructType(columns.map(row(_))))
-    val moved = (b: BoundExpression) => if (read.isEmpty) b else b.narrowed(OperatorSpec.Row, narrow, places)
+    val (indexes, narrow) = (columns.zipWithIndex.toMap, StructType(columns.map(row(_))))
+    val moved = (b: BoundExpression) => if (read.isEmpty) b else b.narrowed(OperatorSpec.Row, narrow, indexes)
     (over(narrow, moved), narrow.fieldNames.toSeq)
   }
 }

@@ -178,13 +178,13 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   override def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] = {
     this.watermarks = watermarks
     partitions.values.forEach(_.limited())
-    settled()
+    expireLimited()
   }
 
-  override def begin(): mutable.ArrayBuffer[UnsafeRow] = settled()
+  override def begin(): mutable.ArrayBuffer[UnsafeRow] = expireLimited()
 
   /** What is due by the stream times that the limits allow now. */
-  private def settled(): mutable.ArrayBuffer[UnsafeRow] = {
+  private def expireLimited(): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow]
     pending.numbers.foreach { number =>
       val source = partition(number)

@@ -127,7 +127,7 @@ object Backlog {
       val first = inputs.scanLeft(0)(_ + _)
       val ends = for (input <- inputs.indices; scan <- 0 until inputs(input)) yield
         scans(first(input) + scan).collect { case task: KafkaInputPartition if isBehind(task) =>
-          InputPlace(input, task.place.partition * inputs(input) + scan) -> task.endAtStart
+          InputPlace(input, task.key.partition * inputs(input) + scan) -> task.endAtStart
         }
       Backlog(Some(ends.flatten.toMap))
     }

@@ -169,8 +169,8 @@ final class TableInput(barrier: Barrier) {
   }
 
   override def toString: String = {
-    val places = each.map { case (partition, number) => s"partition $number read to ${partition.readTo} of ${partition.end}" }
-    s"${places.mkString(", ")}, $sentSum rows sent, $arrivedSum arrived"
+    val states = each.map { case (partition, number) => s"partition $number read to ${partition.readTo} of ${partition.end}" }
+    s"${states.mkString(", ")}, $sentSum rows sent, $arrivedSum arrived"
   }
 
   private def each: Array[(TablePartition, Int)] = partitions.zipWithIndex.filter(_._1 != null)

@@ -28,7 +28,7 @@ case class BarrierMark(children: Seq[Expression], name: String) extends Expressi
 case class BarrierWaitExec(query: String, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, barrier) = (child.execute(), TableBootstrapBarriers.reference(query))
-    val (run, batch) = (tasks.head.place.run, tasks.head.batch)
+    val (run, batch) = (tasks.head.key.run, tasks.head.batch)
     rows.mapPartitionsInternal(in => barrier.get.fold(in)(new WaitingRows(in, _, run, batch)))
   }
 
@@ -57,8 +57,8 @@ case class BarrierProgressExec(input: String, offset: Attribute, child: SparkPla
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, at) = (child.execute(), child.output.indexWhere(_.exprId == offset.exprId))
     val partitions = tasks.map { task =>
-      TableBootstrapBarriers.begin(input, task.place.topic.name, task.place.partition, task.from)
-      (task.place.partition, task.from)
+      TableBootstrapBarriers.begin(input, task.key.topic.name, task.key.partition, task.from)
+      (task.key.partition, task.from)
     }
     val reference = TableBootstrapBarriers.inputReference(input)
     rows.mapPartitionsWithIndexInternal { (task, in) =>

@@ -85,9 +85,9 @@ final class TableImage(frame: DataFrame) {
   def snapshot(): ImageSnapshot = synchronized { new ImageSnapshot(pages.toArray, used, changes, fields) }
 
   private def remove(key: Array[Byte]): Unit = {
-    val place = index.remove(key, pages)
-    if (place >= 0) {
-      val (page, at) = (pages((place >>> 32).toInt), place.toInt)
+    val address = index.remove(key, pages)
+    if (address >= 0) {
+      val (page, at) = (pages((address >>> 32).toInt), address.toInt)
       Platform.putLong(page, base + at + Until, changes)
       gone += sizeOf(page, at)
     }
@@ -236,7 +236,7 @@ final class ImageSnapshot(pages: Array[Array[Byte]], used: Int, changes: Long, f
 /** The position (page << 32 | offset) of each key's current row: a hash table with open addressing (linear probing). */
 private final class KeyIndex {
   import TableImage._
-  private var places = Array.fill(1024)(Empty)
+  private var addresses = Array.fill(1024)(Empty)
   private var (live, filled) = (0, 0)
   private final val Empty = -1L
   private final val Removed = -2L
@@ -244,29 +244,29 @@ private final class KeyIndex {
   /** The number of keys. */
   def size: Long = live
   /** The memory of the index, in bytes. */
-  def bytes: Long = places.length * 8L
+  def bytes: Long = addresses.length * 8L
 
   /** Add the position of a key, which the index must not have. */
-  def put(key: Array[Byte], from: Int, length: Int, place: Long, pages: ArrayBuffer[Array[Byte]]): Unit = {
-    if (filled * 3 > places.length * 2) grow(pages)
+  def put(key: Array[Byte], from: Int, length: Int, address: Long, pages: ArrayBuffer[Array[Byte]]): Unit = {
+    if (filled * 3 > addresses.length * 2) grow(pages)
     var slot = hash(key, from, length)
-    while (places(slot) >= 0) slot = (slot + 1) & (places.length - 1)
-    if (places(slot) == Empty) filled += 1
-    places(slot) = place
+    while (addresses(slot) >= 0) slot = (slot + 1) & (addresses.length - 1)
+    if (addresses(slot) == Empty) filled += 1
+    addresses(slot) = address
     live += 1
   }
 
   /** Removes a key and returns its position; -1 if the index does not have the key. */
   def remove(key: Array[Byte], pages: ArrayBuffer[Array[Byte]]): Long = {
     var slot = hash(key, 0, key.length)
-    while (places(slot) != Empty) {
-      val place = places(slot)
-      if (place >= 0 && isAt(key, pages((place >>> 32).toInt), place.toInt)) {
-        places(slot) = Removed
+    while (addresses(slot) != Empty) {
+      val address = addresses(slot)
+      if (address >= 0 && isAt(key, pages((address >>> 32).toInt), address.toInt)) {
+        addresses(slot) = Removed
         live -= 1
-        return place
+        return address
       }
-      slot = (slot + 1) & (places.length - 1)
+      slot = (slot + 1) & (addresses.length - 1)
     }
     -1
   }
@@ -278,19 +278,19 @@ private final class KeyIndex {
   }
 
   private def grow(pages: ArrayBuffer[Array[Byte]]): Unit = {
-    val old = places
-    places = Array.fill(if (live * 3 > old.length) old.length * 2 else old.length)(Empty)
+    val old = addresses
+    addresses = Array.fill(if (live * 3 > old.length) old.length * 2 else old.length)(Empty)
     live = 0
     filled = 0
-    old.foreach { place =>
-      if (place >= 0) {
-        val (page, at) = (pages((place >>> 32).toInt), place.toInt)
+    old.foreach { address =>
+      if (address >= 0) {
+        val (page, at) = (pages((address >>> 32).toInt), address.toInt)
         val from = at + Header + Platform.getInt(page, base + at + RowSize)
-        put(page, from, Platform.getInt(page, base + at + KeySize), place, pages)
+        put(page, from, Platform.getInt(page, base + at + KeySize), address, pages)
       }
     }
   }
 
   private def hash(key: Array[Byte], from: Int, length: Int): Int =
-    Murmur3_x86_32.hashUnsafeBytes(key, base + from, length, 42) & (places.length - 1)
+    Murmur3_x86_32.hashUnsafeBytes(key, base + from, length, 42) & (addresses.length - 1)
 }

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  *   b                                             0 → 1                         passes on (before 0, new 1), first
  *
  * Nothing is passed on later than its `interval`, nor after the mark of a save, nor after its batch: the reader of the
- * task's exchange lets the task pass them on, by a row that stands for that (Watermarks.scala), when the task waits for
+ * task's exchange lets the task forward them, by a control row (Watermarks.scala), when the task waits for
  * rows, and before it passes a mark.
  *
  * After a crash, rows that the run before has written are not taken back by a change that is not passed on: with HAVING
@@ -54,11 +54,11 @@ final class WaitingChanges(limits: CacheLimits) {
   /** A state changes from `old` to `next`, by a row at a stream time. */
   def add(key: Array[Byte], old: Array[Byte], next: Array[Byte], row: UnsafeRow, clock: java.lang.Long): Unit = {
     if (isEmpty) dueAt = System.nanoTime + limits.interval * Ms
-    val place = new StateKey(key)
-    var change = changes.get(place)
+    val stateKey = new StateKey(key)
+    var change = changes.get(stateKey)
     if (change == null) {
       change = new WaitingChange(key, old, row.numFields)
-      changes.put(place, change)
+      changes.put(stateKey, change)
     }
     bytes += change.change(next, row, clock)
     count += 1

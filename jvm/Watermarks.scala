@@ -76,8 +76,8 @@ final class TaskWatermarks(task: Long) {
     isAnyDue
   }
 
-  /** Stands for a watermark, or for the time of the changes that wait, among the rows that the task reads. */
-  val row = new UnsafeRow(0)
+  /** A row without fields: the task reads it in place of a watermark, or when the changes that wait are due. */
+  val controlRow = new UnsafeRow(0)
 
   /** A watermark has come from a channel; true if that changes what the task knows. */
   private[spark] def received(channel: Int, channels: Int, watermark: Watermark): Boolean = {
@@ -116,7 +116,7 @@ final class TaskWatermarks(task: Long) {
    * Pass the last one on: called when all rows that came before it have been passed on. If its source is busy, it waits for
    * punctuations that the task has kept back: what they close is to come before it.
    */
-  def passOn(): Unit = if (unsent != null && (unsent.isIdle || Marks.hasToldTime(task))) {
+  def forward(): Unit = if (unsent != null && (unsent.isIdle || Marks.hasSentTime(task))) {
     UnsentRows.watermark(task, unsent)
     unsent = null
   }
@@ -151,7 +151,7 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
   import SourceWatermarks._
 
   private val task = context.taskAttemptId()
-  private val (isNeeded, isAlwaysNeeded) = wanted(context.getLocalProperty(Property))
+  private val (isNeeded, isAlwaysNeeded) = requested(context.getLocalProperty(Property))
   private val apart = if (!isAlwaysNeeded) ApartInBacklog else if (DriverEndpoint.isRemote) ApartRemote else Apart
   private var isBusy, isIdle = false
   /** The records since the last one. */
@@ -161,7 +161,7 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
 
   /** The rows of all records have been passed on, and another one is to be read. */
   def next(): Unit = if (isNeeded && (!isIdle || isAlwaysNeeded)) {
-    if (!isBusy || (records >= apart && Marks.hasToldTime(task))) send(idle = false)
+    if (!isBusy || (records >= apart && Marks.hasSentTime(task))) send(idle = false)
     records += 1
     caughtUpAt = null
   }
@@ -198,7 +198,7 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
 }
 
 private[millstream] object SourceWatermarks {
-  /** The property of Spark that tells tasks on all machines whether they are to send watermarks. */
+  /** Spark's local property by which tasks on all machines learn whether they are to send watermarks. */
   private val Property = "millstream.watermarks"
   /** How often a source of which Kafka may have further records looks whether it is idle, in ms. */
   private val RecheckMs = 100L
@@ -213,10 +213,10 @@ private[millstream] object SourceWatermarks {
   def request(context: SparkContext, always: Boolean): Unit =
     if (always || context.getLocalProperty(Property) == null) context.setLocalProperty(Property, always.toString)
 
-  private def wanted(property: String): (Boolean, Boolean) = (property != null, property == true.toString)
+  private def requested(property: String): (Boolean, Boolean) = (property != null, property == true.toString)
 }
 
-/** Tells a source's task which times its rows have, if these are not the times of its records. */
+/** Reports the time of each row to the task of its source, where it is not the time of the record. */
 case class RowTime() {
   @transient private lazy val consumer =
     Option(TaskContext.get()).flatMap(task => Option(Consumers.of(task.taskAttemptId()))).orNull
