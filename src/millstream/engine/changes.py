@@ -1,4 +1,14 @@
-"""Statements that change the catalog: planned, checked against Kafka and the registry, logged, and waited for."""
+"""Statements that change the catalog: planned, checked against Kafka and the registry, logged, and waited for.
+
+CREATE STREAM big AS SELECT * FROM s WHERE v > 5 EMIT CHANGES;
+
+1. facts       the topic of s has 2 partitions, the topic BIG does not exist (facts.py)
+2. plan        steps: create the topic BIG, start the query CSAS_BIG_7; starts: the ends of s, {0: 120, 1: 98}
+3. checks      Kafka would create BIG; 2 task slots are free; the registry accepts the schemas
+4. topics      BIG is created: if that fails, the statement fails, and nothing is logged
+5. append      the command, with facts and starts, gets offset 7 of the command topic
+6. wait        until the follower has applied offset 7, for RESPONSE_TIMEOUT at most; the entity has its status
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,14 @@
-"""From a request's text to its answers: statements are executed in order, each on the result of those before it."""
+"""From a request's text to its answers: statements are executed in order, each on the result of those before it.
+
+    SET 'auto.offset.reset' = 'earliest';     the session's: in effect for the statements after it     no entity
+    CREATE STREAM s (…) WITH (…);             changes.py: planned, logged, waited for                  currentStatus
+    INSERT INTO s (id) VALUES (1);            insert.py: a record in Kafka                             no entity
+    SHOW STREAMS;                             answers.py: read from the catalog                        streams
+
+Each statement is parsed when the one before it has been executed, whose types and settings its text may use. A failure
+ends the request: RequestFailed has the entities of the statements before it, which remain executed. Only the grammar is
+checked for all statements in advance (`check_syntax`).
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

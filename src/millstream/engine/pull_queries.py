@@ -1,4 +1,11 @@
-"""Pull queries, which return current data: of a table's store, of snapshots of tables, or of a stream's topic."""
+"""Pull queries, which return current data: of a table's store, of snapshots of tables, or of a stream's topic.
+
+    SELECT name FROM t WHERE id = 7          TablePullQuery: the row of one key, read from the store of t
+    SELECT k, SUM(n) FROM t GROUP BY k       RelationalPullQuery: Spark's operators over a snapshot of t, without a job
+    SELECT * FROM s WHERE v > 5              StreamPullQuery: Spark reads the topic of s up to its present end
+
+The first two wait until the store has everything that was in the table's topic when the query came.
+"""
 
 import threading
 from collections.abc import Iterator, Sequence

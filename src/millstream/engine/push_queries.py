@@ -1,4 +1,13 @@
-"""Push queries, which run until they are closed: in Spark, or in the server with a consumer of their topics."""
+"""Push queries, which run until they are closed: in Spark, or in the server with a consumer of their topics.
+
+    SELECT … FROM s WHERE v > 5 EMIT CHANGES              no state: ServerPushQuery, on the fan-out of the topic of s
+    the same from the beginning, or after a token         the same, after a catch-up (catch_up.py)
+    SELECT k, COUNT(*) FROM s GROUP BY k EMIT CHANGES     state: ServerPushQuery, with its own reader (stateful_push.py)
+    the same over more than LONGEST_BACKLOG records,      SparkPushQuery: Spark writes the rows to a topic of the query,
+    a stream-stream join, functions in Python             which is read here and deleted at the end
+
+docs/reference/queries.md#push-queries has the rules.
+"""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,14 @@
-"""The result of the command log: the catalog, the desired queries, each command's status. Pure functions."""
+"""The result of the command log: the catalog, the desired queries, each command's status. Pure functions.
+
+    offset  command                                   desired afterwards                   status of the path
+    0       CREATE STREAM s …                         none                                 stream/`S`/create SUCCESS
+    1       CREATE STREAM big AS SELECT … FROM s …    CSAS_BIG_1, running                  stream/`BIG`/create SUCCESS
+    2       CREATE STREAM x AS SELECT … FROM y …      CSAS_BIG_1, running                  stream/`X`/create ERROR: no y
+    3       PAUSE CSAS_BIG_1                          CSAS_BIG_1, paused                   …
+
+`applied` is one line of this table. Every server computes the same, at its start and while it runs (follower.py); the
+leader has its supervisor run what is desired.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,8 @@
-"""The answers of statements: columns, and rows that a portal or a cursor reads in portions."""
+"""The answers of statements: columns, and rows that a portal or a cursor reads in portions.
+
+Execute, at most 2 rows      Portal.take(2): rows 1 and 2     DataRow DataRow PortalSuspended
+Execute, at most 2 rows      Portal.take(2): row 3, ended     DataRow CommandComplete "SELECT 3"
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

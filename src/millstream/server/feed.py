@@ -1,4 +1,11 @@
-"""Passes the rows of queries to the event loop as they arrive: read by a thread, or taken when they are announced."""
+"""Passes the rows of queries to the event loop as they arrive: read by a thread, or taken when they are announced.
+
+thread of a Feed                    event loop
+reads 1, which wakes the loop
+reads 2                             takes 1 and 2 together, and sends them
+reads 3 … 1002                      the client does not read: a write to it waits
+waits: 1,000 items are ahead        takes them when the write is done, which lets the thread go on
+"""
 
 import asyncio
 import threading

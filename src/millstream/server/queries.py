@@ -1,4 +1,12 @@
-"""/query, /query-stream and /close-query: streamed answers."""
+"""/query, /query-stream and /close-query: streamed answers.
+
+    SELECT * FROM t WHERE id = 7;       CompleteAnswer: few rows, read by the thread that starts the query
+    SELECT * FROM s EMIT CHANGES;       RunningAnswer: rows → a feed → the framing → StreamedResponse
+    PRINT orders;                       Printing: lines of text, through a feed and PrintFraming
+
+The request's path and its Accept header choose the framing (FORMS). An error at the start is the response's status;
+one among the rows is the answer's last element.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
