@@ -161,9 +161,9 @@ def test_a_server_on_a_network_requires_a_login_or_the_insecure_flag(host: str) 
 
 def test_functions_in_python_are_off_where_anyone_may_make_them() -> None:
     name = "millstream.python.functions.enabled"
-    assert engine_properties({}, anyone=True) == {name: "false"}
-    assert engine_properties({name: "true"}, anyone=True) == {name: "true"}
-    assert engine_properties({}, anyone=False) == {}
+    assert engine_properties({}, is_public=True) == {name: "false"}
+    assert engine_properties({name: "true"}, is_public=True) == {name: "true"}
+    assert engine_properties({}, is_public=False) == {}
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "x", "²", ""])

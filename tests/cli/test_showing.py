@@ -9,7 +9,7 @@ from pygments.token import Keyword, Name, String
 from millstream.cli.client import ClientError, ServerRefused
 from millstream.cli.display import Grid, printable
 from millstream.cli.entities import parts
-from millstream.cli.error_report import trouble
+from millstream.cli.error_report import error_report
 from millstream.cli.highlighting import SqlLexer
 from millstream.cli.plain import grid_text
 from millstream.cli.statements import is_complete, split
@@ -45,11 +45,11 @@ def _shown(entity: dict[str, object]) -> str:
 )
 def test_errors(message: str, text: str, report: str) -> None:
     (statement,) = split(text)
-    assert trouble(ClientError(message), statement).text == report
+    assert error_report(ClientError(message), statement).text == report
 
 
 def test_an_error_of_the_server_may_have_no_reason() -> None:
-    assert trouble(ServerRefused({})).text == "error: the server gave no reason"
+    assert error_report(ServerRefused({})).text == "error: the server gave no reason"
 
 
 @pytest.mark.parametrize(

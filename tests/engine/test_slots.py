@@ -10,9 +10,9 @@ SETTINGS = {"millstream.slots": "8"}
 
 
 def test_free_slots_are_available() -> None:
-    check_slots(after(SOURCE, QUERY), elsewhere=2, needed=3, settings=SETTINGS)
+    check_slots(after(SOURCE, QUERY), push_slots=2, needed=3, settings=SETTINGS)
 
 
 def test_more_is_refused_with_numbers() -> None:
     with pytest.raises(StatementError, match=r"needs 4 task slots.* 3 of 8 are free"):
-        check_slots(after(SOURCE, QUERY), elsewhere=2, needed=4, settings=SETTINGS)
+        check_slots(after(SOURCE, QUERY), push_slots=2, needed=4, settings=SETTINGS)

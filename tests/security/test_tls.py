@@ -118,12 +118,12 @@ def test_a_renewed_certificate_is_that_of_new_connections(
 
 def test_kafkas_clients_get_the_store_if_they_use_tls_too() -> None:
     store = {"ssl.keystore.location": "x", "ssl.client.authentication": "NONE", "bootstrap.servers": "k"}
-    assert engine_properties(store, anyone=False) == {"bootstrap.servers": "k"}
+    assert engine_properties(store, is_public=False) == {"bootstrap.servers": "k"}
     kafka = {**store, "security.protocol": "SASL_SSL"}
-    assert engine_properties(kafka, anyone=False) == {
+    assert engine_properties(kafka, is_public=False) == {
         n: v for n, v in kafka.items() if n != "ssl.client.authentication"
     }
-    assert PASSWORD not in engine_properties({"ssl.keystore.password": PASSWORD}, anyone=False).values()
+    assert PASSWORD not in engine_properties({"ssl.keystore.password": PASSWORD}, is_public=False).values()
 
 
 def test_a_certificate_that_cannot_be_read(tmp_path: Path) -> None:

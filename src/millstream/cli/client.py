@@ -116,7 +116,7 @@ class RestClient:
         self._tls = tls or ClientTls()
         self.url, self._auth, self._token, self._headers = server.url, server.auth, token, server.headers()
 
-    def elsewhere(self, url: str) -> "RestClient":
+    def for_server(self, url: str) -> "RestClient":
         """A client of another server, with the same name and password, or token."""
         return RestClient(url, self._auth, self._tls, self._token)
 

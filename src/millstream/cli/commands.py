@@ -84,7 +84,7 @@ def _output(session: "ShellSession", arguments: Sequence[str]) -> None:
 
 def _server(session: "ShellSession", arguments: Sequence[str]) -> None:
     if arguments:
-        session.client = session.client.elsewhere(_single(arguments, "server URL"))
+        session.client = session.client.for_server(_single(arguments, "server URL"))
         session.on_change()
     session.output.line(session.client.url)
     session.client.info()
@@ -168,7 +168,7 @@ COMMANDS = (
 )
 
 
-def _elsewhere(written: str, fact: str, hint: str) -> ShellCommand:
+def _command_of_other_shells(written: str, fact: str, hint: str) -> ShellCommand:
     """A command of other shells: its error names the command to use here."""
 
     def refuse(_: "ShellSession", __: Sequence[str]) -> None:
@@ -185,9 +185,15 @@ _LIST = (
 )
 FOREIGN = (
     ShellCommand(("set", "cli"), "set cli", "", _unknown_setting),
-    *(_elsewhere(word, *_EXIT) for word in ("\\q", ":q", ":q!", ":quit", ":exit", ".exit", ".quit", "/exit", "/quit")),
-    *(_elsewhere(word, *_HELP) for word in ("?", "\\h", "\\?", ":h", ":help", ":?", ".help", "/help", "/?", "--help")),
-    *(_elsewhere(word, *_LIST) for word in ("\\d", "\\dt", "\\l", ".tables", ".schema")),
+    *(
+        _command_of_other_shells(word, *_EXIT)
+        for word in ("\\q", ":q", ":q!", ":quit", ":exit", ".exit", ".quit", "/exit", "/quit")
+    ),
+    *(
+        _command_of_other_shells(word, *_HELP)
+        for word in ("?", "\\h", "\\?", ":h", ":help", ":?", ".help", "/help", "/?", "--help")
+    ),
+    *(_command_of_other_shells(word, *_LIST) for word in ("\\d", "\\dt", "\\l", ".tables", ".schema")),
 )
 
 STATEMENTS = (

@@ -214,7 +214,7 @@ def _query(query: Entity) -> list[Part]:
         *(_replacement(replacement) if replacement else ()),
         *([Grid(("Column", "Type", ""), fields)] if fields else ()),
         *([Text("Plan", "title"), Text(plan)] if plan else ()),
-        *_troubles(query.get("queryErrors") or ()),
+        *_query_errors(query.get("queryErrors") or ()),
     ]
 
 
@@ -257,7 +257,7 @@ def _positions(replacement: Entity) -> list[Part]:
     return [Text("Positions", "title"), Grid(columns, rows, frozenset({1, 2, 3, 4}))]
 
 
-def _troubles(errors: Sequence[Entity]) -> list[Part]:
+def _query_errors(errors: Sequence[Entity]) -> list[Part]:
     rows = [(error.get("timestamp"), error.get("type"), error.get("errorMessage")) for error in errors]
     return [Text("Errors", "title"), Grid(("Time", "Type", "Error"), rows)] if rows else []
 

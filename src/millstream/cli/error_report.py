@@ -29,14 +29,14 @@ class ErrorReport:
         return f"error: {self.fact}{excerpt}" + (f"\n  hint: {self.hint}" if self.hint else "")
 
 
-def trouble(error: ClientError, statement: ScriptStatement | None = None, file: str = "") -> ErrorReport:
+def error_report(error: ClientError, statement: ScriptStatement | None = None, file: str = "") -> ErrorReport:
     """The report of an error; with `file` its position is given in the file of the statement."""
     fact, hint = _without_hint(error.message)
     hint = hint or error.hint
-    place = PLACE.match(fact)
-    if place is None or statement is None:
+    position = PLACE.match(fact)
+    if position is None or statement is None:
         return ErrorReport(fact, hint=hint)
-    line, column, fact = int(place["line"]), int(place["column"]), fact[place.end() :]
+    line, column, fact = int(position["line"]), int(position["column"]), fact[position.end() :]
     where = f"{file}:{statement.line + line - 1}" if file else f"line {line}:{column}"
     lines = statement.text.splitlines()
     if not 0 < line <= len(lines) or column > len(lines[line - 1]) + 1:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from millstream.cli.client import ClientError, Entity
-from millstream.cli.error_report import trouble
+from millstream.cli.error_report import error_report
 from millstream.cli.login import add_login, add_url, rest_client
 from millstream.cli.main import formatter
 from millstream.client.exchange import SessionSettings
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         paragraphs = list(exported(rest_client(args, {})))
     except ClientError as error:
-        print(trouble(error).text, file=sys.stderr)
+        print(error_report(error).text, file=sys.stderr)
         return 1
     print("\n\n".join(paragraphs))
     return 0

@@ -26,8 +26,10 @@ UNUSABLE, INTERRUPTED = 2, 130
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command in `words` (default: the command line); returns its exit code."""
     arguments = list(sys.argv[1:] if words is None else words)
-    if arguments and (meant := _misspelled(arguments[0])):
-        hint = f"did you mean `millstream {meant}`? The shell of a server takes its address: http://{arguments[0]}:8088"
+    if arguments and (similar := _misspelled(arguments[0])):
+        hint = (
+            f"did you mean `millstream {similar}`? The shell of a server takes its address: http://{arguments[0]}:8088"
+        )
         print(f"millstream: there is no command {arguments[0]}\n  hint: {hint}", file=sys.stderr)
         return UNUSABLE
     name, rest = (arguments[0], arguments[1:]) if arguments and arguments[0] in COMMANDS else (SHELL, arguments)

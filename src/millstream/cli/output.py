@@ -102,7 +102,7 @@ class Output:
         if self.on_terminal:
             self.console.print(RichText(text, "dim"))
 
-    def trouble(self, report: ErrorReport) -> None:
+    def error(self, report: ErrorReport) -> None:
         """Show an error."""
         self.spool(report.text)
         shown = RichText(report.text)

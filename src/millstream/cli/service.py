@@ -74,8 +74,8 @@ def serving(properties: Mapping[str, str], report: Callable[[str], None] = lambd
     with ExitStack() as stack:
         with signals_delayed():
             hosts = [host, *([pg_address(options)[0]] if options.pg_listen else [])]
-            anyone = options.login is None and not all(map(is_loopback, hosts))
-            engine = _started(engine_properties(properties, anyone))
+            is_public = options.login is None and not all(map(is_loopback, hosts))
+            engine = _started(engine_properties(properties, is_public))
             stack.callback(engine.close)
         _carry_out_file(engine, properties.get(QUERIES_FILE, ""), report)
         server = stack.enter_context(Server(engine, host, port, options))
@@ -91,13 +91,13 @@ def pg_address(options: ServerOptions) -> tuple[str, int]:
     return address_of(options.pg_listen)
 
 
-def engine_properties(properties: Mapping[str, str], anyone: bool) -> dict[str, str]:
+def engine_properties(properties: Mapping[str, str], is_public: bool) -> dict[str, str]:
     """The engine's properties, which differ from the server's in two respects.
 
-    Its Kafka clients get the REST server's ssl.… settings only if they use TLS too. If `anyone` in a network may send
-    statements, Python functions are off unless they are switched on explicitly.
+    Its Kafka clients get the REST server's ssl.… settings only if they use TLS too. If the server `is_public`, so that
+    everyone in a network may send statements, Python functions are off unless they are switched on explicitly.
     """
-    return ({PYTHON: "false"} if anyone else {}) | of_engine(properties)
+    return ({PYTHON: "false"} if is_public else {}) | of_engine(properties)
 
 
 def _carry_out_file(engine: MillstreamEngine, file: str, report: Callable[[str], None]) -> None:

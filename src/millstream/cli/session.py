@@ -10,7 +10,7 @@ from typing import Any
 
 from millstream.cli.client import AlreadyReported, ClientError, OutOfTime, RestClient, ServerRefused
 from millstream.cli.commands import run_command
-from millstream.cli.error_report import trouble
+from millstream.cli.error_report import error_report
 from millstream.cli.output import Output
 from millstream.cli.statements import ScriptStatement, split
 from millstream.client.exchange import SessionSettings
@@ -70,7 +70,7 @@ class ShellSession:
         except ClientError as error:
             if isinstance(error, ServerRefused):
                 self.output.entities(error.entities)
-            self.output.trouble(trouble(error, statement, file))
+            self.output.error(error_report(error, statement, file))
             return False
         if not statement.words or statement.words[0].key not in READING:
             self.on_change()

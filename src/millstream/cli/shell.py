@@ -15,7 +15,7 @@ from rich.console import Console
 from millstream.cli.client import ClientError
 from millstream.cli.commands import QuitShell, text_of
 from millstream.cli.completion import SqlCompleter
-from millstream.cli.error_report import trouble
+from millstream.cli.error_report import error_report
 from millstream.cli.login import add_login, add_url, rest_client
 from millstream.cli.main import UNUSABLE, command_list, formatter
 from millstream.cli.output import Output, OutputFormat
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         session = _session(args)
         texts = _texts(args)
     except ClientError as error:
-        print(trouble(error).text, file=sys.stderr)
+        print(error_report(error).text, file=sys.stderr)
         return UNUSABLE
     if texts is None:
         return interact(session)
@@ -141,7 +141,7 @@ def banner(session: ShellSession) -> None:
     try:
         facts = session.client.info()
     except ClientError as error:
-        session.output.trouble(trouble(error))
+        session.output.error(error_report(error))
     else:
         state = facts.get("serverStatus", "")
         out.print(

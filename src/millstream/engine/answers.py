@@ -32,7 +32,7 @@ from millstream.services.kafka_errors import reason
 from millstream.syntax import tree
 from millstream.syntax.tree import Listing
 
-# What the supervisor tells of queries, by their ids.
+# The supervisor's reports about queries, by their ids.
 Progress = Mapping[str, Mapping[str, Any]]
 
 # Statements that may start a query.
@@ -86,9 +86,9 @@ def _described(kind: RelationKind, extended: bool, context: StatementContext, en
     for source in sources:
         one = _observed(source, extended, engine, outage)
         observed.append((source, one))
-        # While Kafka is away it is asked about one source only: each request waits long for an answer.
-        if one.trouble and not outage and not engine.kafka.answers():
-            outage = one.trouble
+        # While Kafka is away only one source is requested from it: each request waits long for an answer.
+        if one.kafka_error and not outage and not engine.kafka.answers():
+            outage = one.kafka_error
     return describe.sources_entity(context.text, observed, catalog, extended)
 
 
@@ -164,7 +164,7 @@ def _observed(source: Source, extended: bool, engine: EngineContext, outage: str
     if not extended:
         return Observed(states=states)
     progress = {id: engine.supervisor.progress(id) for id in sorted(ids)}
-    topic, offsets, trouble = (None, (), outage) if outage else _of_topic(source, progress, engine)
+    topic, offsets, kafka_error = (None, (), outage) if outage else _of_topic(source, progress, engine)
     statistics = {id: describe.statistics(report, _tasks(id, engine)) for id, report in progress.items()}
     now = int(time.time() * 1000)
     lines = [
@@ -179,7 +179,7 @@ def _observed(source: Source, extended: bool, engine: EngineContext, outage: str
     healths = {id: engine.supervisor.health(id) for id in sorted(ids)}
     failures = [describe.failure_text(id, h.failures[-1]) for id, h in healths.items() if h and h.failures]
     text, errors = ("\n".join(filter(None, some)) for some in (lines, failures))
-    return Observed(topic, text, tuple(cluster), errors, offsets, states, trouble)
+    return Observed(topic, text, tuple(cluster), errors, offsets, states, kafka_error)
 
 
 def _of_topic(

@@ -143,11 +143,11 @@ class CatchUp:
     def _read(self, consumer: Consumer) -> None:
         batch = self._reader.read(consumer)
         if batch.records:
-            self._give(self._evaluation.attempted(batch.records, batch.after[self._topic]))
+            self._deliver(self._evaluation.attempted(batch.records, batch.after[self._topic]))
         self._reader.advance(batch)
 
-    def _give(self, computed: EvaluatedBatch | Exception) -> None:
-        """Give rows to the client, or the reason why they cannot be computed."""
+    def _deliver(self, computed: EvaluatedBatch | Exception) -> None:
+        """Deliver rows to the client, or the reason why they cannot be computed."""
         if isinstance(computed, Exception):
             self._access.fail(f"the query failed: {computed}")
         else:

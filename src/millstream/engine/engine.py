@@ -274,15 +274,15 @@ class MillstreamEngine:
 
         Returns ksqlDB's answer: the status of a command, though none is logged. Raises RequestFailed.
         """
-        doomed_names = [_pattern(text) for text in delete_topics]
+        patterns = [_pattern(text) for text in delete_topics]
         state, kafka = self._context.state, self._context.kafka
         if state.desired:
             self.execute(Request("TERMINATE ALL;"))
         catalog, server = state.catalog, self._context.server
         sinks = {s.topic for s in catalog.sources.values() if deletable(s.topic, catalog, server)}
-        doomed = [topic for topic in sinks if any(pattern.fullmatch(topic) for pattern in doomed_names)]
+        deleted_topics = [topic for topic in sinks if any(pattern.fullmatch(topic) for pattern in patterns)]
         try:
-            kafka.delete(*doomed, self._context.log.topic)
+            kafka.delete(*deleted_topics, self._context.log.topic)
         except KafkaException as failure:
             raise RequestFailed(50000, f"could not delete the topics: {failure}") from failure
         position = self._context.state.position

@@ -182,10 +182,10 @@ class RowWriter:
         """
         values = {}
         for name, value in row.items():
-            found = self._usual_names.get(name) or self._columns.get(_bare(name))
-            if found is None:
+            column_and_converter = self._usual_names.get(name) or self._columns.get(_bare(name))
+            if column_and_converter is None:
                 continue
-            column, convert = found
+            column, convert = column_and_converter
             try:
                 values[column] = convert(value)
             except ValueMismatch as failure:

@@ -34,7 +34,7 @@ from millstream.engine.kafka_admin import (
     answer,
     answer_or_none,
     identity_of,
-    settled,
+    wait_until,
 )
 from millstream.engine.kafka_settings import java_settings, librdkafka_settings
 from millstream.engine.kafka_writer import RecordWriter
@@ -70,7 +70,7 @@ class KafkaClient:
         self.java = java_settings(settings)
         self.bootstrap = self.java["bootstrap.servers"]
         self._settings = librdkafka_settings(self.java)
-        # Readers commit nothing, but Kafka asks of each consumer with a group whether it may be in it.
+        # Readers commit nothing, but Kafka checks for each consumer with a group whether it may join that.
         self._group = f"_millstream-{settings.get('ksql.service.id', '')}-reader"
         try:
             self._admin = KafkaAdmin(self._settings)
@@ -165,7 +165,7 @@ class KafkaClient:
                 raise
             return False
         if not validate_only:
-            settled(lambda: len(self.topics().get(name, ())) == partitions)
+            wait_until(lambda: len(self.topics().get(name, ())) == partitions)
         return True
 
     def delete(self, *names: str) -> None:
@@ -179,7 +179,7 @@ class KafkaClient:
             except KafkaException as failure:
                 if failure.args[0].code() != ERROR_UNKNOWN:
                     raise
-        settled(lambda: not set(existing) & set(self.topics()))
+        wait_until(lambda: not set(existing) & set(self.topics()))
 
     def may_delete(self) -> bool:
         """False if the brokers delete no topics (`delete.topic.enable`); True also if they do not say so.

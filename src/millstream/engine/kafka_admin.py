@@ -134,7 +134,7 @@ def about(subject: str, failure: KafkaException) -> KafkaException:
     return KafkaException(KafkaError(failure.args[0].code(), f"{subject}: {reason(failure)}"))
 
 
-def settled(done: Callable[[], Any], seconds: float = SETTLE) -> Any:
+def wait_until(done: Callable[[], Any], seconds: float = SETTLE) -> Any:
     """The result of `done`, which is called until it is true or so many seconds have passed."""
     deadline, pause = time.monotonic() + seconds, FIRST_PAUSE
     while not (result := done()) and time.monotonic() < deadline:

@@ -19,7 +19,7 @@ from millstream.engine.kafka_admin import (
     TopicIdentity,
     answer_or_none,
     identity_of,
-    settled,
+    wait_until,
 )
 
 # The producer's delivery timeout in seconds, less than PATIENCE: a record whose write was reported as failed must not
@@ -93,7 +93,7 @@ class RecordWriter:
                 self._written[topic] = replace(earlier, read_at=now)
                 return
         # A topic that was just created may be unknown to a broker for a moment.
-        described = settled(lambda: answer_or_none(self._admin.description(topic)), UNKNOWN_TOPIC_SECONDS)
+        described = wait_until(lambda: answer_or_none(self._admin.description(topic)), UNKNOWN_TOPIC_SECONDS)
         identity = identity_of(described or self._admin.described(topic))
         if earlier is not None and earlier.identity != identity:
             self._replace_producer()

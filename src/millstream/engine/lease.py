@@ -76,7 +76,7 @@ class Lease:
     ) -> None:
         """`topic` is the command topic, `timeout_ms` how long a leader that does not answer keeps the lease.
 
-        `sinks` are told of each extension. `client_id` is shown to the group's other members, "" for the clients' own.
+        `sinks` get each extension. `client_id` is shown to the group's other members, "" for the clients' own.
         `first`: the commands before it count as executed if Kafka does not have, or has lost, the leaders' position.
         """
         self.group = f"_millstream-{service}"

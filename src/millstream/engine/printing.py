@@ -53,8 +53,8 @@ def _unknown(name: str, topics: Iterable[str]) -> str:
         "Topic names are case-sensitive."
     )
     names = list(topics)
-    meant = [topic for topic in names if topic.lower() == name.lower()] or get_close_matches(name, names, 1, 0.6)
-    return "\n".join([message, "Did you mean:", *(f"\tprint {topic};" for topic in meant)]) if meant else message
+    similar = [topic for topic in names if topic.lower() == name.lower()] or get_close_matches(name, names, 1, 0.6)
+    return "\n".join([message, "Did you mean:", *(f"\tprint {topic};" for topic in similar)]) if similar else message
 
 
 def from_settings(statement: tree.Print, settings: Mapping[str, str]) -> tree.Print:

@@ -24,7 +24,7 @@ class PushAccess:
     """The access of push subscriptions to Kafka and Spark.
 
     `reader` opens a consumer of an isolation level, for which the broker gathers records for so many seconds before it
-    sends them; `backlog_reader` opens one that also tells the end of a partition, at most so many seconds after it is
+    sends them; `backlog_reader` opens one that also reports the end of a partition, at most so many seconds after it is
     reached;
     `ends`, `bounds` and `identity` are those of engine.kafka.
     `prepare` compiles the plan of an evaluation by its id, and raises CannotRun; its flag is that of PushEvaluation;

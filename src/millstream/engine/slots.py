@@ -8,10 +8,10 @@ from millstream.model.errors import StatementError
 SLOTS = "millstream.slots"
 
 
-def check_slots(state: EngineState, elsewhere: int, needed: int, settings: Mapping[str, str]) -> None:
-    """Raises StatementError if fewer than `needed` slots are free; push queries take `elsewhere` slots."""
+def check_slots(state: EngineState, push_slots: int, needed: int, settings: Mapping[str, str]) -> None:
+    """Raises StatementError if fewer than `needed` slots are free; push queries take `push_slots`."""
     total = int(settings[SLOTS])
-    free = total - state.slots - elsewhere
+    free = total - state.slots - push_slots
     if needed > free:
         raise StatementError(
             f"the query needs {needed} task slot{'s' * (needed != 1)}, one for each partition that it reads, "

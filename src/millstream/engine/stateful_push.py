@@ -108,7 +108,7 @@ class StatefulPush:
         batch = self._reader.read(consumer)
         if batch.records:
             records, numbers = self._entering(batch)
-            self._give(records, numbers)
+            self._deliver(records, numbers)
         # The state has them, so they are not read again, whatever follows.
         self._reader.advance(batch)
         if batch.records and not batch.is_full:
@@ -126,7 +126,7 @@ class StatefulPush:
         ]
         return [record for record, _ in entering], [number for _, number in entering]
 
-    def _give(self, records: Sequence[Record], numbers: Sequence[int]) -> None:
+    def _deliver(self, records: Sequence[Record], numbers: Sequence[int]) -> None:
         """Give the rows to the client, or the reason why they cannot be computed."""
         computed = self._evaluation.attempted(records, {}, numbers)
         if isinstance(computed, Exception):

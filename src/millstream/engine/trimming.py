@@ -2,8 +2,8 @@
 
 Kafka's retention.ms counts from the clock: the rows of a window of last year would be removed minutes after they are
 written, while the table still has them. So the engine creates the topics of windowed tables with retention.ms=-1, and
-the server that runs the queries removes what is behind stream time by more than the retention that the statement asks
-for:
+the server that runs the queries removes what is behind stream time by more than the retention that the statement
+declares:
 
     partition 0   times of its records           newest   RETENTION 10 s: kept from
                   1 s, 9 s, 4 s, 30 s, 25 s, 17 s   30 s     the first at or after 20 s: the fourth record

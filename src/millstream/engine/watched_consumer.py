@@ -35,7 +35,7 @@ class BrokerWatch:
         self._contact_at, self._was_lost = time.monotonic(), False
 
     def is_lost(self, client: Consumer | Producer, topic: str) -> bool:
-        """True if, after a silence, the client has failed twice to ask about a topic while another client can."""
+        """True if, after a silence, the client has failed twice to get a topic's metadata, which another gets."""
         if time.monotonic() - self._contact_at <= SILENCE:
             return False
         was_lost, self._contact_at, self._was_lost = self._was_lost, time.monotonic(), False

@@ -131,7 +131,7 @@ def _default(kind: str) -> Any:
 
 def _type(kind: str) -> PgType:
     if kind == "BIGINT[]":
-        # Lists of this kind have OIDs: asyncpg, which asks for the types that it does not know, knows oid[].
+        # Lists of this kind have OIDs: asyncpg, which queries the types that it does not know, knows oid[].
         return array_of(OBJECT_ID)
     if kind.endswith("[]"):
         element = _type(kind[:-2])

@@ -64,7 +64,7 @@ class SessionCommands:
         return len(statement.words) > 1 and statement.words[1].kind == "string"
 
     def _shown(self, statement: ClientStatement) -> str | None:
-        """The name of the setting that a SHOW asks for; None if it is no such SHOW."""
+        """The name of the setting that a SHOW reads; None if it is no such SHOW."""
         words = statement.words
         if words[0].word != "SHOW" or len(words) < 2:
             return None

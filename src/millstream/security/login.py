@@ -105,7 +105,7 @@ class Login:
 
 
 def expired(principal: Principal) -> str:
-    """What the user is told when his token expires while he is connected."""
+    """The message for a user whose token expires while he is connected."""
     return f"the token of user {principal.name} has expired: log in with a new one"
 
 

@@ -93,8 +93,8 @@ class ListenerTls:
     def refresh(self) -> None:
         """Read files that have been replaced since, and have not changed since the last call; blocks."""
         versions = self._versions()
-        settled, self._seen = versions == self._seen, versions
-        if versions == self._read or not settled:
+        is_stable, self._seen = versions == self._seen, versions
+        if versions == self._read or not is_stable:
             return
         self._read = versions
         try:

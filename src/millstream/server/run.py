@@ -105,7 +105,7 @@ class Server(StartedInBlock):
         login = self._options.login
         while login is not None:
             await asyncio.sleep(WATCH_SECONDS)
-            # A file that cannot be read now is logged; nobody logs in meanwhile.
+            # A file that cannot be read now is logged; no login succeeds meanwhile.
             with contextlib.suppress(SetupError):
                 self.context.feeds.end_changed(login.current)
 

@@ -39,8 +39,8 @@ def options(
     """Java's options for a JVM of `program`, whose jars are `files`, to use its archive.
 
     If it does not exist, `command` is run, which must write it into the path that it gets. `recipe`: the files that
-    decide which classes it has; if one changes, another archive is made. `title`: what users are told that it is while
-    it is made; nothing if empty.
+    decide which classes it has; if one changes, another archive is made. `title` names it in the message to users while
+    it is made; there is none if it is empty.
     """
     file = cache_folder() / "module" / f"{program}-{_fingerprint(files, recipe)}.jsa"
     if _is_due(file):

@@ -1,4 +1,4 @@
-"""A broker or registry whose classes are archived (class_data.py): it answers some of what clients ask first.
+"""A broker or registry whose classes are archived (class_data.py): it answers some of a client's first requests.
 
 `python -m millstream.services.class_data_run broker|registry FILE` writes the archive into FILE.
 """

@@ -35,7 +35,7 @@ def hint(failure: KafkaException) -> str:
 
 
 def message(failure: KafkaException) -> str:
-    """What the client is told whose statement has failed: Kafka's message, and a hint if Kafka is away."""
+    """The message for the client whose statement has failed: Kafka's own, and a hint if Kafka is away."""
     return f"Kafka{' does not answer' if hint(failure) else ''}: {reason(failure)}{hint(failure)}"
 
 

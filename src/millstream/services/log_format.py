@@ -34,7 +34,7 @@ class JsonLines(logging.Formatter):
 
 
 class OncePerKind(logging.Filter):
-    """A rate limit for the logger of a Kafka client: it passes one message of a kind in `seconds`.
+    """A rate limit for the logger of a Kafka client: it lets one message of a kind through in `seconds`.
 
     A coordinator that is loading, as it does when a broker has just started, is no message: the client asks it again.
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from millstream.services.errors import SetupError
 
-# Seconds between two looks at a process.
+# Seconds between two checks of a process.
 PAUSE = 0.5
 # A service that ends so many times within so many seconds is not started again.
 MOST, WITHIN = 3, 120.0

@@ -56,7 +56,7 @@ class MaterializedTable:
 class TopicReader:
     """The materializer's access to Kafka: a consumer, a topic's ends by partition, a topic's id; see engine.kafka.
 
-    `recent_identity` is the id as of about a second ago: it is cached, for each query asks for it.
+    `recent_identity` is the id as of about a second ago: it is cached, since each query needs it.
     """
 
     reader: Callable[[], AbstractContextManager[Consumer]]
@@ -279,7 +279,7 @@ class Materializer:
         followed.store.close()
 
     def _path(self, source: Source) -> Path:
-        """The file for a table over a topic; `_identity` tells whether its contents are still valid."""
+        """The file for a table over a topic; `_identity` says whether its contents are still valid."""
         # A rebuild keeps its store when it takes the name of the table that it has rebuilt.
         digest = hashlib.sha256(f"{source.created_by or source.name}\0{source.topic}".encode()).hexdigest()[:20]
         return self._folder / f"{digest}.sqlite"

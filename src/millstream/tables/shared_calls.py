@@ -1,4 +1,4 @@
-"""Shares one call among concurrent callers: pull queries use it to ask Kafka for a topic's end offsets."""
+"""Shares one call among concurrent callers: pull queries use it to request a topic's end offsets from Kafka."""
 
 import threading
 from collections.abc import Callable

@@ -31,7 +31,7 @@ LAST_MESSAGE = "last-message"
 class Observed:
     """Runtime data of a source or query, beyond its definition; empty if it was not collected.
 
-    `trouble` is why Kafka gave none about the topic.
+    `kafka_error` is why Kafka gave none about the topic.
     """
 
     topic: TopicFacts | None = None
@@ -40,7 +40,7 @@ class Observed:
     errors: str = ""
     offsets: tuple[dict[str, Any], ...] = ()
     states: Mapping[str, str] = field(default_factory=dict)
-    trouble: str = ""
+    kafka_error: str = ""
 
 
 UNSEEN = Observed()
@@ -49,14 +49,14 @@ UNSEEN = Observed()
 def source_entity(text: str, name: str, catalog: Catalog, extended: bool, observed: Observed = UNSEEN) -> Entity:
     """DESCRIBE name [EXTENDED]."""
     body = source_body(catalog.sources[name], catalog, extended, observed)
-    return warned(entity("sourceDescription", text, sourceDescription=body), filter(None, [observed.trouble]))
+    return warned(entity("sourceDescription", text, sourceDescription=body), filter(None, [observed.kafka_error]))
 
 
 def sources_entity(text: str, sources: Sequence[tuple[Source, Observed]], catalog: Catalog, extended: bool) -> Entity:
     """DESCRIBE STREAMS|TABLES [EXTENDED], SHOW STREAMS|TABLES EXTENDED."""
     bodies = [source_body(source, catalog, extended, observed) for source, observed in sources]
-    troubles = filter(None, dict.fromkeys(observed.trouble for _, observed in sources))
-    return warned(entity("source_descriptions", text, sourceDescriptions=bodies), troubles)
+    warnings = filter(None, dict.fromkeys(observed.kafka_error for _, observed in sources))
+    return warned(entity("source_descriptions", text, sourceDescriptions=bodies), warnings)
 
 
 def source_body(source: Source, catalog: Catalog, extended: bool, observed: Observed = UNSEEN) -> dict[str, Any]:
@@ -298,9 +298,9 @@ def last_written(progress: Mapping[str, Any]) -> int:
     return int((progress.get("counts") or {}).get("last") or 0)
 
 
-def failure_text(id: str, trouble: QueryFailure) -> str:
+def failure_text(id: str, failure: QueryFailure) -> str:
     """A query's failure and when it was, in a line."""
-    return f"{id}: {moment(trouble.at)} {trouble.message}"
+    return f"{id}: {moment(failure.at)} {failure.message}"
 
 
 def moment(seconds: float) -> str:
