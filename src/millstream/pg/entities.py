@@ -43,7 +43,7 @@ DONE = {
 }
 
 
-def answered(entities: Sequence[Entity], first_words: tuple[str, ...]) -> StatementAnswer:
+def entity_answer(entities: Sequence[Entity], first_words: tuple[str, ...]) -> StatementAnswer:
     """The answer to a statement that begins with the words `first_words`, from the engine's entities."""
     if not entities:
         return StatementAnswer("INSERT 0 1" if first_words[0] == "INSERT" else " ".join(first_words[:1]))

@@ -16,9 +16,9 @@ from millstream.server.feed import AnyFeed
 SHORT = 1000
 
 
-async def queried(request: Request, context: PgContext, owner: Principal) -> StatementAnswer:
+async def start_query(request: Request, context: PgContext, owner: Principal) -> StatementAnswer:
     """Start a SELECT of the engine. Raises RequestFailed."""
-    started = _Started()
+    started = _QueryStart()
     try:
         await context.statements.run(lambda: started.run(request, context))
     except asyncio.CancelledError:
@@ -40,7 +40,7 @@ async def queried(request: Request, context: PgContext, owner: Principal) -> Sta
     )
 
 
-class _Started:
+class _QueryStart:
     """A query that a worker thread starts; its caller may be cancelled before it has started."""
 
     def __init__(self) -> None:

@@ -19,10 +19,10 @@ from millstream.pg.commands import SessionCommands
 from millstream.pg.context import PgContext
 from millstream.pg.copying import CopyQuery, copy_query
 from millstream.pg.cursors import cursor_query, fetch_of
-from millstream.pg.entities import answered
+from millstream.pg.entities import entity_answer
 from millstream.pg.failures import IN_FAILED, INVALID_AUTHORIZATION, SYNTAX, PgError, pg_error
 from millstream.pg.inference import catalog_types, described_columns, inferred_types, sample
-from millstream.pg.queries import queried
+from millstream.pg.queries import start_query
 from millstream.pg.results import ListedRows, Portal, ResultColumn, StatementAnswer
 from millstream.pg.script import ClientStatement, EngineText, for_engine
 from millstream.security.login import LoginRefused
@@ -46,7 +46,7 @@ class PgSession:
 
     async def answer(self, statement: ClientStatement, values: Sequence[Any] = ()) -> StatementAnswer:
         """Execute a statement; `values` are those of its parameters. Raises PgError; writes the audit log."""
-        begin, error = time.time(), None
+        started_at, error = time.time(), None
         try:
             with self._refusals(statement, values):
                 self._check(statement)
@@ -56,7 +56,7 @@ class PgSession:
             error = refusal
             raise
         finally:
-            await self._note(statement.text, begin, error)
+            await self._note(statement.text, started_at, error)
 
     def _current_principal(self) -> Principal:
         """The session's user with the roles that he has now. Raises PgError: he has been removed."""
@@ -102,12 +102,12 @@ class PgSession:
         request = self.request(text)
         first_words = statement.first_words(1)[0]
         if first_words in QUERY_KEYWORDS:
-            return await queried(request, self.context, self.principal)
+            return await start_query(request, self.context, self.principal)
         if first_words == "PRINT":
             raise PgError("0A000", "PRINT is not answered here", "select from a stream over the topic")
         entities = await self.context.statements.run(lambda: self.context.engine.execute(request))
         self._remember(text)
-        return answered(entities, statement.first_words(2))
+        return entity_answer(entities, statement.first_words(2))
 
     def _remember(self, text: str) -> None:
         """Keep the effect of an accepted SET 'name'='value' or DEFINE: the engine's own sessions end with a request."""
@@ -222,19 +222,19 @@ class PgSession:
                 error.position = text.position(error.place.offset(text.text))
         return error
 
-    async def _note(self, text: str, begin: float, error: PgError | None) -> None:
+    async def _note(self, text: str, started_at: float, error: PgError | None) -> None:
         audit = self.context.audit
         if audit is None:
             return
         entry = {
-            "time": datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "time": datetime.fromtimestamp(started_at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "user": self.principal.name,
             "from": self.address,
             "path": "postgres",
             "statement": text,
             "status": error.state if error else "00000",
             "error": error.message if error else None,
-            "ms": round((time.time() - begin) * 1000),
+            "ms": round((time.time() - started_at) * 1000),
         }
         await self.context.audits.run(lambda: audit.write(entry))
 

@@ -25,7 +25,7 @@ class Audit:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        begin, status = time.time(), 0
+        started_at, status = time.time(), 0
 
         async def watched(message: Message) -> None:
             nonlocal status
@@ -40,7 +40,7 @@ class Audit:
         finally:
             if status >= 400 or scope["type"] == "websocket" or _is_recorded(scope):
                 with CancelScope(shield=True):
-                    await self._write(entry_of(scope, begin, status))
+                    await self._write(entry_of(scope, started_at, status))
 
     async def _write(self, entry: dict[str, Any]) -> None:
         await to_thread.run_sync(self._audit.write, entry, limiter=self._writers)
@@ -50,19 +50,19 @@ def _is_recorded(scope: Scope) -> bool:
     return scope["method"] == "POST" and scope["path"] not in BETWEEN_SERVERS
 
 
-def entry_of(scope: Scope, begin: float, status: int) -> dict[str, Any]:
-    """The entry of a request that came at `begin` (epoch seconds) and has ended now with an HTTP status."""
+def entry_of(scope: Scope, started_at: float, status: int) -> dict[str, Any]:
+    """The entry of a request that came at `started_at` (epoch seconds) and has ended now with an HTTP status."""
     state = scope.get("state", {})
     principal, client = state.get("principal"), scope.get("client")
     return {
-        "time": datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "time": datetime.fromtimestamp(started_at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "user": principal.name if principal else None,
         "from": f"{client[0]}:{client[1]}" if client else None,
         "path": scope["path"],
         "statement": state.get("statement", ""),
         "status": status,
         "error": state.get("error"),
-        "ms": round((time.time() - begin) * 1000),
+        "ms": round((time.time() - started_at) * 1000),
     }
 
 

@@ -55,21 +55,21 @@ class RequestMetrics:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        begin = time.perf_counter()
+        started_at = time.perf_counter()
 
         async def watched(message: Message) -> None:
             if message["type"] in ("http.response.start", "websocket.http.response.start"):
-                self._observe(scope, message["status"], begin)
+                self._observe(scope, message["status"], started_at)
             elif message["type"] == "websocket.accept":
-                self._observe(scope, 101, begin)
+                self._observe(scope, 101, started_at)
             await send(message)
 
         await self._app(scope, receive, watched)
 
-    def _observe(self, scope: Scope, status: int, begin: float) -> None:
+    def _observe(self, scope: Scope, status: int, started_at: float) -> None:
         route = getattr(scope.get("route"), "path", UNKNOWN_ROUTE)
         method = scope.get("method", "GET")
-        self._durations.observe(method if method in METHODS else UNKNOWN_METHOD, route, status, begin)
+        self._durations.observe(method if method in METHODS else UNKNOWN_METHOD, route, status, started_at)
 
 
 class RequestDurations:
@@ -83,9 +83,9 @@ class RequestDurations:
             registry=registry,
         )
 
-    def observe(self, method: str, route: str, status: int, begin: float) -> None:
-        """Record a request that came at `begin`, in seconds of time.perf_counter, and is answered now."""
-        self._seconds.labels(method, route, str(status)).observe(time.perf_counter() - begin)
+    def observe(self, method: str, route: str, status: int, started_at: float) -> None:
+        """Record a request that came at `started_at`, in seconds of time.perf_counter, and is answered now."""
+        self._seconds.labels(method, route, str(status)).observe(time.perf_counter() - started_at)
 
 
 def new_registry() -> CollectorRegistry:
@@ -104,13 +104,13 @@ async def metrics(request: HttpRequest) -> Response:
     def page() -> bytes:
         observed = context.engine.observe(principal.missing)
         version = context.engine.info()["KsqlServerInfo"]["millstreamVersion"]
-        parts = (request.app.state.metrics, _Observed(observed, version), _PostgresConnections(context))
-        return encode(_Joined(parts))
+        parts = (request.app.state.metrics, _EngineCollector(observed, version), _PostgresCollector(context))
+        return encode(_CombinedCollector(parts))
 
     return Response(await context.run_quick(page), media_type=media)
 
 
-class _Joined(Collector):
+class _CombinedCollector(Collector):
     """Combines several collectors for one response."""
 
     def __init__(self, parts: Sequence[Collector]) -> None:
@@ -121,7 +121,7 @@ class _Joined(Collector):
             yield from part.collect()
 
 
-class _PostgresConnections(Collector):
+class _PostgresCollector(Collector):
     """The connections of Postgres's clients, where they are served."""
 
     def __init__(self, context: ServerContext) -> None:
@@ -132,7 +132,7 @@ class _PostgresConnections(Collector):
             yield _gauge("millstream_postgres_connections", "Open connections of Postgres's clients.", self._count())
 
 
-class _Observed(Collector):
+class _EngineCollector(Collector):
     """Converts an engine's observation (engine/observation.py) to metrics."""
 
     def __init__(self, observed: Mapping[str, Any], version: str) -> None:
@@ -239,6 +239,6 @@ def _lags(queries: Iterable[Mapping[str, Any]]) -> Metric:
     text = "Records of a partition that it has yet to read."
     family = GaugeMetricFamily("millstream_query_lag_records", text, labels=["query", "topic", "partition"])
     for query in queries:
-        for place in query["lag"]:
-            family.add_metric([query["id"], place["topic"], str(place["partition"])], place["lag"])
+        for lag in query["lag"]:
+            family.add_metric([query["id"], lag["topic"], str(lag["partition"])], lag["lag"])
     return family

@@ -89,7 +89,7 @@ async def close_query(request: HttpRequest) -> Response:
 
 async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest, lines: bool = True) -> Response:
     context = context_of(request)
-    started = await context.run(lambda: opened(query, frame, lines, context))
+    started = await context.run(lambda: start_answer(query, frame, lines, context))
     match started:
         case CompleteAnswer():
             if started.error:
@@ -133,14 +133,14 @@ class Printing:
         """No effect: the thread that reads the lines stops at the next line or at the next None."""
 
 
-def opened(
+def start_answer(
     query: Request, frame: Frame, lines: bool, context: ServerContext
 ) -> CompleteAnswer | RunningAnswer | Printing:
     """Start the SELECT or PRINT of a request, and read the rows of a short answer; blocks.
 
     `lines`: the client accepts lines of text, which is how a PRINT is answered. Raises RequestFailed.
     """
-    started = start(query, context, lines)
+    started = start_query(query, context, lines)
     if isinstance(started, Printing):
         return started
     try:
@@ -165,7 +165,7 @@ def read_short(rows: Rows, framing: Framing) -> CompleteAnswer | RunningAnswer:
     return CompleteAnswer(framing.start() + framing.items(batch) + framing.end())
 
 
-def start(query: Request, context: ServerContext, lines: bool = True) -> Rows | Printing:
+def start_query(query: Request, context: ServerContext, lines: bool = True) -> Rows | Printing:
     """Start the SELECT or PRINT of a request, a PRINT only if the client accepts `lines`; blocks.
 
     Raises RequestFailed.

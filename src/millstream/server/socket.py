@@ -17,7 +17,7 @@ from millstream.server.context import ServerContext, context_of
 from millstream.server.errors import RequestBoundary
 from millstream.server.feed import Feed
 from millstream.server.framing import row_object
-from millstream.server.queries import Printing, start
+from millstream.server.queries import Printing, start_query
 from millstream.server.streamed_response import first_of
 from millstream.server.text import dumps
 
@@ -37,7 +37,7 @@ async def socket_query(socket: WebSocket) -> None:
         statements = to_request(parse_object(socket.query_params.get("request", "{}")), context.limits.statement_bytes)
         note(socket.scope, statement=statements.text)
         query = replace(statements, missing_right=principal_of(socket).missing)
-        started = await context.run(lambda: start(query, context))
+        started = await context.run(lambda: start_query(query, context))
     if (refusal := boundary.error) is not None:
         note(socket.scope, error=refusal.message)
         await _close(socket, _refused(refusal), refusal.message)
