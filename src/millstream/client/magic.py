@@ -256,12 +256,12 @@ class TerminalDisplay:
 
 def marked(message: str, script: str) -> str:
     """An error's message with the line of the script that it names, and a mark below the place."""
-    place = PLACE.search(message)
+    position = PLACE.search(message)
     lines = script.split("\n")
-    if not place or not 0 < int(place[1]) <= len(lines) or not lines[int(place[1]) - 1].strip():
+    if not position or not 0 < int(position[1]) <= len(lines) or not lines[int(position[1]) - 1].strip():
         return message
     fact, newline, rest = message.partition("\n")
-    return f"{fact}\n  {lines[int(place[1]) - 1]}\n  {' ' * (int(place[2]) - 1)}^{newline}{rest}"
+    return f"{fact}\n  {lines[int(position[1]) - 1]}\n  {' ' * (int(position[2]) - 1)}^{newline}{rest}"
 
 
 def _default_url() -> str:

@@ -46,15 +46,15 @@ class ResultTable:
         return iter(self.rows)
 
     @overload
-    def __getitem__(self, place: int) -> Row: ...
+    def __getitem__(self, key: int) -> Row: ...
     @overload
-    def __getitem__(self, place: slice | str) -> list[Any]: ...
-    def __getitem__(self, place: int | slice | str) -> Any:
-        if not isinstance(place, str):
-            return self.rows[place]
-        if place not in self.columns:
-            raise KeyError(f"there is no column {place}; the columns are {', '.join(self.columns)}")
-        position = self.columns.index(place)
+    def __getitem__(self, key: slice | str) -> list[Any]: ...
+    def __getitem__(self, key: int | slice | str) -> Any:
+        if not isinstance(key, str):
+            return self.rows[key]
+        if key not in self.columns:
+            raise KeyError(f"there is no column {key}; the columns are {', '.join(self.columns)}")
+        position = self.columns.index(key)
         return [row[position] for row in self.rows]
 
     def to_arrow(self) -> Any:
@@ -71,7 +71,9 @@ class ResultTable:
 
     def __repr__(self) -> str:
         cells = [list(self.columns), *([shown(value) for value in row] for row in self.rows[:SHOWN])]
-        widths = [max(len(line) for row in cells for line in row[place].split("\n")) for place in range(len(cells[0]))]
+        widths = [
+            max(len(line) for row in cells for line in row[column].split("\n")) for column in range(len(cells[0]))
+        ]
         lines = [line for row in cells for line in self._lines(row, widths)]
         return "\n".join([*lines, self.summary()])
 

@@ -239,6 +239,7 @@ class _Refusal(ErrorListener):  # type: ignore[misc,no-any-unimported,unused-ign
     """Raises ValueError where the parser would print a message and continue."""
 
     def syntaxError(self, recognizer: Any, symbol: Any, line: int, column: int, msg: str, e: Any) -> None:
+        """ANTLR calls it at a text that the grammar does not accept; `line` begins with 1, `column` with 0."""
         raise ValueError(f"the Protobuf schema cannot be parsed, line {line}, column {column + 1}: {msg}")
 
 

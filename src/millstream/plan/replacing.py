@@ -61,6 +61,7 @@ class _Comparison:
 
     @property
     def same(self) -> bool:
+        """True if the part means the same before and after."""
         return self.before == self.after if self.alike is None else self.alike
 
 

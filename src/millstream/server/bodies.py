@@ -77,9 +77,9 @@ def parse_object(text: bytes | str) -> dict[str, Any]:
         raise RequestFailed(BAD_REQUEST, f"the request is no valid JSON: {error}") from error
     if not isinstance(value, dict):
         raise RequestFailed(BAD_REQUEST, f"the request must be a JSON object, not {kind_of(value)}")
-    if "\\u" in decoded and (place := _half_a_pair(decoded)) is not None:
-        half = decoded[place : place + 6]
-        raise RequestFailed(BAD_REQUEST, f"{half} is half of a surrogate pair and no character (char {place})")
+    if "\\u" in decoded and (position := _half_a_pair(decoded)) is not None:
+        half = decoded[position : position + 6]
+        raise RequestFailed(BAD_REQUEST, f"{half} is half of a surrogate pair and no character (char {position})")
     return value
 
 

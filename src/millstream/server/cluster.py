@@ -93,8 +93,8 @@ def _object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value
 
 
-def _number(body: Mapping[str, Any], name: str, place: str, most: int = LARGEST) -> int:
+def _number(body: Mapping[str, Any], name: str, path: str, most: int = LARGEST) -> int:
     value = body.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise RequestFailed(BAD_REQUEST, f'"{place[:100]}" must be a whole number from 0 to {most}')
+        raise RequestFailed(BAD_REQUEST, f'"{path[:100]}" must be a whole number from 0 to {most}')
     return value

@@ -117,6 +117,7 @@ class _CombinedCollector(Collector):
         self._parts = parts
 
     def collect(self) -> Iterator[Metric]:
+        """The metrics of all parts, one part after the other."""
         for part in self._parts:
             yield from part.collect()
 
@@ -128,6 +129,7 @@ class _PostgresCollector(Collector):
         self._count = context.postgres_connections
 
     def collect(self) -> Iterator[Metric]:
+        """One gauge; nothing where Postgres's protocol is not served."""
         if self._count is not None:
             yield _gauge("millstream_postgres_connections", "Open connections of Postgres's clients.", self._count())
 
@@ -140,6 +142,7 @@ class _EngineCollector(Collector):
         self._queries, self._version = observed["queries"], version
 
     def collect(self) -> Iterable[Metric]:
+        """The server, its JVM (nothing while that does not run) and its queries, in seconds and bytes."""
         yield from self._of_server()
         yield from self._of_jvm()
         yield from self._of_queries()

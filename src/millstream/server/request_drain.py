@@ -29,11 +29,13 @@ class _Exchange:
         self._receive, self._send, self._read = receive, send, False
 
     async def receive(self) -> Message:
+        """The next message of the request, which the application reads; `_read` is set by the last one."""
         message = await self._receive()
         self._read = self._read or not message.get("more_body", False)
         return message
 
     async def send(self, message: Message) -> None:
+        """Send a part of the response; before its end the rest of the request is read."""
         last = message["type"] == "http.response.body" and not message.get("more_body", False)
         if last and not self._read:
             await self._send({**message, "more_body": True})

@@ -111,16 +111,16 @@ class SparkCluster(StartedInBlock):
 
     def _worker_arguments(self, number: int) -> list[str]:
         size = ["--cores", str(self._slots), "--memory", self._memory]
-        place = ["--host", self._host, "--webui-port", "0", "--work-dir", str(self._home / f"worker-{number}")]
-        return [*place, *size, self.master]
+        options = ["--host", self._host, "--webui-port", "0", "--work-dir", str(self._home / f"worker-{number}")]
+        return [*options, *size, self.master]
 
     def _child(self, title: str, log: str, program: str, words: list[str]) -> Child:
         home = spark_home()
         options = ["-Xmx256m", "-XX:+UseSerialGC", "-Dspark.worker.cleanup.enabled=true"]
         path = f"{home / 'jars'}/*"
         # A worker starts executors with these variables.
-        places = [f"SPARK_HOME={home}", f"JAVA_HOME={java().resolve().parents[1]}"]
-        environment = ["env", *places, f"SPARK_SCALA_VERSION={scala_version(home)}"]
+        homes = [f"SPARK_HOME={home}", f"JAVA_HOME={java().resolve().parents[1]}"]
+        environment = ["env", *homes, f"SPARK_SCALA_VERSION={scala_version(home)}"]
         command = [*environment, str(java()), *options, "-cp", path, f"{DEPLOY}.{program}", *words]
         return Child(title, command, self._logs / f"{log}.log")
 

@@ -73,8 +73,8 @@ def _marked(item: Json) -> bool:
 
 def _sorted(items: Sequence[Json]) -> list[Json]:
     """The items in a fixed order: the header first, rows by their text, then the rest."""
-    place = {"header": 0, "row": 1}
-    return sorted(items, key=lambda item: (min(place.get(name, 2) for name in item), _key(item)))
+    rank = {"header": 0, "row": 1}
+    return sorted(items, key=lambda item: (min(rank.get(name, 2) for name in item), _key(item)))
 
 
 def _key(item: Json) -> str:

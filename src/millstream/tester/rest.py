@@ -276,11 +276,11 @@ def _records(bootstrap: str, topic: str) -> list[Record]:
     """All records of a topic, partition by partition."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "millstream-test", "enable.auto.commit": False})
     try:
-        places = [TopicPartition(topic, p, 0) for p in consumer.list_topics(topic).topics[topic].partitions]
+        partitions = [TopicPartition(topic, p, 0) for p in consumer.list_topics(topic).topics[topic].partitions]
         records = []
-        for place in places:
-            _, end = consumer.get_watermark_offsets(place)
-            consumer.assign([place])
+        for partition in partitions:
+            _, end = consumer.get_watermark_offsets(partition)
+            consumer.assign([partition])
             records += [_record(consumer.poll(PATIENCE)) for _ in range(end)]
         return records
     finally:

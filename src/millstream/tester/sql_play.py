@@ -36,11 +36,12 @@ class _RunningQuery:
 
     @property
     def sink(self) -> str:
+        """The name of the topic that it writes."""
         return self.step.plan.sink.topic
 
     def leaves_of(self, topic: str) -> list[int]:
         """The input indexes at which the query reads a topic."""
-        return [place for place, leaf in enumerate(leaves(self.step.plan)) if leaf.origin.topic == topic]
+        return [i for i, leaf in enumerate(leaves(self.step.plan)) if leaf.origin.topic == topic]
 
 
 @dataclass(slots=True)
@@ -130,8 +131,8 @@ class SqlPlay:
         query = self.bounded.start(step)
         query(
             [
-                (place, record)
-                for place, leaf in enumerate(leaves(step.plan))
+                (input_index, record)
+                for input_index, leaf in enumerate(leaves(step.plan))
                 for record in self.records.get(leaf.origin.topic, ())
             ]
         )

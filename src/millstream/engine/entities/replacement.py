@@ -52,8 +52,8 @@ def _change(part: QueryPart) -> dict[str, str]:
 
 def _positions(state: ReplacedState) -> Iterator[dict[str, Any]]:
     """Where the query reads on, in each partition that it has begun to read."""
-    for place, position in sorted(state.positions.items()):
-        topic, _, partition = place.rpartition("/")
+    for topic_partition, position in sorted(state.positions.items()):
+        topic, _, partition = topic_partition.rpartition("/")
         end = state.bounds.get(topic, {}).get(int(partition), (0, position))[1]
         lag = max(end - position, 0)
         yield {"topic": topic, "partition": int(partition), "position": position, "end": end, "lag": lag}
