@@ -53,12 +53,15 @@ class AvroInput(record: Array[Byte], start: Int) {
   private var elements = record.length - start + WithoutBytes
   private var depth = 0
 
+  /** All bytes of the record, whatever the decoder has read: the payload of a schema that is bytes alone. */
   def rest(): Array[Byte] = Arrays.copyOfRange(record, start, record.length)
 
+  /** A string, with its length before it; throws EOFException (see Refused) if the record is shorter. */
   def text(): UTF8String = UTF8String.fromBytes(bytes())
 
   def bytes(): Array[Byte] = bytes(decoder.readLong())
 
+  /** So many bytes; throws EOFException (see Refused) if the record has fewer. */
   def bytes(length: Long): Array[Byte] = {
     if (length < 0 || length > decoder.inputStream.available) throw new EOFException
     val data = new Array[Byte](length.toInt)
@@ -125,6 +128,7 @@ object AvroInput {
 
 /** Reads a value of the writer's schema as a column type; throws BadRecord, or an exception that Refused matches. */
 trait AvroFieldReader {
+  /** The value in Catalyst's form; null for Avro's null. */
   def read(in: AvroInput): Any
 }
 

@@ -50,6 +50,7 @@ class AvroWriter(spec: Spec) extends Writer {
 
 /** Writes the value at an ordinal of a row or an array as one schema; throws BadRecord. */
 trait AvroFieldWriter {
+  /** Write the value at ordinal `i`, which may be null. */
   def write(from: SpecializedGetters, i: Int, out: Encoder): Unit
 }
 
@@ -226,7 +227,9 @@ trait AvroStructWriter extends AvroFieldWriter {
     fields(from.getStruct(i, sqlType.fieldTypes.size), out)
 }
 
+/** Creates the writers of rows. */
 object AvroStructWriter {
+  /** The writer of a record, or of a STRUCT with a field for each branch of a union. */
   def of(schema: Schema, sqlType: SqlType.Struct): AvroStructWriter =
     if (schema.getType == RECORD) new AvroRecordWriter(schema, sqlType)
     else if (schema.getType == UNION && Avro.isUnionOf(schema, sqlType)) new AvroUnionWriter(schema, sqlType)

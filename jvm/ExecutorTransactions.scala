@@ -8,6 +8,7 @@ import org.apache.spark.{SparkEnv, TaskContext}
 
 /** The producer of a batch's rows, and the transaction that they belong to. */
 trait BatchProducer {
+  /** The producer, in a transaction that is begun with the first record of a batch. */
   def begin(): Producers.Producer
 }
 

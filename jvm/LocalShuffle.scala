@@ -61,14 +61,17 @@ private[streaming] final class LocalExchange(id: Int, writers: Int, readers: Int
 private[streaming] object LocalExchanges {
   private val all = new ConcurrentHashMap[Int, LocalExchange]
 
+  /** Open the channels of a shuffle: one from each writer to each reader. */
   def create(id: Int, writers: Int, readers: Int): Unit = all.put(id, new LocalExchange(id, writers, readers))
 
+  /** The channels of a shuffle; throws IllegalStateException if they are removed. */
   def of(id: Int): LocalExchange = {
     val exchange = all.get(id)
     if (exchange == null) throw new IllegalStateException(s"the tasks that read shuffle $id have ended")
     exchange
   }
 
+  /** Forget a shuffle that has ended. */
   def remove(id: Int): Unit = all.remove(id)
 
   /** The number of shuffles. */

@@ -15,6 +15,7 @@ import org.apache.spark.util.ThreadUtils
  */
 final case class CacheLimits(bytes: Long, interval: Long)
 
+/** The limits of queries that do not coalesce. */
 object CacheLimits {
   /** No record waits. */
   val Off: CacheLimits = CacheLimits(0, 0)
