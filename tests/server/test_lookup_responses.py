@@ -42,11 +42,13 @@ class LookupEngine(FakeEngine):
         super().__init__()
         self.has_prepared, self.batches = True, list[list[int]]()
         self.failure: Callable[[FakeLookup], None] = lambda lookup: None
+        self.refuse: Callable[[object], None] = lambda request: None
         self.table_ready = threading.Event()
         self.table_ready.set()
 
     def query(self, request: Request) -> Rows:
         self.requests.append(request)
+        self.refuse(request)
         match = LOOKUP.fullmatch(request.text)
         return super().query(request) if match is None else _rows(int(match[2]))
 
@@ -189,10 +191,9 @@ def test_a_failure_is_reported_by_the_application(server: Server, engine: Lookup
     assert len(engine.requests) == 2
 
 
-@pytest.mark.parametrize("error", [RequestFailed(50000, "the table is not ready"), ValueError("a bug")])
-def test_a_batch_that_fails_as_a_whole(server: Server, engine: LookupEngine, error: Exception) -> None:
+def test_a_batch_that_fails_as_a_whole(server: Server, engine: LookupEngine) -> None:
     def fail(_: FakeLookup) -> None:
-        raise error
+        raise ValueError("a bug")
 
     engine.failure = fail
     with connection(server) as opened:
@@ -200,6 +201,50 @@ def test_a_batch_that_fails_as_a_whole(server: Server, engine: LookupEngine, err
         engine.failure = lambda lookup: None
         assert b"200" in exchange(opened, request(2))
     assert (len(engine.requests), engine.batches) == (1, [[2]])
+
+
+@pytest.mark.parametrize("code", [50000, 40300, 50302])
+@pytest.mark.parametrize("path", ["/query", "/query-stream"])
+def test_a_table_that_is_not_ready_is_waited_for_once(
+    server: Server, engine: LookupEngine, path: str, code: int
+) -> None:
+    """The application would wait as long again; the refusal has the bytes that it would send."""
+    text = "SELECT * FROM T WHERE ID = 7;"
+
+    def refuse(_: object) -> None:
+        raise RequestFailed(code, "Kafka does not answer\n  hint: wait", text)
+
+    with connection(server) as opened:
+        engine.has_prepared, engine.refuse = False, refuse
+        by_application = exchange(opened, request(7, path=path))
+        engine.has_prepared, engine.failure = True, refuse
+        assert DATE.sub(b"", exchange(opened, request(7, path=path))) == DATE.sub(b"", by_application)
+        assert by_application.startswith(b"HTTP/1.1 %d " % (code // 100))
+        engine.failure = lambda lookup: None
+        assert b"200" in exchange(opened, request(8, path=path))
+    assert (len(engine.requests), engine.batches) == (1, [[8]])
+
+
+def test_lookups_that_come_while_a_table_is_waited_for_share_its_refusal(server: Server, engine: LookupEngine) -> None:
+    refused: list[int] = []
+
+    def refuse(lookup: FakeLookup) -> None:
+        if lookup.table == "SLOW":
+            refused.append(lookup.key)
+            raise RequestFailed(50000, "Kafka does not answer")
+
+    engine.failure = refuse
+    engine.table_ready.clear()
+    with connection(server) as first, connection(server) as second:
+        for opened, key in ((first, 1), (second, 2)):
+            opened.sendall(request(key, "SLOW"))
+            assert b"200" in _look_up(server, 50, "T")
+        engine.table_ready.set()
+        for opened, key in ((first, 1), (second, 2)):
+            answer = response(opened)
+            assert b" 500 " in answer
+            assert b"FROM SLOW WHERE ID = %d;" % key in answer
+    assert (refused, engine.requests) == ([1], [])
 
 
 def test_a_batch_that_fails_unexpectedly_leaves_no_other_waiting(server: Server, engine: LookupEngine) -> None:
@@ -266,16 +311,22 @@ def test_a_head_that_does_not_end_gets_no_more_time(engine: LookupEngine) -> Non
         assert opened.recv(65536).startswith(b"HTTP/1.1 408")
 
 
-def test_durations_and_audit(engine: LookupEngine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("code", [200, 500])
+def test_durations_and_audit(engine: LookupEngine, tmp_path: Path, code: int) -> None:
+    def refuse(_: object) -> None:
+        raise RequestFailed(50000, "Kafka does not answer", "SELECT")
+
     audit = AuditLog([AuditFile(tmp_path / "audit", 10_000, 1)])
+    if code == 500:
+        engine.refuse = engine.failure = refuse
     with Server(engine, port=0, options=ServerOptions(audit=audit)) as server, connection(server) as opened:
         engine.has_prepared = False
         exchange(opened, request(1))
         engine.has_prepared = True
         exchange(opened, request(1))
         text = httpx.get(f"{server.url}/metrics").text
-    metric = 'http_request_duration_seconds_count{code="200",method="POST",route="/query-stream"} 2.0'
-    assert metric in text
+    metric = 'http_request_duration_seconds_count{code="%d",method="POST",route="/query-stream"} 2.0'
+    assert metric % code in text
     entries = [json.loads(line) for line in (tmp_path / "audit").read_text().splitlines()]
     varying = ("time", "ms")
     by_application, prepared = ({k: v for k, v in entry.items() if k not in varying} for entry in entries)

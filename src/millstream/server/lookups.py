@@ -4,7 +4,8 @@
     {"sql": "SELECT name FROM t WHERE id = 7;"}             a known shape  (engine/lookups.py)
 
 Both are known from earlier requests that the application has answered, so the answer is the same (docs/design/018).
-Every other request, and every look-up that fails, is left to the application, which refuses it with its reason.
+Every other request, and a look-up whose rows cannot be read, is left to the application, which refuses it with its
+reason. A table that is not up to date in time is refused here: the application would wait as long once more.
 Look-ups of several connections in one table run together: one thread reads the rows of all that wait.
 """
 
@@ -21,7 +22,7 @@ from millstream.engine.api import PreparedLookup, Request, RequestFailed, Rows
 from millstream.server.audit import entry_of
 from millstream.server.bodies import parse_object, to_request
 from millstream.server.context import ServerContext
-from millstream.server.errors import RequestBoundary
+from millstream.server.errors import RequestBoundary, respond, without_stack
 from millstream.server.metrics import RequestDurations
 from millstream.server.queries import FORMS, CompleteAnswer, Frame, read_short
 from millstream.server.request_heads import LONGEST, AcceptedHead, RequestHeads
@@ -59,15 +60,20 @@ class LookupResponses:
         if request is None or lookup is None:
             return None
         audited = _Audited(head, request.text, client, time.time()) if self._context.audit else None
-        return LookupRequest(lookup, head, begin, audited)
+        return LookupRequest(lookup, head, request.text.strip(), begin, audited)
 
     async def response(self, request: "LookupRequest") -> bytes | None:
-        """The response to a look-up; None if it fails, or if the response is long: then the application answers."""
-        answer = await self._batches.answer(request)
-        if answer is None:
+        """The response to a look-up; None if its rows cannot be read, or are many: then the application answers."""
+        outcome = await self._batches.answer(request)
+        if outcome is None:
             return None
-        self._durations.observe("POST", request.head.path, 200, request.begin)
-        return _response(answer.text.encode(), request.head.media)
+        response = respond(outcome) if isinstance(outcome, RequestFailed) else None
+        status = 200 if response is None else response.status_code
+        self._durations.observe("POST", request.head.path, status, request.begin)
+        if response is not None:
+            return _head_of(response, _date(int(time.time()))) + bytes(response.body)
+        assert isinstance(outcome, CompleteAnswer)
+        return _response(outcome.text.encode(), request.head.media)
 
     def _request(self, body: bytes, head: AcceptedHead) -> Request | None:
         """The engine's request in a body; None if the application would refuse it."""
@@ -87,20 +93,28 @@ class _Audited:
     client: Address | None
     begin: float
 
-    def entry(self) -> dict[str, object]:
-        """The entry of a look-up that has been answered now."""
-        state = {"principal": self.head.principal, "statement": self.statement}
-        return entry_of({"state": state, "client": self.client, "path": self.head.path}, self.begin, 200)
+    def entry(self, refusal: RequestFailed | None = None) -> dict[str, object]:
+        """The entry of a look-up that has been answered, or refused, now."""
+        state: dict[str, object] = {"principal": self.head.principal, "statement": self.statement}
+        if refusal is not None:
+            state["error"] = without_stack(refusal.message)
+        scope = {"state": state, "client": self.client, "path": self.head.path}
+        return entry_of(scope, self.begin, refusal.code // 100 if refusal else 200)
 
 
 @dataclass(frozen=True, slots=True)
 class LookupRequest:
-    """A known look-up that came at `begin`, in seconds of time.perf_counter."""
+    """A known look-up, with its statement, that came at `begin`, in seconds of time.perf_counter."""
 
     lookup: PreparedLookup
     head: AcceptedHead
+    statement: str
     begin: float
     audited: _Audited | None = None
+
+
+LookupOutcome = CompleteAnswer | RequestFailed | None
+_Waiting = tuple[LookupRequest, asyncio.Future[LookupOutcome]]
 
 
 class LookupBatches:
@@ -112,47 +126,69 @@ class LookupBatches:
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
-        self._waiting: dict[str, list[tuple[LookupRequest, asyncio.Future[CompleteAnswer | None]]]] = {}
+        self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
 
-    async def answer(self, request: LookupRequest) -> CompleteAnswer | None:
-        """A look-up's whole answer; None if it failed, or is too long to be sent as a whole."""
+    async def answer(self, request: LookupRequest) -> LookupOutcome:
+        """A look-up's whole answer, or its refusal; None if its rows cannot be read, or are too many to be sent as a
+        whole."""
         table, future = request.lookup.table, asyncio.get_running_loop().create_future()
         self._waiting.setdefault(table, []).append((request, future))
         if table not in self._running:
             self._running[table] = asyncio.ensure_future(self._run(table))
-        answer: CompleteAnswer | None = await future
-        return answer
+        outcome: LookupOutcome = await future
+        return outcome
 
     async def _run(self, table: str) -> None:
         try:
             while batch := self._waiting.pop(table, []):
-                await self._run_batch(batch)
+                await self._run_batch(table, batch)
         finally:
             del self._running[table]
 
-    async def _run_batch(self, batch: Sequence[tuple[LookupRequest, "asyncio.Future[CompleteAnswer | None]"]]) -> None:
-        answers: Sequence[CompleteAnswer | None] = []
+    async def _run_batch(self, table: str, batch: list[_Waiting]) -> None:
+        outcomes: Sequence[LookupOutcome] = []
         requests = [request for request, _ in batch]
         try:
-            # After a failure the application runs each look-up again, and answers with it.
+            # After any other error the application runs each look-up again, and answers with it.
             with RequestBoundary():
                 answers = await self._context.run(lambda: self._answers(requests))
+                if isinstance(answers, RequestFailed):
+                    # Those that have come meanwhile would wait as long for the same refusal.
+                    batch = batch + self._waiting.pop(table, [])
+                    outcomes = await self._context.run(lambda: self._refusals(batch, answers))
+                else:
+                    outcomes = answers
         finally:
             for i, (_, future) in enumerate(batch):
                 if not future.done():
-                    future.set_result(answers[i] if answers else None)
+                    future.set_result(outcomes[i] if outcomes else None)
 
-    def _answers(self, batch: Sequence[LookupRequest]) -> list[CompleteAnswer | None]:
-        """The answers of a batch; blocks. Raises RequestFailed, or what else it may be, if none can be answered."""
-        started = self._context.engine.look_up([request.lookup for request in batch])
+    def _answers(self, batch: Sequence[LookupRequest]) -> list[CompleteAnswer | None] | RequestFailed:
+        """The answers of a batch, or why its table cannot be read now; blocks."""
+        try:
+            started = self._context.engine.look_up([request.lookup for request in batch])
+        except RequestFailed as refusal:
+            return refusal
         answers: list[CompleteAnswer | None] = []
         for request, rows in zip(batch, started, strict=True):
             answer = _complete_answer(rows, request.head.frame)
-            if answer is not None and request.audited is not None and self._context.audit is not None:
-                self._context.audit.write(request.audited.entry())
+            if answer is not None:
+                self._record(request)
             answers.append(answer)
         return answers
+
+    def _refusals(self, batch: Sequence[_Waiting], reason: RequestFailed) -> list[RequestFailed]:
+        """The refusal of each look-up of a batch."""
+        refusals = [RequestFailed(reason.code, reason.message, request.statement) for request, _ in batch]
+        for (request, _), refusal in zip(batch, refusals, strict=True):
+            self._record(request, refusal)
+        return refusals
+
+    def _record(self, request: LookupRequest, refusal: RequestFailed | None = None) -> None:
+        """Write the entry of a look-up to the audit log, if there is one."""
+        if request.audited is not None and self._context.audit is not None:
+            self._context.audit.write(request.audited.entry(refusal))
 
 
 def _complete_answer(rows: Rows, frame: Frame) -> CompleteAnswer | None:
@@ -172,8 +208,14 @@ def _response(body: bytes, media: str) -> bytes:
 def _head(media: str) -> bytes:
     """The head of a response as the application sends it, without the values of content-length and date."""
     response = Response(media_type=media, headers=HEADERS)
-    fields = [(name, b"%d" if name == b"content-length" else value) for name, value in response.raw_headers]
-    lines = [b"HTTP/1.1 200 ", *(b"%s: %s" % field for field in fields), b"date: %s", b"", b""]
+    response.raw_headers = [(n, b"%d" if n == b"content-length" else value) for n, value in response.raw_headers]
+    return _head_of(response, b"%s")
+
+
+def _head_of(response: Response, date: bytes) -> bytes:
+    """The head of a response as the application sends it."""
+    fields = (*response.raw_headers, (b"date", date))
+    lines = [b"HTTP/1.1 %d " % response.status_code, *(b"%s: %s" % field for field in fields), b"", b""]
     return b"\r\n".join(lines)
 
 
