@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from millstream.catalog.schemas import SchemaText
-from millstream.formats.client import Access, Registry, RegistryFailed, access
+from millstream.formats.client import LEAST, PATIENCE, Access, Registry, RegistryFailed, access
 from millstream.services.errors import SetupError
 
 # Arguments of httpx.Response, by what they are.
@@ -104,3 +104,24 @@ def test_the_next_server_is_asked_when_one_does_not_answer() -> None:
     away = {"one", "two"}
     with pytest.raises(RegistryFailed, match="the schema registry http://one:8081, http://two:8081/ does not answer"):
         client.latest("s")
+
+
+def test_requests_within_a_time_have_what_is_left_of_it() -> None:
+    """All requests together, and the servers that are asked one after the other; others wait as long as ever."""
+    allowed: list[float] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        allowed.append(request.extensions["timeout"]["read"])
+        if request.url.host == "first":
+            raise httpx.ReadTimeout("timed out")
+        return httpx.Response(200, json={"id": 1, "schema": '"int"'})
+
+    client = Registry(Access("http://first:8081,http://second:8081", {}), httpx.MockTransport(answer))
+    client.within(3.0).by_id(1)
+    assert len(allowed) == 2
+    assert 0 < allowed[1] <= allowed[0] <= 3
+    with pytest.raises(RegistryFailed, match="does not answer: timed out"):
+        Registry(Access("http://first:8081", {}), httpx.MockTransport(answer)).within(0).by_id(1)
+    assert allowed[2] == LEAST
+    client.by_id(1)
+    assert allowed[3] == PATIENCE

@@ -4,12 +4,16 @@ import threading
 import time
 from collections.abc import Callable
 
+from confluent_kafka import KafkaException
+
 from millstream.engine.api import Entity, RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities.build import entity
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.schemas import RegistryAccess
+from millstream.formats.client import RegistryFailed
 from millstream.model.errors import StatementError
+from millstream.services.kafka_errors import message
 from millstream.syntax import tree
 
 SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
@@ -17,6 +21,8 @@ TIMEOUT = "ksql.assert.topic.default.timeout.ms"
 ASSERTION_FAILED = 41700
 TOO_MANY = 42900
 PULSE = 0.05
+# The seconds that a check may take, however little time is left.
+CHECK = 1.0
 # A waiting ASSERT occupies one of the threads that execute statements (server/context.py): at most half of them wait.
 # The time is limited, so that an ASSERT whose client has disconnected frees its thread.
 LONGEST_MS = 3_600_000
@@ -27,7 +33,7 @@ def topic(context: StatementContext, engine: EngineContext) -> Entity:
     """The entity of an ASSERT TOPIC that holds. Raises RequestFailed 41700 if it does not hold within its time."""
     statement = context.statement
     assert isinstance(statement, tree.AssertTopic)
-    _wait(context, statement.timeout, TIMEOUT, lambda: _wrong(statement, engine.kafka))
+    _wait(context, statement.timeout, TIMEOUT, lambda seconds: _wrong(statement, engine.kafka, seconds))
     return entity("assert_topic", context.text, topicName=statement.topic, exists=statement.exists)
 
 
@@ -37,13 +43,18 @@ def schema(context: StatementContext, engine: EngineContext) -> Entity:
     assert isinstance(statement, tree.AssertSchema)
     if statement.subject is None and statement.id is None:
         raise StatementError("ASSERT SCHEMA needs a subject name or a schema id", statement.span)
-    _wait(context, statement.timeout, SCHEMA_TIMEOUT, lambda: _wrong_schema(statement, engine.schemas))
+    _wait(context, statement.timeout, SCHEMA_TIMEOUT, lambda seconds: _wrong_schema(statement, engine.schemas, seconds))
     schema = {"subject": statement.subject, "id": statement.id, "exists": statement.exists}
     return entity("assert_schema", context.text, **schema)
 
 
-def _wait(context: StatementContext, timeout: tree.Duration | None, default: str, wrong: Callable[[], str]) -> None:
-    """Check repeatedly until `wrong` returns "" or the timeout has passed. Raises RequestFailed."""
+def _wait(
+    context: StatementContext, timeout: tree.Duration | None, default: str, wrong: Callable[[float], str]
+) -> None:
+    """Check repeatedly until `wrong` returns "" or the timeout has passed; `wrong` gets the seconds that are left.
+
+    Raises RequestFailed.
+    """
     patience = timeout.milliseconds if timeout else int(context.settings[default])
     if patience > LONGEST_MS:
         raise StatementError(f"an ASSERT waits {LONGEST_MS // 60_000} minutes at most", context.statement.span)
@@ -51,7 +62,7 @@ def _wait(context: StatementContext, timeout: tree.Duration | None, default: str
         raise RequestFailed(TOO_MANY, "too many ASSERTs wait already\n  hint: try again", context.text)
     try:
         deadline = time.monotonic() + patience / 1000
-        while (reason := wrong()) and time.monotonic() < deadline:
+        while (reason := wrong(max(deadline - time.monotonic(), CHECK))) and time.monotonic() < deadline:
             time.sleep(PULSE)
     finally:
         WAITING.release()
@@ -59,19 +70,26 @@ def _wait(context: StatementContext, timeout: tree.Duration | None, default: str
         raise RequestFailed(ASSERTION_FAILED, reason, context.text)
 
 
-def _wrong_schema(statement: tree.AssertSchema, schemas: RegistryAccess) -> str:
-    """Why the assertion does not hold now; "" if it does."""
+def _wrong_schema(statement: tree.AssertSchema, schemas: RegistryAccess, seconds: float) -> str:
+    """Why the assertion does not hold now; "" if it does. A check takes so many seconds at most."""
     conditions = [f"subject name {statement.subject}"] if statement.subject is not None else []
     conditions += [f"id {statement.id}"] if statement.id is not None else []
-    if schemas.has(statement.subject, statement.id) == statement.exists:
+    try:
+        exists = schemas.has(statement.subject, statement.id, seconds)
+    except RegistryFailed as failure:
+        return f"Cannot check schema existence: {failure}" + (f"\n  hint: {failure.hint}" if failure.hint else "")
+    if exists == statement.exists:
         return ""
     return f"Schema with {' '.join(conditions)} {'does not exist' if statement.exists else 'exists'}"
 
 
-def _wrong(statement: tree.AssertTopic, kafka: KafkaClient) -> str:
-    """Why the assertion does not hold now; "" if it does."""
+def _wrong(statement: tree.AssertTopic, kafka: KafkaClient, seconds: float) -> str:
+    """Why the assertion does not hold now; "" if it does. A check takes so many seconds at most."""
     name = statement.topic
-    replicas = kafka.topics().get(name)
+    try:
+        replicas = kafka.topics(seconds).get(name)
+    except KafkaException as failure:
+        return f"Cannot check topic existence: {message(failure)}"
     if not statement.exists:
         # As in ksqlDB, whatever WITH says.
         return f"Topic {name} exists" if replicas is not None else ""

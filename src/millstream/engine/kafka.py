@@ -95,9 +95,12 @@ class KafkaClient:
         except KafkaException:
             return False
 
-    def topics(self) -> dict[str, tuple[int, ...]]:
-        """Every topic's name, and the number of replicas of each of its partitions."""
-        metadata = self._admin.metadata(PATIENCE).topics
+    def topics(self, seconds: float | None = None) -> dict[str, tuple[int, ...]]:
+        """Every topic's name, and the number of replicas of each of its partitions.
+
+        Raises KafkaException if no broker answers; `seconds` are how long that takes at most, else as for any request.
+        """
+        metadata = (self._admin.metadata(PATIENCE) if seconds is None else self._admin.metadata_within(seconds)).topics
         return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(metadata.items())}
 
     def facts(self, names: Iterable[str]) -> dict[str, TopicFacts]:

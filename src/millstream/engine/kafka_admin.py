@@ -55,23 +55,24 @@ class KafkaAdmin:
         self.client = self._new_client()
         self._lock = threading.Lock()
 
-    def request(self, request: Callable[[AdminClient], T]) -> T:
-        """The result of `request`; it is repeated with a new client if this one has lost all brokers."""
+    def request(self, request: Callable[[AdminClient], T], renewal: float = RENEWAL_PATIENCE) -> T:
+        """The result of `request`; it is repeated with a new client if this one has lost all brokers, and the new one
+        reaches one in `renewal` seconds."""
         client = self.client
         try:
             return request(client)
         except KafkaException as failure:
-            if not self.is_renewed(client, failure):
+            if not self.is_renewed(client, failure, renewal):
                 raise
             return request(self.client)
 
-    def is_renewed(self, client: AdminClient, failure: KafkaException) -> bool:
-        """Replace a client that has lost all brokers; False if a new one does not reach any either."""
+    def is_renewed(self, client: AdminClient, failure: KafkaException, seconds: float = RENEWAL_PATIENCE) -> bool:
+        """Replace a client that has lost all brokers; False if a new one does not reach any in `seconds` either."""
         if failure.args[0].code() not in UNREACHABLE:
             return False
         new = self._new_client()
         try:
-            new.list_topics(timeout=RENEWAL_PATIENCE)
+            new.list_topics(timeout=seconds)
         except KafkaException:
             return False
         with self._lock:
@@ -85,6 +86,11 @@ class KafkaAdmin:
     def metadata(self, seconds: float) -> ClusterMetadata:
         """The cluster's brokers and topics. Raises KafkaException if no broker answers in `seconds`."""
         return self.request(lambda client: client.list_topics(timeout=seconds))
+
+    def metadata_within(self, seconds: float) -> ClusterMetadata:
+        """The same; with a new client, if one has to be made, it takes `seconds` at most."""
+        renewal = min(seconds / 2, RENEWAL_PATIENCE)
+        return self.request(lambda client: client.list_topics(timeout=seconds - renewal), renewal)
 
     def description(self, topic: str, seconds: float = PATIENCE) -> "Future[TopicDescription]":
         """The future description of a topic, from the current client; `seconds` is the request's timeout."""

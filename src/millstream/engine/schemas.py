@@ -77,18 +77,16 @@ class RegistryAccess:
                     fact = f"the topic was deleted, but not its schemas: {failure}"
                     raise StatementError(fact, None, failure.hint) from failure
 
-    def has(self, subject: str | None, id: int | None) -> bool:
+    def has(self, subject: str | None, id: int | None, seconds: float) -> bool:
         """True if there is a schema of that id, a subject of that name or, if both are given, that id under the
         subject.
 
-        Raises StatementError with the registry's message if it fails.
+        Raises RegistryFailed, also if the registry does not answer in so many seconds; NoRegistry.
         """
-        try:
-            if id is None:
-                return subject is not None and self._needed.latest(subject) is not None
-            return self._needed.by_id(id) is not None and (subject is None or subject in self._needed.subjects(id))
-        except RegistryFailed as failure:
-            raise StatementError(str(failure), None, failure.hint) from failure
+        registry = self._needed.within(seconds)
+        if id is None:
+            return subject is not None and registry.latest(subject) is not None
+        return registry.by_id(id) is not None and (subject is None or subject in registry.subjects(id))
 
     def schema(self, id: int) -> RegisteredSchema | None:
         """The schema of an id; None if there is none, or no registry is configured."""

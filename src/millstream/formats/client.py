@@ -1,6 +1,8 @@
 """A schema registry with Confluent's API: register, look up, delete."""
 
+import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -16,8 +18,8 @@ from millstream.services.errors import SetupError
 T = TypeVar("T")
 MEDIA = "application/vnd.schemaregistry.v1+json"
 PREFIX = "ksql.schema.registry."
-# How many seconds an answer is waited for.
-PATIENCE = 10.0
+# How many seconds an answer is waited for, and the least in which a server can answer.
+PATIENCE, LEAST = 10.0, 0.1
 AWAY = f"see whether it runs and can be reached at {PREFIX}url"
 
 
@@ -81,6 +83,13 @@ class Registry:
         """`transport`: see httpx."""
         self._access, self._servers = access, access.urls
         self._client = access.client(transport)
+        self._deadline: float | None = None
+
+    def within(self, seconds: float) -> "Registry":
+        """The same client, for requests that take so many seconds at most, all of them together."""
+        limited = copy(self)
+        limited._deadline = time.monotonic() + seconds
+        return limited
 
     def latest(self, subject: str) -> RegisteredSchema | None:
         """The newest schema of a subject; None if it has none. Raises RegistryFailed."""
@@ -185,7 +194,7 @@ class Registry:
         servers, failure = self._servers, Exception()
         for number, server in enumerate(servers):
             try:
-                answer = self._client.request(verb, server + path, json=body)
+                answer = self._client.request(verb, server + path, json=body, timeout=self._seconds())
             # UnicodeError: Python's for a host's name with an empty label, or one that is too long.
             except (httpx.RequestError, UnicodeError) as error:
                 failure = error
@@ -197,6 +206,10 @@ class Registry:
         raise RegistryFailed(
             f"the schema registry {without_user(self._access.url)} does not answer: {reason}", hint=AWAY
         ) from failure
+
+    def _seconds(self) -> float:
+        """How long the next answer is waited for."""
+        return PATIENCE if self._deadline is None else max(self._deadline - time.monotonic(), LEAST)
 
 
 def _id(answer: Any) -> int:
