@@ -1,5 +1,6 @@
 """PRINT's guesses."""
 
+import json
 import struct
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -9,10 +10,14 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME, KafkaError, KafkaException
 
+from millstream.catalog.schemas import RegisteredSchema, SchemaText
+from millstream.engine import schema_id_records
 from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.printing import KEY, FormatGuess, candidates, check, from_settings, lines
 from millstream.engine.schema_id_records import SchemaIdRecords
+from millstream.engine.schemas import RegistryAccess
+from millstream.formats.client import RegistryFailed
 from millstream.model.settings import effective
 from millstream.syntax import tree
 
@@ -71,7 +76,7 @@ def at(*moments: int) -> bytes:
     ],
 )
 def test_a_key_with_a_window(key: bytes, format: str, shown: str) -> None:
-    guess = FormatGuess(KEY, cast(SchemaIdRecords, SimpleNamespace(show=lambda data: {})))
+    guess = FormatGuess(KEY, SchemaIdRecords(RegistryAccess({})))
     assert guess.show(key) == shown
     (printed,) = guess.new_guess()
     assert printed == f"Key format: {format}"
@@ -207,3 +212,56 @@ def test_a_topic_that_is_deleted_ends_a_print(
     with pytest.raises(RequestFailed) as failure:
         next(printed)
     assert (failure.value.code, failure.value.message) == (50000, message)
+
+
+class OutOfReach(RegistryAccess):
+    """A registry with one schema, an Avro string; while `away`, it does not answer. `asked` counts the questions."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.away, self.asked = True, 0
+
+    def schema(self, id: int) -> RegisteredSchema | None:
+        self.asked += 1
+        if self.away:
+            raise RegistryFailed("the schema registry http://r does not answer: timed out")
+        return RegisteredSchema(id, SchemaText("AVRO", "?"))
+
+
+class OneReader:
+    """Reads what follows the schema id as text."""
+
+    format = "AVRO"
+
+    def text(self, data: bytes) -> str:
+        return json.dumps(data[5:].decode())
+
+
+def test_print_says_that_the_registry_is_away_and_goes_on_once_it_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It showed the records as bytes, without a word, and went on with that for good."""
+    monkeypatch.setattr(schema_id_records, "_reader", lambda registered: OneReader())
+    registry, data = OutOfReach(), b"\0\0\0\0\1hi"
+    message = SimpleNamespace(
+        timestamp=lambda: (TIMESTAMP_CREATE_TIME, 0),
+        key=lambda: None,
+        value=lambda: data,
+        error=lambda: None,
+        partition=lambda: 0,
+    )
+    kafka: Any = one_record(SimpleNamespace(assign=lambda places: None, poll=lambda seconds: message))
+    statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
+    printed = lines(statement, cast(KafkaClient, kafka), SchemaIdRecords(registry))
+    why = "the schema registry http://r does not answer: timed out"
+    first = [next(printed) for _ in range(5)]
+    assert first[0] == f"{why}: records with a schema id are shown without their schemas meanwhile"
+    raw = "rowtime: 1970/01/01 00:00:00.000 Z, key: <null>, value: \0\0\0\0\1hi, partition: 0"
+    assert first[3:] == [raw, raw]
+    assert registry.asked == 1, "a registry that does not answer is not asked for each record"
+    registry.away = False
+    monkeypatch.setattr(schema_id_records, "RETRY", 0.0)
+    guess = FormatGuess("Value", again := SchemaIdRecords(registry))
+    registry.away = True
+    assert (guess.show(data), again.failure) == ("\0\0\0\0\1hi", why)
+    registry.away = False
+    assert (guess.show(data), again.failure) == ('"hi"', "")
+    assert list(guess.new_guess()) == ["Value format: AVRO or KAFKA_STRING"]

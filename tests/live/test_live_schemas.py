@@ -1,6 +1,7 @@
 """Formats with schemas and a real registry: Confluent's own libraries write what we read, and read what we write."""
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -302,8 +303,13 @@ def test_while_the_registry_is_away_queries_wait_and_statements_fail(
             server.execute(f"CREATE STREAM {name}_2 AS SELECT * FROM {name} EMIT CHANGES;")
         for kind in ("", " EMIT CHANGES"):
             # It waited for ever, or left out the record whose schema is not known yet.
-            with pytest.raises(RequestFailed, match="answered 503: "):
+            with pytest.raises(RequestFailed) as failed:
                 server.rows(f"SELECT a FROM {name}{kind};", 2, **{"auto.offset.reset": "earliest"})
+            shown = r"the query failed: the schema registry http://\S+ answered 503: .*shut.*\n  hint: see whether.*"
+            assert re.fullmatch(shown, failed.value.message), failed.value.message
+        notice, *_, line = server.lines(f"PRINT '{topic}' FROM BEGINNING LIMIT 2;")
+        assert re.fullmatch("the schema registry answered 503: shut: records with a schema id .* meanwhile", notice)
+        assert '{"A": 2}' not in line
         for status, why in PAGES.items():
             proxy.page_status, proxy.shut, before = status, False, proxy.turned_away
             wait_for(lambda before=before: proxy.turned_away > before + 2, "the query asking again")  # type: ignore[misc]

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from millstream.formats.client import AWAY
 from millstream.spark.checkpoint import REMEDY, explained
-from millstream.spark.realtime import first_line, why
+from millstream.spark.realtime import first_line, why, without_class
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,20 @@ def test_only_what_says_why_is_shown(appendix: str) -> None:
 def test_what_spark_writes_around_a_failure_is_left_out(around: str) -> None:
     denied = "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [orders]"
     assert first_line(around.format(denied)) == denied
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (
+            "org.apache.spark.sql.millstream.RegistryAway: the schema registry http://r answered 503: shut",
+            f"the schema registry http://r answered 503: shut\n  hint: {AWAY}",
+        ),
+        ("java.io.IOException: RegistryAway: no", "java.io.IOException: RegistryAway: no"),
+    ],
+)
+def test_a_registry_that_is_away_is_not_called_by_its_class(line: str, shown: str) -> None:
+    assert without_class(line) == shown
 
 
 class Caused(Exception):

@@ -72,6 +72,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords
         yield f"Topic '{statement.topic}' is empty: its records are shown as they arrive"
     interval, left = 1 if statement.interval is None else statement.interval, statement.limit
     key, value = FormatGuess(KEY, schema_ids), FormatGuess("Value", schema_ids)
+    registry = RegistryNotice()
     with kafka.reader() as reader:
         reader.assign(_start_offsets(statement, bounds))
         received = 0
@@ -86,6 +87,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords
             if (received - 1) % interval:
                 continue
             shown = [key.show(message.key()), value.show(message.value())]
+            yield from registry.notice(key, value)
             yield from key.new_guess()
             yield from value.new_guess()
             yield _line(message, *shown)
@@ -139,19 +141,42 @@ def _time(message: Message) -> str:
     return f"{day.replace('-', '/')} {clock} Z"
 
 
+class RegistryNotice:
+    """Says that the schema registry does not answer, once for each reason."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def notice(self, *sides: "FormatGuess") -> Iterator[str]:
+        """Yield a line if one side of a record could not be read by its schema, for a reason that is new."""
+        failure = next((side.failure for side in sides if side.failure), "")
+        if failure and failure not in self._told:
+            self._told.add(failure)
+            yield f"{failure}: records with a schema id are shown without their schemas meanwhile"
+
+
 class FormatGuess:
-    """The possible formats of one side of a topic's records, given those seen so far."""
+    """The possible formats of one side of a topic's records, given those seen so far.
+
+    `failure` is why the last record could not be read by its schema if the registry does not answer, else "".
+    """
 
     def __init__(self, side: str, schema_ids: SchemaIdRecords) -> None:
         self._side, self._schema_ids = side, schema_ids
         self._possible: list[str] | None = None
-        self._printed = ""
+        self._printed = self.failure = ""
 
     def show(self, data: bytes | None) -> str:
         """The record's text in the likeliest format that fits all records so far; if none does, in one that fits it."""
+        self.failure = ""
         if data is None:
             return NULL
-        plain, windowed = self._formats(data), self._windowed(data) if self._side == KEY else {}
+        plain = self._formats(data)
+        # A record whose schema is not known now says nothing of the side's formats.
+        self.failure = self._schema_ids.failure
+        if self.failure:
+            return next(iter(plain.values()))
+        windowed = self._windowed(data) if self._side == KEY else {}
         shown = windowed | {f: text for f, text in plain.items() if f != UNKNOWN or not windowed}
         still_possible = [f for f in self._possible or shown if f in shown]
         self._possible = still_possible or [*(self._possible or ()), *shown]

@@ -89,11 +89,8 @@ class RegistryAccess:
         return registry.by_id(id) is not None and (subject is None or subject in registry.subjects(id))
 
     def schema(self, id: int) -> RegisteredSchema | None:
-        """The schema of an id; None if there is none, or no registry is configured."""
-        try:
-            return self._registry.by_id(id) if self._registry else None
-        except RegistryFailed:
-            return None
+        """The schema of an id; None if there is none, or no registry is configured. Raises RegistryFailed."""
+        return self._registry.by_id(id) if self._registry else None
 
     def _register(self, step: RegisterSchema) -> None:
         physical = step.physical

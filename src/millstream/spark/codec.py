@@ -3,7 +3,8 @@
 import io
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -47,7 +48,7 @@ class UnreadableRecord(ValueError):
 
 
 class RegistryUnavailable(UnreadableRecord):
-    """A row that could not be encoded, since the schema registry does not answer, or fails."""
+    """A record that could not be read or written, since the schema registry does not answer, or fails."""
 
 
 def decode(column: str, spec: str) -> SparkSql:
@@ -131,9 +132,11 @@ class RecordCodec:
     def decode(self, data: bytes | None) -> dict[str, Any] | None:
         """The decoded row, by column names (values as types.wire_writer has them); None for a null payload.
 
-        Raises UnreadableRecord.
+        Raises UnreadableRecord, RegistryUnavailable.
         """
-        answer = json.loads(jvm.bytes_of(self._codec.decode(data)), parse_float=Decimal)
+        with _registry_failures():
+            text = jvm.bytes_of(self._codec.decode(data))
+        answer = json.loads(text, parse_float=Decimal)
         if "error" in answer:
             raise UnreadableRecord(answer["error"])
         row = answer["value"]
@@ -146,11 +149,10 @@ class RecordCodec:
         """
         wire = None if row is None else self._wire(row)
         try:
-            data = self._codec.encode(wire_json(wire))
+            with _registry_failures():
+                data = self._codec.encode(wire_json(wire))
         except Py4JJavaError as error:
-            thrown = error.java_exception
-            is_away = thrown.getClass().getSimpleName() == "RegistryAway"
-            raise (RegistryUnavailable if is_away else UnreadableRecord)(str(thrown.getMessage())) from error
+            raise UnreadableRecord(str(error.java_exception.getMessage())) from error
         return None if data is None else bytes(data)
 
     def encode_all(self, rows: Sequence[Mapping[str, Any]]) -> list[bytes | UnreadableRecord | None]:
@@ -164,6 +166,17 @@ class RecordCodec:
         for name, write in self._converted:
             wire[name] = write(wire[name])
         return wire
+
+
+@contextmanager
+def _registry_failures() -> Iterator[None]:
+    """Converts Java's RegistryAway in the block to RegistryUnavailable."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        if not jvm.is_registry_away(error.java_exception):
+            raise
+        raise RegistryUnavailable(str(error.java_exception.getMessage())) from error
 
 
 def _sized(answer: io.BytesIO) -> bytes | UnreadableRecord | None:

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 
+from millstream.formats.client import AWAY
 from millstream.formats.spec import document_of
 from millstream.model.types import SqlType
 from millstream.spark import jvm
@@ -27,7 +28,9 @@ def failures() -> Iterator[None]:
     try:
         yield
     except Py4JJavaError as error:
-        raise EvaluationFailed(str(error.java_exception.getMessage())) from error
+        thrown = error.java_exception
+        hint = f"\n  hint: {AWAY}" if jvm.is_registry_away(thrown) else ""
+        raise EvaluationFailed(f"{thrown.getMessage()}{hint}") from error
     except PySparkException as error:
         raise EvaluationFailed(str(error)) from error
 

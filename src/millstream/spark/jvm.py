@@ -54,6 +54,11 @@ def reasons(thrown: Any) -> str:
     return ": ".join(texts)
 
 
+def is_registry_away(thrown: Any) -> bool:
+    """True if a Java exception says that the schema registry does not answer now."""
+    return str(thrown.getClass().getSimpleName()) == "RegistryAway"
+
+
 def alive(session: SparkSession) -> bool:
     """True if the driver's JVM is running, or if this process did not start it, and so cannot check."""
     process = getattr(session.sparkContext._gateway, "proc", None)

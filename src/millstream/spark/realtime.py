@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from millstream.formats.client import AWAY
 from millstream.model.setting_kinds import milliseconds
 from millstream.model.settings import is_on
 from millstream.plan.append_time import AppendTime
@@ -49,6 +50,7 @@ _AROUND = re.compile(
 )
 # What Spark says of a thread that has waited for another one, which failed; why is in a later line.
 AWAITED, _CAUSED_BY = "Exception thrown in awaitResult", "Caused by: org.apache.spark.SparkException: "
+_REGISTRY_AWAY = re.compile(r"^[\w.]+\.RegistryAway: ")
 # Seconds to wait until a query reads, and between two looks whether it has ended.
 START, START_CHECK = 5.0, 0.25
 
@@ -211,7 +213,7 @@ class RealTimeQueries:
             for row in rows.select("value").toLocalIterator():
                 yield bytes(row["value"])
         except (PySparkException, Py4JError) as failure:
-            raise QueryRefused(first_line(failure)) from failure
+            raise QueryRefused(without_class(first_line(failure))) from failure
         finally:
             sink.close_log(self._session, job.id)
 
@@ -383,3 +385,9 @@ def first_line(failure: object) -> str:
     if any(AWAITED in line for line in lines):
         lines = [line.removeprefix(_CAUSED_BY) for line in lines if AWAITED not in line] or lines
     return _AROUND.sub("", " ".join(lines[:3]))[:MESSAGE_LENGTH]
+
+
+def without_class(line: str) -> str:
+    """A first line without the name of the exception's class if the registry is away, and what to do then behind it."""
+    reason, found = _REGISTRY_AWAY.subn("", line)
+    return f"{reason}\n  hint: {AWAY}" if found else line
