@@ -1,6 +1,7 @@
 """Rows and acks leave one by one while the exchange is open, and a query ends with its client or its server."""
 
 import json
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -10,7 +11,7 @@ import httpx
 import pytest
 
 from millstream.engine.api import RequestFailed
-from millstream.server import run
+from millstream.server import http1, run
 from millstream.server.options import RequestLimits, ServerOptions
 from millstream.server.run import Server
 from millstream.services.errors import SetupError
@@ -188,12 +189,68 @@ def test_acks_come_back_while_the_request_is_open_over_http1(server: Server, eng
             client.send(f'{{"ID":{seq}}}\n')
             assert json.loads(client.part()) == {"status": "ok", "seq": seq}
         client.send('{"ID":1')
-        client.send("3}\n")
-        assert json.loads(client.part())["message"] == "ID 13 is bad luck"
+        client.send("4}\n")
+        assert json.loads(client.part()) == {"status": "ok", "seq": 3}
         client.end()
         assert client.part() == ""
-    assert [row["ID"] for row in engine.inserted] == [0, 1, 2]
+    assert [row["ID"] for row in engine.inserted] == [0, 1, 2, 14]
     assert engine.inserters[0].closed
+
+
+REFUSED = {
+    "a refused row": ('{"ID":13}', "ID 13 is bad luck"),
+    "no JSON": ("nonsense", "the request is no valid JSON"),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_the_first_row_that_is_refused_is_the_end_over_http1(
+    server: Server, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    """As in ksqlDB: no row after it is written. The answer ends at once; the connection waits for the request's end."""
+    monkeypatch.setattr(http1, "DRAIN_SECONDS", 3600.0)
+    line, why = REFUSED[reason]
+    with Http1Client(server.port, "/inserts-stream") as client:
+        client.send(f'{{"target":"ORDERS"}}\n{{"ID":1}}\n{line}\n{{"ID":2}}\n')
+        assert client.status() == 200
+        acks = "".join(iter(client.part, ""))
+        assert [json.loads(ack)["status"] for ack in acks.splitlines()] == ["ok", "error"]
+        assert why in acks
+        for number in range(100):
+            client.send(f'{{"ID":{number},"NAME":"{"x" * 100_000}"}}\n')
+        client.end()
+    assert [row["ID"] for row in engine.inserted] == [1]
+    assert engine.inserters[0].closed
+
+
+def test_the_first_row_that_is_refused_is_the_end_over_http2(server: Server, engine: FakeEngine) -> None:
+    with Http2Client(server.port) as client:
+        stream = client.open("/inserts-stream")
+        client.send(stream, '{"target":"ORDERS"}\n{"ID":1}\n{"ID":13}\n{"ID":2}\n')
+        acks = "".join(iter(lambda: client.part(stream), ""))
+        assert [json.loads(ack)["status"] for ack in acks.splitlines()] == ["ok", "error"]
+        other = client.open("/ksql")
+        client.send(other, '{"ksql":"SHOW STREAMS;"}', end=True)
+        assert client.status(other) == 200
+    assert [row["ID"] for row in engine.inserted] == [1]
+
+
+def test_a_connection_serves_the_next_request_after_one_that_was_answered_before_its_end(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as opened:
+        opened.sendall(b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
+        answers = opened.makefile("rb")
+        assert answers.readline().startswith(b"HTTP/1.1 404")
+        opened.sendall(b"x" * 1_000_000 + b"GET /info HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert b"HTTP/1.1 200" in answers.read()
+
+
+def test_a_request_that_goes_on_behind_its_answer_is_cut_off_in_the_end(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http1, "DRAIN_SECONDS", 0.1)
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as opened:
+        opened.sendall(b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
+        assert opened.makefile("rb").read().startswith(b"HTTP/1.1 404")
 
 
 def test_acks_come_back_while_the_request_is_open_over_http2(server: Server, engine: FakeEngine) -> None:

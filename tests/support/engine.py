@@ -142,7 +142,12 @@ class FakeInserter:
         self.into.append(row)
 
     def insert_all(self, rows: Sequence[Mapping[str, Any]]) -> list[RequestFailed | None]:
-        return [self._outcome(row) for row in rows]
+        outcomes: list[RequestFailed | None] = []
+        for row in rows:
+            outcomes.append(self._outcome(row))
+            if outcomes[-1]:
+                break
+        return outcomes
 
     def close(self) -> None:
         self.closed = True

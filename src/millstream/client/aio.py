@@ -9,7 +9,7 @@ import httpx
 
 from millstream.client.acknowledgements import BATCH, Acknowledgement, acknowledgements, batches
 from millstream.client.closing import ClosedByAsyncBlock
-from millstream.client.errors import MillstreamError, require_written, transport_error
+from millstream.client.errors import MillstreamError, require_written, transport_error, unanswered
 from millstream.client.exchange import (
     TIMEOUT,
     Exchange,
@@ -224,10 +224,12 @@ class AsyncConnection(ClosedByAsyncBlock):
         """Write the rows of `rows` in batches, and yield the acknowledgement of each; see Connection.insert_stream."""
         session, start = self._session.plus(properties), 0
         async for batch in _batches(rows):
-            lines = [line async for line in self._lines(insert_exchange(target, session, batch))]
-            for ack in acknowledgements(lines, start):
-                yield ack
-            start += len(batch)
+            while batch:
+                lines = [line async for line in self._lines(insert_exchange(target, session, batch))]
+                acks = list(acknowledgements(lines, start))
+                for ack in acks:
+                    yield ack
+                start, batch = start + len(acks), unanswered(batch, len(acks))
 
     async def close(self) -> None:
         """Close the connection, and end the queries that are being read from it."""

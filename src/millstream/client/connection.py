@@ -9,7 +9,7 @@ import httpx
 
 from millstream.client.acknowledgements import Acknowledgement, acknowledgements, batches
 from millstream.client.closing import ClosedByBlock
-from millstream.client.errors import MillstreamError, require_written, transport_error
+from millstream.client.errors import MillstreamError, require_written, transport_error, unanswered
 from millstream.client.exchange import (
     TIMEOUT,
     Exchange,
@@ -153,8 +153,13 @@ class Connection(ClosedByBlock):
         """
         session, start = self._session.plus(properties), 0
         for batch in batches(rows):
-            yield from acknowledgements(self._lines(insert_exchange(target, session, batch)), start)
-            start += len(batch)
+            while batch:
+                end = start
+                for ack in acknowledgements(self._lines(insert_exchange(target, session, batch)), start):
+                    end = ack.seq + 1
+                    yield ack
+                # A server writes no row behind one that it refuses: those are sent again.
+                start, batch = end, unanswered(batch, end - start)
 
     def close(self) -> None:
         """Close the connection, and end the queries that are being read from it."""

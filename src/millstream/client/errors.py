@@ -85,3 +85,11 @@ def transport_error(error: httpx.TransportError, url: str) -> MillstreamError:
     if isinstance(error, httpx.TimeoutException):
         return RequestTimeout(f"nothing came from {url} within the timeout ({reason})")
     return ConnectionFailed(f"the server at {url} broke off ({reason})")
+
+
+def unanswered(batch: Sequence[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
+    """The rows of a batch after the first `count`, which the server has answered. Raises UnexpectedAnswer if it has
+    answered none of them."""
+    if not count:
+        raise UnexpectedAnswer(200, "the server has acknowledged none of the rows")
+    return list(batch[count:])

@@ -242,9 +242,11 @@ class Inserter(Protocol):
         ...
 
     def insert_all(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[RequestFailed | None]:
-        """Write rows in order and wait until Kafka has acknowledged them; for each row None, or why it was refused.
+        """Write rows in order, up to the first that is refused, and wait until Kafka has acknowledged them.
 
-        /inserts-stream calls this with all rows that have arrived: one wait for Kafka instead of one for each row.
+        Returns None for each row, and at last why one was refused. What Kafka refuses is found out later: rows behind
+        it may be written. /inserts-stream calls this with all rows that have arrived: one wait for Kafka instead of one
+        for each row.
         """
         ...
 

@@ -132,11 +132,13 @@ class RowWriter:
             raise failure
 
     def insert_all(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[RequestFailed | None]:
-        """Write rows in order and wait for all acknowledgements; for each row None, or why it was refused."""
+        """Write rows in order, up to the first that has no record, and wait for the acknowledgements; for each row
+        None, and at last why one was refused."""
         records = self._records(rows)
-        sent = [r for r in records if not isinstance(r, RequestFailed)]
-        outcomes = iter(self._written(sent))
-        return [r if isinstance(r, RequestFailed) else self._failed(next(outcomes)) for r in records]
+        refused = next((i for i, record in enumerate(records) if isinstance(record, RequestFailed)), len(records))
+        outcomes = self._written([r for r in records[:refused] if not isinstance(r, RequestFailed)])
+        refusals = [r for r in records[refused : refused + 1] if isinstance(r, RequestFailed)]
+        return [*map(self._failed, outcomes), *refusals]
 
     def _written(self, records: Sequence[tuple[Bytes, Bytes, int]]) -> Iterator[KafkaException | None]:
         """Write records (key, value, time) in order; yields None for each, or the error of one that was refused."""

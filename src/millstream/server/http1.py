@@ -1,12 +1,18 @@
-"""Writes the head of an HTTP/1.1 response together with the first part of its body."""
+"""Writes the head of an HTTP/1.1 response with the first part of its body, and reads requests whose response ended."""
 
 import asyncio
+from functools import partial
 
 import h11
 import hypercorn.protocol
 from hypercorn.events import RawData
+from hypercorn.protocol.events import EndBody, StreamClosed
+from hypercorn.protocol.events import Event as StreamEvent
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.typing import H11SendableEvent
+
+# How long the rest of a request is read whose response has ended.
+DRAIN_SECONDS = 10.0
 
 
 class JoinedHttp1(H11Protocol):  # type: ignore[misc,unused-ignore]
@@ -14,10 +20,32 @@ class JoinedHttp1(H11Protocol):  # type: ignore[misc,unused-ignore]
 
     Hypercorn writes the head of a response, each part of its body and its end one by one, each with a system call. Here
     the head waits for what the application sends in the same step of the event loop.
+
+    Hypercorn closes a connection whose response has ended before its request. A client that is still sending then may
+    lose the response: here the rest of the request is read for a while, and dropped.
     """
 
     _head = b""
     _writing: asyncio.Task[None] | None = None
+
+    async def stream_send(self, event: StreamEvent) -> None:
+        """Does what hypercorn does; the connection of a request that has not ended stays open for its rest."""
+        if isinstance(event, StreamClosed) and self._is_request_open():
+            await self._close_stream()
+            self.stream = RestOfRequest(self)  # type: ignore[assignment,unused-ignore]
+        else:
+            await super().stream_send(event)
+
+    def _is_request_open(self) -> bool:
+        """True if the response has ended, and the client may still be sending its request."""
+        http1, is_stopping = self.connection, self.context.terminated.is_set()
+        if not isinstance(http1, h11.Connection) or isinstance(self.stream, RestOfRequest) or is_stopping:
+            return False
+        return http1.our_state in (h11.DONE, h11.MUST_CLOSE) and http1.their_state is h11.SEND_BODY
+
+    async def recycle(self) -> None:
+        """Wait for the next request, or close the connection if this one has not ended."""
+        await self._maybe_recycle()
 
     async def _send_h11_event(self, event: H11SendableEvent) -> None:
         try:
@@ -43,6 +71,22 @@ class JoinedHttp1(H11Protocol):  # type: ignore[misc,unused-ignore]
         data, self._head = self._head, b""
         if data:
             await self.send(RawData(data=data))
+
+
+class RestOfRequest:
+    """Drops the rest of a request whose response has ended; then, or after some seconds, its connection is recycled."""
+
+    def __init__(self, connection: JoinedHttp1) -> None:
+        self._connection = connection
+        begin = partial(connection.task_group.spawn, connection.recycle)
+        self._timer = asyncio.get_running_loop().call_later(DRAIN_SECONDS, begin)
+
+    async def handle(self, event: StreamEvent) -> None:
+        """Take a part of the request, its end, or that the connection is closed."""
+        if isinstance(event, EndBody | StreamClosed):
+            self._timer.cancel()
+        if isinstance(event, EndBody):
+            await self._connection.recycle()
 
 
 def install() -> None:

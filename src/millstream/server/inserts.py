@@ -31,7 +31,8 @@ OK = '{"status":"ok","seq":%d}'
 
 
 async def inserts(request: HttpRequest) -> Response:
-    """POST /inserts-stream: {"target": …} on the first line, then one row on each line; an ack for each row."""
+    """POST /inserts-stream: {"target": …} on the first line, then one row on each line; an ack for each row, up to the
+    first one that is refused."""
     media = accepted(request, (DELIMITED, JSON))
     check_readable(request)
     context = context_of(request)
@@ -97,9 +98,10 @@ class InputLines:
 
 
 class Acks(Response):
-    """Writes rows as they arrive, and answers each with {"status":"ok","seq":n} or {"status":"error",…}.
+    """Writes rows as they arrive, and answers each with {"status":"ok","seq":n}, the first that is refused with
+    {"status":"error",…}: that is the end, and no row after it is written, as in ksqlDB.
 
-    It ends if its user is removed, or gets other roles, or if his token expires.
+    It also ends if its user is removed, or gets other roles, or if his token expires.
     """
 
     def __init__(
@@ -135,7 +137,7 @@ class Acks(Response):
         into, out = anyio.create_memory_object_stream[list[bytes]](READ_AHEAD)
         refusal: RequestFailed | None = None
         async with anyio.create_task_group() as group:
-            group.start_soon(self._write, out, send)
+            group.start_soon(self._write, out, send, group.cancel_scope)
             async with into:
                 try:
                     async for lines in self._lines:
@@ -149,11 +151,17 @@ class Acks(Response):
         if refusal is not None:
             await send(part(self._ack(refusal)))
 
-    async def _write(self, arriving: MemoryObjectReceiveStream[list[bytes]], send: Send) -> None:
+    async def _write(
+        self, arriving: MemoryObjectReceiveStream[list[bytes]], send: Send, reading: anyio.CancelScope
+    ) -> None:
+        """Write the lines that arrive, until one is refused: then `reading` ends."""
         async for lines in arriving:
             batch = lines + _arrived_lines(arriving)
             outcomes = await self._context.run(lambda batch=batch: insert(self._inserter, batch))  # type: ignore[misc]
             await send(part("".join(map(self._ack, outcomes))))
+            if any(outcomes):
+                reading.cancel()
+                return
 
     def _ack(self, outcome: RequestFailed | None) -> str:
         """One acknowledgement, preceded by the separator from the one before."""
@@ -177,16 +185,28 @@ def _arrived_lines(arriving: MemoryObjectReceiveStream[list[bytes]]) -> list[byt
 
 
 def insert(inserter: Inserter, lines: Sequence[bytes]) -> Sequence[RequestFailed | None]:
-    """Write lines as rows, and return for each None or its error; blocks."""
-    parsed = [_row(line) for line in lines]
-    outcomes = iter(_insert_all(inserter, [row for row in parsed if not isinstance(row, RequestFailed)]))
-    return [row if isinstance(row, RequestFailed) else next(outcomes) for row in parsed]
+    """Write lines as rows up to the first that is refused, and return for each None or, at last, its error; blocks."""
+    rows, refusal = _rows(lines)
+    outcomes = [*_insert_all(inserter, rows), *([refusal] if refusal else [])]
+    refused = next((i for i, outcome in enumerate(outcomes) if outcome), len(outcomes))
+    return outcomes[: refused + 1]
+
+
+def _rows(lines: Sequence[bytes]) -> tuple[list[dict[str, Any]], RequestFailed | None]:
+    """The rows of lines, up to the first that is no JSON object, and why that is refused."""
+    rows: list[dict[str, Any]] = []
+    for line in lines:
+        row = _row(line)
+        if isinstance(row, RequestFailed):
+            return rows, row
+        rows.append(row)
+    return rows, None
 
 
 def _insert_all(inserter: Inserter, rows: Sequence[dict[str, Any]]) -> Sequence[RequestFailed | None]:
     with RequestBoundary() as boundary:
         return inserter.insert_all(rows) if rows else []
-    return [boundary.error] * len(rows)  # an error that affects all rows is acknowledged for each
+    return [boundary.error]  # an error that affects all rows is acknowledged for the first
 
 
 def _row(line: bytes) -> dict[str, Any] | RequestFailed:

@@ -1,22 +1,21 @@
-"""A middleware that reads each request to its end before the response ends."""
+"""A middleware that takes the rest of a request while the end of its response is sent."""
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-DRAIN_SECONDS = 10
-
 
 class RequestDrain:
-    """Reads and drops the rest of a request's body, for a limited time, when its response is ready.
+    """Takes and drops what has arrived of a request's body that the application has not read.
 
-    So a client that is still sending receives an error response; if the connection were closed, it might lose it.
+    Otherwise the connection, which waits until the application takes it, would not notice that the response has ended
+    and read the rest (http1.py).
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request as an ASGI application, then read the rest of its body."""
+        """Handle a request as an ASGI application, with the end of its response as described."""
         exchange = _Exchange(receive, send)
         is_http = scope["type"] == "http"
         await (self._app(scope, exchange.receive, exchange.send) if is_http else self._app(scope, receive, send))
@@ -38,12 +37,13 @@ class _Exchange:
         """Send a part of the response; before its end the rest of the request is read."""
         last = message["type"] == "http.response.body" and not message.get("more_body", False)
         if last and not self._read:
-            await self._send({**message, "more_body": True})
-            await self._drain()
-            message = {"type": "http.response.body", "body": b"", "more_body": False}
-        await self._send(message)
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._drain)
+                await self._send(message)
+        else:
+            await self._send(message)
 
     async def _drain(self) -> None:
-        with anyio.move_on_after(DRAIN_SECONDS):
-            while not self._read:
-                await self.receive()
+        """Take the rest of the request, or that the response has ended, which comes as a disconnection."""
+        while not self._read:
+            await self.receive()
