@@ -157,3 +157,26 @@ def test_each_class_path_has_its_own_and_the_least_recently_used_is_removed(
     assert archive(0) == files[0]
     newest = archive(class_data.MOST_ARCHIVES)
     assert set(cache.glob("*.jsa")) == {*files, newest} - {files[1]}
+
+
+def test_a_cache_that_cannot_be_written_needs_no_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(class_data, "cache_folder", lambda: tmp_path / "file")
+    assert options([Path("a.jar")]) == []
+    assert "no class archive was created, so JVMs start without one: the cache" in caplog.text
+
+
+def test_an_archive_of_another_user_is_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        Path(command[-1]).write_text("classes")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    def refuse(path: Path, *_: object) -> None:
+        if path.stat().st_size:
+            raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(subprocess, "run", make)
+    monkeypatch.setattr(os, "utime", refuse)
+    assert options([Path("a.jar")])[0].startswith(f"-XX:SharedArchiveFile={cache}")

@@ -1,5 +1,6 @@
 """Fetching against a real HTTP server: parallel, resumed after a cut, verified, and clear when it cannot be."""
 
+import errno
 import hashlib
 import re
 from collections.abc import Iterator
@@ -114,6 +115,28 @@ def test_no_network_is_reported_with_hints(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(SetupError, match=r"could not download y-1\.0\.jar: .* is not reachable") as raised:
         jars.fetch_all("test", [artifact()], Counter())
     assert "MILLSTREAM_MAVEN_REPOSITORY" in raised.value.hint
+
+
+@pytest.mark.usefixtures("mirror")
+def test_a_cache_that_cannot_be_written_is_reported_with_a_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a traceback."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MILLSTREAM_CACHE", str(tmp_path / "file"))
+    with pytest.raises(SetupError, match=r"the cache \S+file cannot be written: .*Not a directory") as raised:
+        jars.fetch_all("test", [artifact()], Counter())
+    assert "MILLSTREAM_CACHE=FOLDER" in raised.value.hint
+
+
+@pytest.mark.usefixtures("mirror")
+def test_a_full_disk_is_reported_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(jars, "_transfer", full)
+    with pytest.raises(SetupError, match=r"the cache .* cannot be written: .*No space left on device"):
+        jars.fetch_all("test", [artifact()], Counter())
 
 
 def test_a_quiet_terminal_gets_two_lines(mirror: Mirror, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,10 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
+from millstream.services.errors import SetupError
 from millstream.services.jars import cache_folder, locked, work_folder
 from millstream.services.java import java, version
 from millstream.services.progress import announced
@@ -44,18 +45,22 @@ def options(
     """
     file = cache_folder() / "module" / f"{program}-{_fingerprint(files, recipe)}.jsa"
     if _is_due(file):
-        # A lock of its own: the program that is run may download and compile, and then takes the lock of the cache.
-        with locked(file.parent):
-            if _is_due(file):
-                with announced(title) if title else nullcontext():
-                    _make(file, program, command)
+        try:
+            # A lock of its own: the program that is run may download and compile, and then takes the lock of the cache.
+            with locked(file.parent):
+                if _is_due(file):
+                    with announced(title) if title else nullcontext():
+                        _make(file, program, command)
+        except SetupError as failure:
+            LOG.warning("no class archive was created, so JVMs start without one: %s", failure.fact)
     try:
         is_archive = file.stat().st_size > 0
-        if is_archive:
-            # Archives that were not used for the longest time are removed first.
-            os.utime(file)
-    except FileNotFoundError:  # another process has removed it
+    except OSError:  # it could not be created, or another process has removed it
         is_archive = False
+    if is_archive:
+        # Archives that were not used for the longest time are removed first. The cache may be another user's.
+        with suppress(OSError):
+            os.utime(file)
     return [f"-XX:SharedArchiveFile={file}", *QUIET] if is_archive else []
 
 
@@ -68,7 +73,7 @@ def _is_due(file: Path) -> bool:
     """True if there is no archive, and the last attempt to create it, which left an empty file, was long ago."""
     try:
         status = file.stat()
-    except FileNotFoundError:
+    except OSError:
         return True
     return status.st_size == 0 and time.time() - status.st_mtime > RETRY
 

@@ -25,7 +25,7 @@ from millstream.services.lock import Artifact
 from millstream.services.progress import Progress, default_progress
 
 RESOLVER = "org/apache/ivy/plugins/resolver/IBiblioResolver.class"
-MIRROR = "MILLSTREAM_MAVEN_REPOSITORY"
+MIRROR, CACHE = "MILLSTREAM_MAVEN_REPOSITORY", "MILLSTREAM_CACHE"
 ELSEWHERE = f"set {MIRROR}=URL to a mirror that this machine reaches"
 AT_ONCE = 8
 ATTEMPTS = 4
@@ -44,7 +44,7 @@ class _Source:
 
 def cache_folder() -> Path:
     """The user's cache: $MILLSTREAM_CACHE, else ~/.cache/millstream."""
-    return Path(os.environ.get("MILLSTREAM_CACHE") or "~/.cache/millstream").expanduser()
+    return Path(os.environ.get(CACHE) or "~/.cache/millstream").expanduser()
 
 
 def repository() -> str:
@@ -86,11 +86,18 @@ def _is_complete(path: Path, artifact: Artifact) -> bool:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder of the cache: of two processes that need the same files, one waits for the other."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+    """Hold the lock of a folder of the cache: of two processes that need the same files, one waits for the other.
+
+    Raises SetupError if the folder, or a file that is written in the block, cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / ".lock", "w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        fact = f"the cache {cache_folder()} cannot be written: {error}"
+        raise SetupError(fact, f"it needs 1 GB; {CACHE}=FOLDER names another folder") from error
 
 
 @contextmanager

@@ -43,8 +43,8 @@ def compiled(libraries: Iterable[Path]) -> Path:
     sources = sorted(shipped("jvm").glob("*.scala"))
     jar = cache_folder() / "module" / f"millstream-{_fingerprint(sources, libraries)}.jar"
     if not jar.exists():
-        jar.parent.mkdir(parents=True, exist_ok=True)
         with locked(cache_folder()):
+            jar.parent.mkdir(exist_ok=True)
             if not jar.exists():
                 with announced("compiling the Scala module"):
                     _compile(sources, libraries, jar)
