@@ -73,10 +73,20 @@ READ_ONLY = Caused("/data/1.changelog: Read-only file system")
         (Caused("[A] Error", Caused("[B] Error", READ_ONLY)), f"[A] Error: {READ_ONLY}"),
         (Caused(f"aborted: {READ_ONLY}", READ_ONLY), f"aborted: {READ_ONLY}"),
         (Caused("Not there", Caused("org.acme.GoneException: Not there")), "Not there"),
+        (Caused("d was deleted", Caused("org.acme.sql.TopicReplaced: d was deleted")), "d was deleted"),
         (Caused("[A] Error", Caused("")), "[A] Error"),
         (Caused("x" * 1000, Caused("y" * 1000)), f"{'x' * 300}: {'y' * 300}"),
     ],
-    ids=["itself", "cause", "innermost", "said already", "said without its class", "says nothing", "long"],
+    ids=[
+        "itself",
+        "cause",
+        "innermost",
+        "said already",
+        "said without its class",
+        "said without a class of ours",
+        "says nothing",
+        "long",
+    ],
 )
 def test_the_innermost_cause_is_shown(failure: Caused, shown: str) -> None:
     assert why(failure) == shown

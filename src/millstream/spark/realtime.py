@@ -41,8 +41,8 @@ FIRST_BATCH = 3000
 MESSAGE_LENGTH = 600
 # How much of that the innermost cause may take.
 CAUSE_LENGTH = 300
-# The name of an exception's class, before its message.
-_CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
+# The name of an exception's class, before its message; those of our own end with other words than Exception.
+_CLASS = re.compile(r"^(?:[\w.$]+(?:Exception|Error)|(?:[a-z]\w*\.)+[A-Z][\w$]*): ")
 # What Spark and py4j write around the failure of a task, or of a call: the task's number, its host, the method.
 _AROUND = re.compile(
     r"^(An error occurred while calling \S+\s*:? )?(Job aborted due to stage failure: .*?most recent failure: "
