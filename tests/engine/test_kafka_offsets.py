@@ -150,3 +150,19 @@ def test_offsets_are_answered_through_the_restarts_of_a_broker(tmp_path: Path) -
             over.set()
         for ended in asking:
             ended.result()
+
+
+@pytest.mark.parametrize("code", [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED])
+def test_a_topic_that_goes_between_two_requests_is_named(
+    kafka: BrokerClient, client: KafkaClient, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """The description has found it, and the request for its offsets, which has no names, does not."""
+
+    def refuse(*_: object) -> None:
+        raise KafkaException(KafkaError(code))
+
+    topic = kafka.create_topic()
+    monkeypatch.setattr(kafka_module, "SETTLE", 0.0)
+    monkeypatch.setattr(client, "_offsets_now", refuse)
+    with pytest.raises(KafkaException, match=f"topic {topic}"):
+        client.ends(topic)

@@ -34,6 +34,7 @@ from millstream.engine.kafka_admin import (
     answer,
     answer_or_none,
     identity_of,
+    named,
     wait_until,
 )
 from millstream.engine.kafka_settings import java_settings, librdkafka_settings
@@ -239,7 +240,7 @@ class KafkaClient:
                     passing = not renewed and self._admin.client is client and self._admin.is_renewed(client, failure)
                     renewed = True
                 if not passing:
-                    raise
+                    raise named(topic, failure) from None
                 time.sleep(0.05)
 
     def _offsets_now(self, partitions: Sequence[TopicPartition], specs: Sequence[OffsetSpec]) -> dict[int, list[int]]:

@@ -101,12 +101,7 @@ class KafkaAdmin:
         try:
             return self.request(lambda _: cast(TopicDescription, answer(self.description(topic))))
         except KafkaException as failure:
-            if failure.args[0].code() == ERROR_UNKNOWN:
-                # Kafka's own message does not name it.
-                raise KafkaException(KafkaError(ERROR_UNKNOWN, f"topic {topic} does not exist")) from failure
-            if failure.args[0].code() == DENIED:
-                raise about(f"topic {topic}", failure) from failure
-            raise
+            raise named(topic, failure) from None
 
 
 def answer(future: "Future[Any]") -> Any:
@@ -138,6 +133,15 @@ def identity_of(described: TopicDescription) -> TopicIdentity:
 def about(subject: str, failure: KafkaException) -> KafkaException:
     """The same failure with the subject in front of its message: Kafka's own message does not name the topic."""
     return KafkaException(KafkaError(failure.args[0].code(), f"{subject}: {reason(failure)}"))
+
+
+def named(topic: str, failure: KafkaException) -> KafkaException:
+    """The failure of a request about one topic, with its name if it does not exist or is denied: Kafka's own message
+    does not name it."""
+    code = failure.args[0].code()
+    if code == ERROR_UNKNOWN:
+        return KafkaException(KafkaError(ERROR_UNKNOWN, f"topic {topic} does not exist"))
+    return about(f"topic {topic}", failure) if code == DENIED else failure
 
 
 def wait_until(done: Callable[[], Any], seconds: float = SETTLE) -> Any:
