@@ -273,7 +273,7 @@ def test_there_need_be_no_connect_at_the_default_address(monkeypatch: pytest.Mon
     monkeypatch.setitem(
         checks.SETTINGS, checks.CONNECT_URL, replace(checks.SETTINGS[checks.CONNECT_URL], default=nowhere)
     )
-    none = checks.connect(check_context())
+    none = checks.connect(check_context(ksql__connect__url=nowhere))
     assert (none.outcome, none.fact) == (PASSED, f"none at {nowhere}: connectors need one (ksql.connect.url)")
 
 

@@ -82,8 +82,12 @@ def test_a_key_with_a_window(key: bytes, format: str, shown: str) -> None:
     assert printed == f"Key format: {format}"
 
 
+def _as_avro(data: bytes) -> dict[str, str]:
+    return {"AVRO": '{"A":1}'}
+
+
 def test_a_record_that_its_schema_reads_is_not_unrecognized() -> None:
-    guess = FormatGuess("Value", cast(SchemaIdRecords, SimpleNamespace(show=lambda data: {"AVRO": '{"A":1}'})))
+    guess = FormatGuess("Value", cast(SchemaIdRecords, SimpleNamespace(show=_as_avro, failure="")))
     assert guess.show(b"\x00\x00\x00\x00\x01\xff\xfe") == '{"A":1}'
     assert list(guess.new_guess()) == ["Value format: AVRO"]
 
