@@ -37,15 +37,16 @@ def with_distinct_arguments(group: Aggregate, calls: Sequence[tree.Call]) -> Agg
     Without DISTINCT it is `group` itself. Raises StatementError for a function, a window or a source that DISTINCT is
     not for.
     """
-    distinct_calls = [call for call in calls if call.distinct]
-    if not distinct_calls:
-        return group
-    for call in distinct_calls:
+    for call in calls:
         _check(call, group)
+    if not any(map(_counts_once, calls)):
+        return group
     paired = tuple(zip(group.aggregations, calls, strict=True))
     # The others need all values of an argument that both have.
-    plain = _Columns(0, [*group.keys, *(e for a, call in paired if not call.distinct for e in _arguments(a, call))])
-    distinct = _Columns(len(plain.columns), [e for a, call in paired if call.distinct for e in _arguments(a, call)])
+    of_others = (e for a, call in paired if not _counts_once(call) for e in _arguments(a, call))
+    plain = _Columns(0, [*group.keys, *of_others])
+    of_distinct = [e for a, call in paired if _counts_once(call) for e in _arguments(a, call)]
+    distinct = _Columns(len(plain.columns), of_distinct)
     keys = tuple(NamedExpression(r.name, r, identifier(r.name)) for r in key_refs(group.source.schema))
     rows = Select(group.source, keys, (*plain.columns, *distinct.columns))
     by = tuple(plain.reference(key.expression) for key in group.keys)
@@ -53,7 +54,7 @@ def with_distinct_arguments(group: Aggregate, calls: Sequence[tree.Call]) -> Agg
         group,
         source=DistinctArguments(rows, by, distinct.references, group.window),
         keys=tuple(replace(key, expression=column) for key, column in zip(group.keys, by, strict=True)),
-        aggregations=tuple(_over(a, distinct if call.distinct else plain) for a, call in paired),
+        aggregations=tuple(_over(a, distinct if _counts_once(call) else plain) for a, call in paired),
     )
 
 
@@ -97,6 +98,11 @@ def without_filter(call: tree.Call) -> tree.Call:
     return replace(call, args=arguments, filter=None)
 
 
+def _counts_once(call: tree.Call) -> bool:
+    """True for a call whose result DISTINCT changes: the least and the greatest value are those of all."""
+    return call.distinct and call.name not in ("MIN", "MAX")
+
+
 def _arguments(aggregation: AggregateCall, call: tree.Call) -> Iterator[NamedExpression]:
     """The arguments that rows have and the filter, named by what is written; MAX() has one that is not: ROWTIME."""
     for argument, written in zip_longest(aggregation.arguments, call.args[: len(aggregation.arguments)]):
@@ -112,12 +118,14 @@ def _over(aggregation: AggregateCall, columns: _Columns) -> AggregateCall:
 
 
 def _check(call: tree.Call, group: Aggregate) -> None:
+    if not call.distinct:
+        return
     hint = "COLLECT_SET and TOPKDISTINCT have each value once"
     check_leaves_out_null(call, "DISTINCT in a query that keeps running", hint)
     if group.source.kind is RelationKind.TABLE:
         fact = f"{call.name}(DISTINCT …) cannot be applied to a table source, only to a stream source."
         raise StatementError(fact, call.span, "a pull query can, over the table's rows of the moment")
     window = group.window
-    if window is not None and window.type != "TUMBLING":
-        fact = f"{call.name}(DISTINCT …) cannot be computed in {window.type} windows, only in TUMBLING ones or in none"
+    if window is not None and window.type == "SESSION" and _counts_once(call):
+        fact = f"{call.name}(DISTINCT …) cannot be computed in SESSION windows: two that merge may have the same values"
         raise StatementError(fact, call.span, "COUNT_DISTINCT estimates, in windows of each kind")

@@ -362,8 +362,8 @@ class Deduplicate(PlanNode):
 class DistinctArguments(PlanNode):
     """The rows of a stream; columns of `distinct` have NULL in place of a value that the row's group has had before.
 
-    `keys` and `distinct` are columns of the value. Rows of one group have equal `keys` and, with a TUMBLING `window`,
-    are in the same window; a row whose window has closed is left out.
+    `keys` and `distinct` are columns of the value. Rows of one group have equal `keys` and, with a `window` of fixed
+    size, are in the same window: a row in several is as many rows. A row whose window has closed is left out.
     """
 
     source: PlanNode

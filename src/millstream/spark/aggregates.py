@@ -35,11 +35,11 @@ from millstream.functions.operator_expressions import (
     text_constant,
 )
 from millstream.functions.operator_sql import spark_sql
-from millstream.plan.nodes import Aggregate, Window, leaves
+from millstream.plan.nodes import Aggregate, DistinctArguments, Window, leaves
 from millstream.plan.partitions import mixes_partitions
 from millstream.spark.coalescing import coalesces_rows
 from millstream.spark.fold import CLOCK, METADATA_TYPES, NEW, ROW, STATE, Expiry, Fold, Punctuation, clock, fold
-from millstream.spark.group_folds import AggregateRun, GroupFolds, latest, left_out_as_late, sorted_key
+from millstream.spark.group_folds import WINDOW_START, AggregateRun, GroupFolds, latest, left_out_as_late, sorted_key
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.time_to_live import TimeToLive
 
@@ -62,12 +62,14 @@ def grouped(rows: LazyFrame, node: Aggregate, run: AggregateRun) -> LazyFrame:
         return fold(timed, _ExpiringFolds(node, run).of_stream(), run.live)
     if node.window.type == "SESSION":
         return fold(timed, _SessionFolds(node, run).in_sessions(node.window), run.live)
-    windows = timed.select("*", f"{_starts(node.window)} as wstart")
+    # With DISTINCT each window of a row is a row already (distinct_arguments.py).
+    starts = WINDOW_START if isinstance(node.source, DistinctArguments) else window_starts(node.window)
+    windows = timed.select("*", f"{starts} as wstart")
     return fold(windows, _WindowFolds(node, run).in_windows(node.window), run.live)
 
 
-def _starts(window: Window) -> str:
-    """The starts of the windows that a row is in, one row for each, the earliest first."""
+def window_starts(window: Window) -> str:
+    """Spark SQL of the starts of the windows that a row is in, one row for each, the earliest first."""
     last = _last_start(window)
     if window.advance == window.size:
         return f"({last})"

@@ -8,8 +8,11 @@
     a, ann @12000    10000, ann; the window of 0 closes     a, ann
     a, bob @3000     10000, ann                             none: it is late
 
-The fold's group is that of the aggregate, whose rows so keep their order; a value is a part of the state's key.
+The fold's group is that of the aggregate, whose rows so keep their order; a value is a part of the state's key. A row
+in several HOPPING windows is as many rows, which say in `window_start` what they are for.
 """
+
+from functools import reduce
 
 from millstream.analysis.typed_expressions import ColumnReference
 from millstream.functions.operator_expressions import (
@@ -26,8 +29,9 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import DistinctArguments, Window, leaves
 from millstream.plan.partitions import mixes_partitions
+from millstream.spark.aggregates import window_starts
 from millstream.spark.fold import CLOCK, METADATA_TYPES, ROW, STATE, Expiry, Fold, clock, fold, scan_columns
-from millstream.spark.group_folds import left_out_as_late, sorted_bytes
+from millstream.spark.group_folds import WINDOW_START, left_out_as_late, sorted_bytes
 from millstream.spark.join_step import bounds_of, columns_layout
 from millstream.spark.lazy_frame import LazyFrame
 
@@ -43,14 +47,17 @@ def with_distinct_arguments(rows: LazyFrame, node: DistinctArguments, query: str
     relation = {"key": key.type, "value": value.type, **METADATA_TYPES, **bounds}
     group = StructLayout({f"K{i}": value.types[f"V{column.index}"] for i, column in enumerate(node.keys)})
     keys = (f"'K{i}', value.V{column.index}" for i, column in enumerate(node.keys))
-    timed = [f"{clock(live, node.source)} as clock"] if node.window else []
-    columns = (*relation, *scan_columns(node.source), f"named_struct({', '.join(keys)}) as group_key", *timed)
+    columns = (*relation, *scan_columns(node.source), f"named_struct({', '.join(keys)}) as group_key")
     scans = dict.fromkeys(scan_columns(node.source), "int")
-    out = StructLayout({**relation, **scans, "group_key": group.type, **({"clock": "bigint"} if node.window else {})})
     frame = rows.where("value is not null").select(*columns)
+    if node.window is not None:
+        frame = frame.select("*", f"{clock(live, node.source)} as clock")
+        frame = frame.select("*", f"{window_starts(node.window)} as {WINDOW_START}")
+    timed = {"clock": "bigint", WINDOW_START: "bigint"} if node.window is not None else {}
+    out = StructLayout({**relation, **scans, "group_key": group.type, **timed})
     for column in node.distinct:
         frame = fold(frame, _ArgumentFold(node, column, out, query).fold(), live)
-    return frame.select(*relation)
+    return frame.select(*relation, *([WINDOW_START] if node.window is not None else []))
 
 
 class _ArgumentFold:
@@ -65,10 +72,12 @@ class _ArgumentFold:
         """A state for each value of a group, and of a window; a row whose window has closed is left out."""
         window, start = self.node.window, self._start()
         new = _STATE.new({"start": start, "partition": ROW.field("partition")})
-        update = if_(self.argument.is_null() | STATE.is_not_null(), STATE, new)
+        # The aggregate leaves out a row without a group.
+        has_group = self._has_group()
+        update = if_(self.argument.is_null() | STATE.is_not_null() | ~has_group, STATE, new)
         emit: OperatorExpression = array(self._row())
         if window is not None:
-            late = start + _closing(window) <= CLOCK
+            late = has_group & (start + _closing(window) <= CLOCK)
             update = if_(late, STATE, update)
             emit = if_(late, left_out_as_late(self.label, leaves(self.node)[0].origin.topic), emit)
         return Fold(
@@ -86,8 +95,12 @@ class _ArgumentFold:
 
     def _start(self) -> OperatorExpression:
         """The start of the row's window; 0 without windows."""
-        rowtime = ROW.field("rowtime")
-        return bigint(0) if self.node.window is None else rowtime - rowtime % self.node.window.size
+        return bigint(0) if self.node.window is None else ROW.field(WINDOW_START)
+
+    def _has_group(self) -> OperatorExpression:
+        key = ROW.field("group_key")
+        parts: list[OperatorExpression] = [key.field(f"K{i}").is_not_null() for i in range(len(self.node.keys))]
+        return reduce(lambda left, right: left & right, parts)
 
     def _bytes(self) -> OperatorExpression:
         """The value as it is stored, in the state's key."""

@@ -30,11 +30,14 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
-from millstream.plan.nodes import Aggregate, leaves, type_of
+from millstream.plan.nodes import Aggregate, DistinctArguments, leaves, type_of
 from millstream.spark.codec import EXPRESSION, LATE, error_if, report
 from millstream.spark.fold import METADATA_TYPES, NEW, ROW, STATE, Fold, scan_columns
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.lower import guarded
+
+# The column of rows that have passed DistinctArguments with the start of the window that a row is for.
+WINDOW_START = "window_start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ class GroupFolds:
         columns += scan_columns(self.node.source)
         if self.node.source.kind is RelationKind.TABLE:
             columns.append("key")
+        if isinstance(self.node.source, DistinctArguments) and self.node.window is not None:
+            columns.append(WINDOW_START)
         prepared = rows.select(*columns)
         missing = " or ".join(f"group_key.K{i} is null" for i in range(len(self.node.keys)))
         why = "a GROUP BY expression of the row is null, so it belongs to no group: it is left out"

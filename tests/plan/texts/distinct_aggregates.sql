@@ -64,11 +64,19 @@ CREATE TABLE n AS SELECT age, COUNT(DISTINCT name) AS n FROM people GROUP BY age
 -- →   hint: a pull query can, over the table's rows of the moment
 
 CREATE TABLE n AS SELECT item, COUNT(DISTINCT id) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 1 MINUTE) GROUP BY item;
--- → line 1:32: COUNT(DISTINCT …) cannot be computed in HOPPING windows, only in TUMBLING ones or in none
--- →   hint: COUNT_DISTINCT estimates, in windows of each kind
+-- → Created query with ID CTAS_N_0
+-- → create topic N with 2 partition(s)
+-- → start query CTAS_N_0
+-- → N (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE N to topic N (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(DISTINCT ID) AS N
+-- →     Group by ITEM in HOPPING windows of 3600000 ms, advance 60000 ms, grace 82800000 ms, emitted at each row: COUNT(DISTINCT ID)
+-- →       Each value once in its group: ID
+-- →         Select ID KEY, ITEM, ID
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 CREATE TABLE n AS SELECT item, SUM(DISTINCT amount) AS n FROM orders WINDOW SESSION (1 HOUR) GROUP BY item;
--- → line 1:32: SUM(DISTINCT …) cannot be computed in SESSION windows, only in TUMBLING ones or in none
+-- → line 1:32: SUM(DISTINCT …) cannot be computed in SESSION windows: two that merge may have the same values
 -- →   hint: COUNT_DISTINCT estimates, in windows of each kind
 
 CREATE TABLE n AS SELECT item, COLLECT_LIST(DISTINCT amount) AS n FROM orders GROUP BY item;
@@ -151,3 +159,13 @@ CREATE TABLE n AS SELECT item, UCASE(item) FILTER (WHERE amount > 3) AS n, COUNT
 CREATE TABLE n AS SELECT item, COUNT(*) FILTER (amount > 3) AS n FROM orders GROUP BY item;
 -- → line 1:48: unexpected '('; expected ',' or FROM
 -- →   hint: the rows of an aggregate: COUNT(*) FILTER (WHERE v > 3)
+
+CREATE TABLE n AS SELECT item, MIN(DISTINCT amount) AS n FROM orders WINDOW SESSION (1 HOUR) GROUP BY item;
+-- → Created query with ID CTAS_N_0
+-- → create topic N with 2 partition(s)
+-- → start query CTAS_N_0
+-- → N (ITEM STRING KEY, N INTEGER)
+-- → Write TABLE N to topic N (key KAFKA, value JSON)
+-- →   Select ITEM KEY, MIN(DISTINCT AMOUNT) AS N
+-- →     Group by ITEM in SESSION windows of 3600000 ms, grace 82800000 ms, emitted at each row: MIN(DISTINCT AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)

@@ -63,3 +63,17 @@ ASSERT VALUES o (users, cities) VALUES (1, 1);
 ASSERT VALUES o (users, cities) VALUES (1, 0);
 ASSERT VALUES o (users, cities) VALUES (2, 1);
 ASSERT VALUES o (users, cities) VALUES (2, 1);
+
+--@test: DISTINCT in aggregates - in HOPPING windows, of which a value may be new to one and known to another
+CREATE STREAM a (id STRING KEY, user STRING) WITH (kafka_topic='a', format='JSON', partitions=1);
+CREATE TABLE o AS SELECT id, COUNT(DISTINCT user) AS users, COUNT(*) AS n, MAX(DISTINCT user) AS most FROM a
+  WINDOW HOPPING (SIZE 10 SECONDS, ADVANCE BY 5 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY id;
+INSERT INTO a (ROWTIME, id, user) VALUES (6000, 'x', 'ann');
+INSERT INTO a (ROWTIME, id, user) VALUES (11000, 'x', 'ann');
+INSERT INTO a (ROWTIME, id, user) VALUES (7000, 'x', 'bob');
+INSERT INTO a (ROWTIME, id, user) VALUES (12000, NULL, 'bob');
+ASSERT VALUES o (id, windowstart, windowend, users, n, most) VALUES ('x', 0, 10000, 1, 1, 'ann');
+ASSERT VALUES o (id, windowstart, windowend, users, n, most) VALUES ('x', 5000, 15000, 1, 1, 'ann');
+ASSERT VALUES o (id, windowstart, windowend, users, n, most) VALUES ('x', 5000, 15000, 1, 2, 'ann');
+ASSERT VALUES o (id, windowstart, windowend, users, n, most) VALUES ('x', 10000, 20000, 1, 1, 'ann');
+ASSERT VALUES o (id, windowstart, windowend, users, n, most) VALUES ('x', 5000, 15000, 2, 3, 'bob');
