@@ -13,13 +13,22 @@ FROM visits GROUP BY shop` becomes
     a, ann     a, ann                     a: 1, 1
     a, ann     a, NULL                    a: 1, 2
     a, bob     a, bob                     a: 2, 3
+
+`COUNT(DISTINCT user) FILTER (WHERE new)` is one more such column, for CASE WHEN new THEN user END.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression, bare
+from millstream.analysis.typed_expressions import (
+    ColumnPlace,
+    ColumnReference,
+    Constant,
+    TypedCase,
+    TypedExpression,
+    bare,
+)
 from millstream.catalog.catalog import RelationKind
 from millstream.model.errors import StatementError
 from millstream.model.names import identifier
@@ -52,7 +61,7 @@ def with_distinct_arguments(group: Aggregate, calls: Sequence[tree.Call]) -> Agg
     by = tuple(plain.reference(key.expression) for key in group.keys)
     return replace(
         group,
-        source=DistinctArguments(rows, by, distinct.references, group.window),
+        source=DistinctArguments(rows, by, distinct.by_value(), group.window),
         keys=tuple(replace(key, expression=column) for key, column in zip(group.keys, by, strict=True)),
         aggregations=tuple(_over(a, distinct if _counts_once(call) else plain) for a, call in paired),
     )
@@ -72,10 +81,21 @@ class _Columns:
         name = next(c.name for c in self.columns if bare(c.expression) == bare(expression))
         return ColumnReference(expression.type, ColumnPlace.VALUE, index, name)
 
-    @property
-    def references(self) -> tuple[ColumnReference, ...]:
-        """All columns."""
-        return tuple(self.reference(column.expression) for column in self.columns)
+    def by_value(self) -> tuple[tuple[ColumnReference, ...], ...]:
+        """All columns; those that have one value or NULL in each row are together."""
+        columns: dict[TypedExpression, list[ColumnReference]] = {}
+        for column in self.columns:
+            columns.setdefault(bare(_value(column.expression)), []).append(self.reference(column.expression))
+        return tuple(map(tuple, columns.values()))
+
+
+def _value(expression: TypedExpression) -> TypedExpression:
+    """X of CASE WHEN condition THEN X END, as a FILTER becomes; any other expression itself."""
+    match expression:
+        case TypedCase(whens=((_, result),), otherwise=Constant(value=None)):
+            return result
+        case _:
+            return expression
 
 
 def check_leaves_out_null(call: tree.Call, clause: str, hint: str) -> None:

@@ -136,7 +136,7 @@ def _(node: Deduplicate) -> str:
 
 @sentence.register
 def _(node: DistinctArguments) -> str:
-    return f"Each value once in its group: {', '.join(column.name for column in node.distinct)}"
+    return f"Each value once in its group: {', '.join(column.name for columns in node.distinct for column in columns)}"
 
 
 @sentence.register

@@ -362,13 +362,14 @@ class Deduplicate(PlanNode):
 class DistinctArguments(PlanNode):
     """The rows of a stream; columns of `distinct` have NULL in place of a value that the row's group has had before.
 
+    The columns of one tuple have in each row the same value, or NULL (with FILTER), and share what is stored of it.
     `keys` and `distinct` are columns of the value. Rows of one group have equal `keys` and, with a `window` of fixed
     size, are in the same window: a row in several is as many rows. A row whose window has closed is left out.
     """
 
     source: PlanNode
     keys: tuple[ColumnReference, ...]
-    distinct: tuple[ColumnReference, ...]
+    distinct: tuple[tuple[ColumnReference, ...], ...]
     window: Window | None = None
 
     @property

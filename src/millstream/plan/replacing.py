@@ -315,7 +315,8 @@ def _distinct_text(plan: PlanNode) -> str:
     """The rows that are compared by DISTINCT, and how long they are kept, and the arguments with DISTINCT."""
     rows = (f"{columns_text(tuple(node.schema))}{_kept(node)}" for node in _deduplications(plan))
     marked = (n for n in plan.walk() if isinstance(n, DistinctArguments))
-    arguments = (f"{column.name} {column.type}" for node in marked for column in node.distinct)
+    columns = (column for node in marked for columns in node.distinct for column in columns)
+    arguments = (f"{column.name} {column.type}" for column in columns)
     return "; ".join((*rows, *arguments)) or ABSENT
 
 

@@ -1,17 +1,19 @@
 """The arguments of aggregates with DISTINCT as folds (fold.py), one for each: they store which values a group has had.
 
-`COUNT(DISTINCT user)` in TUMBLING windows of 10 s with a grace period of 0 s, GROUP BY shop:
+`COUNT(DISTINCT user)` and `COUNT(DISTINCT user) FILTER (WHERE amount > 10)` in TUMBLING windows of 10 s with a grace
+period of 0 s, GROUP BY shop. A state says of a value which of the two have had it:
 
-    record           states of shop a after it              rows
-    a, ann @1000     0, ann                                 a, ann
-    a, ann @2000     0, ann                                 a, null
-    a, ann @12000    10000, ann; the window of 0 closes     a, ann
-    a, bob @3000     10000, ann                             none: it is late
+    record               states of shop a after it                    rows
+    a, ann, 5 @1000      0, ann: first                                a, ann, null
+    a, ann, 20 @2000     0, ann: both                                 a, null, ann
+    a, ann, 20 @12000    10000, ann: both; the window of 0 closes     a, ann, ann
+    a, bob, 5 @3000      10000, ann: both                             none: it is late
 
 The fold's group is that of the aggregate, whose rows so keep their order; a value is a part of the state's key. A row
 in several HOPPING windows is as many rows, which say in `window_start` what they are for.
 """
 
+from collections.abc import Sequence
 from functools import reduce
 
 from millstream.analysis.typed_expressions import ColumnReference
@@ -21,6 +23,7 @@ from millstream.functions.operator_expressions import (
     StructLayout,
     array,
     bigint,
+    boolean,
     call,
     if_,
     let,
@@ -37,7 +40,6 @@ from millstream.spark.lazy_frame import LazyFrame
 
 # A longer value is stored as its SHA-256.
 _LONGEST = 32
-_STATE = StructLayout({"start": "bigint", "partition": "int"})
 
 
 def with_distinct_arguments(rows: LazyFrame, node: DistinctArguments, query: str, live: bool) -> LazyFrame:
@@ -55,26 +57,33 @@ def with_distinct_arguments(rows: LazyFrame, node: DistinctArguments, query: str
         frame = frame.select("*", f"{window_starts(node.window)} as {WINDOW_START}")
     timed = {"clock": "bigint", WINDOW_START: "bigint"} if node.window is not None else {}
     out = StructLayout({**relation, **scans, "group_key": group.type, **timed})
-    for column in node.distinct:
-        frame = fold(frame, _ArgumentFold(node, column, out, query).fold(), live)
+    for columns_of_value in node.distinct:
+        frame = fold(frame, _ArgumentFold(node, columns_of_value, out, query).fold(), live)
     return frame.select(*relation, *([WINDOW_START] if node.window is not None else []))
 
 
 class _ArgumentFold:
-    """The fold for one `column` with DISTINCT; `out` are the columns that it forwards."""
+    """The fold for `columns` that have one value with DISTINCT; `out` are the columns that it forwards."""
 
-    def __init__(self, node: DistinctArguments, column: ColumnReference, out: StructLayout, query: str) -> None:
-        self.node, self.column, self.out = node, column, out
-        self.argument = ROW.field("value").field(f"V{column.index}")
+    def __init__(
+        self, node: DistinctArguments, columns: Sequence[ColumnReference], out: StructLayout, query: str
+    ) -> None:
+        self.node, self.out = node, out
+        self.type = columns[0].type
+        self.names = [f"V{column.index}" for column in columns]
+        self.values = [ROW.field("value").field(name) for name in self.names]
+        # Whether each column has had the value.
+        self.known = [call("coalesce", STATE.field(f"known{i}"), boolean(False)) for i in range(len(columns))]
+        known = {f"known{i}": "boolean" for i in range(len(columns))}
+        self.layout = StructLayout({"start": "bigint", "partition": "int", **known})
         self.label = f"{query}.aggregate"
 
     def fold(self) -> Fold:
         """A state for each value of a group, and of a window; a row whose window has closed is left out."""
         window, start = self.node.window, self._start()
-        new = _STATE.new({"start": start, "partition": ROW.field("partition")})
         # The aggregate leaves out a row without a group.
-        has_group = self._has_group()
-        update = if_(self.argument.is_null() | STATE.is_not_null() | ~has_group, STATE, new)
+        has_group = _all([ROW.field("group_key").field(f"K{i}").is_not_null() for i in range(len(self.node.keys))])
+        update = if_(has_group & self._is_new(), self._next(start), STATE)
         emit: OperatorExpression = array(self._row())
         if window is not None:
             late = has_group & (start + _closing(window) <= CLOCK)
@@ -83,7 +92,7 @@ class _ArgumentFold:
         return Fold(
             by=("group_key",),
             subkey=spark_sql(call("concat", start.cast("binary"), self._bytes())),
-            state=_STATE.type,
+            state=self.layout.type,
             update=spark_sql(update),
             emit=spark_sql(emit),
             out=self.out.type,
@@ -97,36 +106,48 @@ class _ArgumentFold:
         """The start of the row's window; 0 without windows."""
         return bigint(0) if self.node.window is None else ROW.field(WINDOW_START)
 
-    def _has_group(self) -> OperatorExpression:
-        key = ROW.field("group_key")
-        parts: list[OperatorExpression] = [key.field(f"K{i}").is_not_null() for i in range(len(self.node.keys))]
-        return reduce(lambda left, right: left & right, parts)
+    def _is_new(self) -> OperatorExpression:
+        """True if the row has the value in a column that has not had it."""
+        pairs = zip(self.values, self.known, strict=True)
+        return ~_all([value.is_null() | known for value, known in pairs])
+
+    def _next(self, start: OperatorExpression) -> OperatorExpression:
+        """The state after the row."""
+        pairs = enumerate(zip(self.values, self.known, strict=True))
+        known: dict[str, SqlOperand] = {f"known{i}": known | value.is_not_null() for i, (value, known) in pairs}
+        partition = if_(STATE.is_null(), ROW.field("partition"), STATE.field("partition"))
+        return self.layout.new({"start": start, "partition": partition, **known})
 
     def _bytes(self) -> OperatorExpression:
         """The value as it is stored, in the state's key."""
+        value = self.values[0] if len(self.values) == 1 else call("coalesce", *self.values)
 
         def stored(value: OperatorExpression) -> OperatorExpression:
             return if_(call("length", value) > _LONGEST, call("unhex", call("sha2", value, 256)), value)
 
-        return let("bytes", sorted_bytes(self.column.type, self.argument), stored)
+        return let("bytes", sorted_bytes(self.type, value), stored)
 
     def _row(self) -> OperatorExpression:
-        """The row, without the argument if the group has had it."""
-        value = columns_layout("V", self.node.schema.value)
-        name = f"V{self.column.index}"
-        once = if_(STATE.is_null(), self.argument, null(value.types[name]))
-        fields: dict[str, SqlOperand] = {each: ROW.field("value").field(each) for each in value.types}
+        """The row, without the value in the columns that have had it."""
+        layout = columns_layout("V", self.node.schema.value)
+        fields: dict[str, SqlOperand] = {each: ROW.field("value").field(each) for each in layout.types}
+        for name, value, known in zip(self.names, self.values, self.known, strict=True):
+            fields[name] = if_(known, null(layout.types[name]), value)
         columns: dict[str, SqlOperand] = {each: ROW.field(each) for each in self.out.types}
-        return self.out.new({**columns, "value": value.new({**fields, name: once})})
+        return self.out.new({**columns, "value": layout.new(fields)})
 
     def _expiry(self, window: Window) -> Expiry:
         return Expiry(
             due=spark_sql(STATE.field("start") + _closing(window)),
             partition=spark_sql(STATE.field("partition")),
-            update=spark_sql(_STATE.null()),
+            update=spark_sql(self.layout.null()),
             emit=spark_sql(array().cast(f"array<{self.out.type}>")),
             fixed_due=True,
         )
+
+
+def _all(conditions: Sequence[OperatorExpression]) -> OperatorExpression:
+    return reduce(lambda left, right: left & right, conditions)
 
 
 def _closing(window: Window) -> int:

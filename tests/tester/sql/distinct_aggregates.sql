@@ -77,3 +77,23 @@ ASSERT VALUES o (id, windowstart, windowend, users, n, most) VALUES ('x', 5000, 
 ASSERT VALUES o (id, windowstart, windowend, users, n, most) VALUES ('x', 5000, 15000, 1, 2, 'ann');
 ASSERT VALUES o (id, windowstart, windowend, users, n, most) VALUES ('x', 10000, 20000, 1, 1, 'ann');
 ASSERT VALUES o (id, windowstart, windowend, users, n, most) VALUES ('x', 5000, 15000, 2, 3, 'bob');
+
+--@test: DISTINCT in aggregates - conditions of one argument share what is stored of a value
+CREATE STREAM a (id INT KEY, shop STRING, user STRING, amount INT) WITH (kafka_topic='a', format='JSON', partitions=1);
+CREATE TABLE o AS SELECT shop, COUNT(DISTINCT user) AS users, COUNT(DISTINCT user) FILTER (WHERE amount > 10) AS large,
+    COUNT(DISTINCT CASE WHEN amount <= 10 THEN user END) AS small, COUNT(DISTINCT amount) FILTER (WHERE user = 'ann') AS of_ann
+  FROM a GROUP BY shop;
+INSERT INTO a (id, shop, user, amount) VALUES (1, 's', 'ann', 5);
+INSERT INTO a (id, shop, user, amount) VALUES (1, 's', 'ann', 20);
+INSERT INTO a (id, shop, user, amount) VALUES (1, 's', 'bob', 20);
+INSERT INTO a (id, shop, user, amount) VALUES (1, 's', 'bob', 30);
+INSERT INTO a (id, shop, user, amount) VALUES (1, 's', 'ann', NULL);
+INSERT INTO a (id, shop, user, amount) VALUES (1, 's', 'bob', 5);
+INSERT INTO a (id, shop, user, amount) VALUES (1, 's', 'ann', 20);
+ASSERT VALUES o (shop, users, large, small, of_ann) VALUES ('s', 1, 0, 1, 1);
+ASSERT VALUES o (shop, users, large, small, of_ann) VALUES ('s', 1, 1, 1, 2);
+ASSERT VALUES o (shop, users, large, small, of_ann) VALUES ('s', 2, 2, 1, 2);
+ASSERT VALUES o (shop, users, large, small, of_ann) VALUES ('s', 2, 2, 1, 2);
+ASSERT VALUES o (shop, users, large, small, of_ann) VALUES ('s', 2, 2, 1, 2);
+ASSERT VALUES o (shop, users, large, small, of_ann) VALUES ('s', 2, 2, 2, 2);
+ASSERT VALUES o (shop, users, large, small, of_ann) VALUES ('s', 2, 2, 2, 2);
