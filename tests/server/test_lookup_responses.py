@@ -225,6 +225,13 @@ def test_a_table_that_is_not_ready_is_waited_for_once(
     assert (len(engine.requests), engine.batches) == (1, [[8]])
 
 
+def _begin_slow_lookups(server: Server, first: socket.socket, second: socket.socket) -> None:
+    """Look-ups of the keys 1 and 2, the first of which runs and the other waits until the table is ready."""
+    for opened, key in ((first, 1), (second, 2)):
+        opened.sendall(request(key, "SLOW"))
+        assert b"200" in _look_up(server, 50, "T")
+
+
 def test_lookups_that_come_while_a_table_is_waited_for_share_its_refusal(server: Server, engine: LookupEngine) -> None:
     refused: list[int] = []
 
@@ -236,9 +243,7 @@ def test_lookups_that_come_while_a_table_is_waited_for_share_its_refusal(server:
     engine.failure = refuse
     engine.table_ready.clear()
     with connection(server) as first, connection(server) as second:
-        for opened, key in ((first, 1), (second, 2)):
-            opened.sendall(request(key, "SLOW"))
-            assert b"200" in _look_up(server, 50, "T")
+        _begin_slow_lookups(server, first, second)
         engine.table_ready.set()
         for opened, key in ((first, 1), (second, 2)):
             answer = response(opened)
@@ -255,9 +260,7 @@ def test_a_batch_that_fails_unexpectedly_leaves_no_other_waiting(server: Server,
     engine.failure = fail
     engine.table_ready.clear()
     with connection(server) as first, connection(server) as second:
-        for opened, key in ((first, 1), (second, 2)):
-            opened.sendall(request(key, "SLOW"))
-            assert b"200" in _look_up(server, 50, "T")
+        _begin_slow_lookups(server, first, second)
         engine.table_ready.set()
         assert b"200" in response(first)
         assert b"200" in response(second)

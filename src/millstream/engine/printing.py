@@ -145,13 +145,13 @@ class RegistryNotice:
     """Says that the schema registry does not answer, once for each reason."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def notice(self, *sides: "FormatGuess") -> Iterator[str]:
         """Yield a line if one side of a record could not be read by its schema, for a reason that is new."""
         failure = next((side.failure for side in sides if side.failure), "")
-        if failure and failure not in self._told:
-            self._told.add(failure)
+        if failure and failure not in self._reported:
+            self._reported.add(failure)
             yield f"{failure}: records with a schema id are shown without their schemas meanwhile"
 
 

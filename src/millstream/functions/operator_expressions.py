@@ -7,8 +7,9 @@ is lowered by `spark_sql` (operator_sql.py) to `ms_let((clock - state.latest), a
 A Python int is a BIGINT beside an operator and an INT among the arguments of a call; a float is a DOUBLE.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import NewType, TypeAlias
 
 from millstream.model.treenode import TreeNode
@@ -405,6 +406,15 @@ class StructLayout:
     def null(self) -> SqlNull:
         """A null of this struct type."""
         return SqlNull(self.type)
+
+    def complete(self, struct: OperatorExpression) -> OperatorExpression:
+        """True if no field of a struct of this layout is null; false for a null struct."""
+        return all_of([struct.field(name).is_not_null() for name in self.types])
+
+
+def all_of(conditions: Sequence[OperatorExpression]) -> OperatorExpression:
+    """The conditions, at least one, joined by AND."""
+    return reduce(lambda left, right: left & right, conditions)
 
 
 def _bound_names(node: OperatorExpression) -> Iterator[str]:

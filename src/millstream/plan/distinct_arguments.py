@@ -31,8 +31,7 @@ from millstream.analysis.typed_expressions import (
 )
 from millstream.catalog.catalog import RelationKind
 from millstream.model.errors import StatementError
-from millstream.model.names import identifier
-from millstream.plan.nodes import Aggregate, AggregateCall, DistinctArguments, NamedExpression, Select, key_refs
+from millstream.plan.nodes import Aggregate, AggregateCall, DistinctArguments, NamedExpression, Select, named_keys
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
@@ -56,8 +55,7 @@ def with_distinct_arguments(group: Aggregate, calls: Sequence[tree.Call]) -> Agg
     plain = _Columns(0, [*group.keys, *of_others])
     of_distinct = [e for a, call in paired if _counts_once(call) for e in _arguments(a, call)]
     distinct = _Columns(len(plain.columns), of_distinct)
-    keys = tuple(NamedExpression(r.name, r, identifier(r.name)) for r in key_refs(group.source.schema))
-    rows = Select(group.source, keys, (*plain.columns, *distinct.columns))
+    rows = Select(group.source, named_keys(group.source.schema), (*plain.columns, *distinct.columns))
     by = tuple(plain.reference(key.expression) for key in group.keys)
     return replace(
         group,
@@ -71,15 +69,18 @@ class _Columns:
     """The value columns from index `first` on that have these expressions, each once."""
 
     def __init__(self, first: int, expressions: Iterable[NamedExpression]) -> None:
-        unique = {bare(e.expression): e for e in reversed(tuple(expressions))}
-        self.columns = tuple(reversed(unique.values()))
-        self._indexes = {bare(column.expression): first + i for i, column in enumerate(self.columns)}
+        unique: dict[TypedExpression, NamedExpression] = {}
+        for expression in expressions:
+            unique.setdefault(bare(expression.expression), expression)
+        self.columns = tuple(unique.values())
+        self._references = {
+            key: ColumnReference(column.expression.type, ColumnPlace.VALUE, first + i, column.name)
+            for i, (key, column) in enumerate(unique.items())
+        }
 
     def reference(self, expression: TypedExpression) -> ColumnReference:
         """The column that has an expression."""
-        index = self._indexes[bare(expression)]
-        name = next(c.name for c in self.columns if bare(c.expression) == bare(expression))
-        return ColumnReference(expression.type, ColumnPlace.VALUE, index, name)
+        return self._references[bare(expression)]
 
     def by_value(self) -> tuple[tuple[ColumnReference, ...], ...]:
         """All columns; those that have one value or NULL in each row are together."""
@@ -98,7 +99,7 @@ def _value(expression: TypedExpression) -> TypedExpression:
             return expression
 
 
-def check_leaves_out_null(call: tree.Call, clause: str, hint: str) -> None:
+def _check_leaves_out_null(call: tree.Call, clause: str, hint: str) -> None:
     """Raises StatementError for a call of a function for which NULL may not stand for a value that does not count."""
     if call.name not in _FUNCTIONS:
         listed = f"{', '.join(_FUNCTIONS[:-1])} and {_FUNCTIONS[-1]}"
@@ -113,7 +114,7 @@ def without_filter(call: tree.Call) -> tree.Call:
     """
     if call.filter is None or not call.distinct:
         return call
-    check_leaves_out_null(call, "DISTINCT with FILTER", "a WHERE in an inner query")
+    _check_leaves_out_null(call, "DISTINCT with FILTER", "a WHERE in an inner query")
     arguments = tuple(tree.Case((tree.When(call.filter, a),), span=a.span) for a in call.args)
     return replace(call, args=arguments, filter=None)
 
@@ -141,7 +142,7 @@ def _check(call: tree.Call, group: Aggregate) -> None:
     if not call.distinct:
         return
     hint = "COLLECT_SET and TOPKDISTINCT have each value once"
-    check_leaves_out_null(call, "DISTINCT in a query that keeps running", hint)
+    _check_leaves_out_null(call, "DISTINCT in a query that keeps running", hint)
     if group.source.kind is RelationKind.TABLE:
         fact = f"{call.name}(DISTINCT …) cannot be applied to a table source, only to a stream source."
         raise StatementError(fact, call.span, "a pull query can, over the table's rows of the moment")

@@ -20,7 +20,7 @@ from millstream.formats.registry import find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.plan.aggregation import WINDOW_COLUMNS, check_value_formats
-from millstream.plan.nodes import NamedExpression, PlanNode, Select, key_refs, reads, refs, windowed
+from millstream.plan.nodes import PlanNode, Select, named_column, named_keys, reads, refs, windowed
 from millstream.syntax import tree
 
 
@@ -90,8 +90,7 @@ def _used(node: PlanNode, names: set[str], selects_all: bool, pseudo: bool) -> t
 
 def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> JoinSide:
     schema, alias = source.node.schema, source.alias
-    keys = tuple(NamedExpression(r.name, r, identifier(r.name)) for r in key_refs(schema))
-    node = Select(source.node, keys, tuple(NamedExpression(r.name, r, identifier(r.name)) for r in used))
+    node = Select(source.node, named_keys(schema), tuple(map(named_column, used)))
     places = {bare(r): width + i for i, r in enumerate(used)}
     bounds = WINDOW_COLUMNS if source.windows is not None else ()
     # A column that the query does not use has no position; it is only here for hints in errors.

@@ -12,6 +12,7 @@ from enum import Enum
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
 from millstream.catalog.catalog import RelationKind, Source, Windowed
 from millstream.functions.declare import Accumulator
+from millstream.model.names import identifier
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.treenode import TreeNode
 from millstream.model.types import SqlType
@@ -142,6 +143,11 @@ class Window:
     def windowed(self) -> Windowed:
         """The windows in the keys of this aggregation's rows."""
         return Windowed(self.type, None if self.type == "SESSION" else self.size)
+
+    @property
+    def closing(self) -> int:
+        """After the start of a window of fixed size, or the last row of a session, rows for it are late, in ms."""
+        return self.size + self.grace
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,6 +522,16 @@ def refs(schema: Schema) -> Iterator[ColumnReference]:
         where = ColumnPlace.KEY if column.part is RecordPart.KEY else ColumnPlace.VALUE
         yield ColumnReference(column.type, where, counts[column.part], column.name)
         counts[column.part] += 1
+
+
+def named_keys(schema: Schema) -> tuple[NamedExpression, ...]:
+    """The key columns of a relation as expressions that keep their names."""
+    return tuple(named_column(r) for r in key_refs(schema))
+
+
+def named_column(ref: ColumnReference) -> NamedExpression:
+    """A column as an expression that keeps its name."""
+    return NamedExpression(ref.name, ref, identifier(ref.name))
 
 
 def key_refs(schema: Schema) -> tuple[ColumnReference, ...]:

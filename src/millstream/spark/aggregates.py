@@ -204,7 +204,7 @@ class _WindowFolds(GroupFolds):
 
     def in_windows(self, window: Window) -> Fold:
         """A state for each group and window; a late row is left out."""
-        closing = window.size + window.grace
+        closing = window.closing
         key = {"key": self.key.type} if window.final else {}
         layout = StructLayout({"latest": "bigint", "partition": "int", "start": "bigint", **key, **self.states})
         start, late = ROW.field("wstart"), ROW.field("wstart") + closing <= CLOCK
@@ -269,7 +269,7 @@ class _SessionFolds(_WindowFolds):
 
     def in_sessions(self, window: Window) -> Fold:
         """The open sessions of a group, in order; a row starts a session, or merges those near it into one."""
-        gap, closing = window.size, window.size + window.grace
+        gap, closing = window.size, window.closing
         session = StructLayout({"start": "bigint", "end": "bigint", **self.states})
         sessions = f"array<{session.type}>"
         key = {"key": self.key.type} if window.final else {}

@@ -15,8 +15,8 @@ from millstream.functions.operator_expressions import StructLayout, array, if_, 
 from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import Deduplicate, leaves
 from millstream.plan.partitions import mixes_partitions
-from millstream.spark.fold import METADATA_TYPES, ROW, STATE, Expiry, Fold, clock, fold, scan_columns
-from millstream.spark.join_step import bounds_of, columns_layout
+from millstream.spark.fold import ROW, STATE, Expiry, Fold, clock, fold, scan_columns
+from millstream.spark.join_step import bounds_of, relation_layout
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.time_to_live import TimeToLive
 
@@ -27,13 +27,10 @@ _DIGEST = "unhex(sha2(coalesce(to_json(value), ''), 256)) as digest"
 
 def deduplicated(rows: LazyFrame, node: Deduplicate, query: str, live: bool) -> LazyFrame:
     """The first of equal rows, and those that come when the equal rows before have expired."""
-    bounds = bounds_of(node)
-    key, value = columns_layout("K", node.schema.key), columns_layout("V", node.schema.value)
-    out = StructLayout({"key": key.type, "value": value.type, **METADATA_TYPES, **dict.fromkeys(bounds, "bigint")})
-    source = node.source
+    out, source = relation_layout(node), node.source
     timed = [*scan_columns(source), f"{clock(live, source)} as clock"] if node.ttl_ms is not None else []
     prepared = rows.select(*out.types, _DIGEST, *timed)
-    by = ("key", *bounds) if node.schema.key else ("digest",)
+    by = ("key", *bounds_of(node)) if node.schema.key else ("digest",)
     return fold(prepared, _fold(node, by, out, query), live)
 
 

@@ -14,13 +14,13 @@ in several HOPPING windows is as many rows, which say in `window_start` what the
 """
 
 from collections.abc import Sequence
-from functools import reduce
 
 from millstream.analysis.typed_expressions import ColumnReference
 from millstream.functions.operator_expressions import (
     OperatorExpression,
     SqlOperand,
     StructLayout,
+    all_of,
     array,
     bigint,
     boolean,
@@ -30,12 +30,13 @@ from millstream.functions.operator_expressions import (
     null,
 )
 from millstream.functions.operator_sql import spark_sql
-from millstream.plan.nodes import DistinctArguments, Window, leaves
+from millstream.functions.sparktype import spark_type
+from millstream.plan.nodes import DistinctArguments, Window, leaves, type_of
 from millstream.plan.partitions import mixes_partitions
 from millstream.spark.aggregates import window_starts
-from millstream.spark.fold import CLOCK, METADATA_TYPES, ROW, STATE, Expiry, Fold, clock, fold, scan_columns
+from millstream.spark.fold import CLOCK, ROW, STATE, Expiry, Fold, clock, fold, scan_columns
 from millstream.spark.group_folds import WINDOW_START, left_out_as_late, sorted_bytes
-from millstream.spark.join_step import bounds_of, columns_layout
+from millstream.spark.join_step import columns_layout, relation_layout
 from millstream.spark.lazy_frame import LazyFrame
 
 # A longer value is stored as its SHA-256.
@@ -44,10 +45,7 @@ _LONGEST = 32
 
 def with_distinct_arguments(rows: LazyFrame, node: DistinctArguments, query: str, live: bool) -> LazyFrame:
     """The rows whose `distinct` columns are null where their group has had the value."""
-    key, value = columns_layout("K", node.schema.key), columns_layout("V", node.schema.value)
-    bounds = dict.fromkeys(bounds_of(node), "bigint")
-    relation = {"key": key.type, "value": value.type, **METADATA_TYPES, **bounds}
-    group = StructLayout({f"K{i}": value.types[f"V{column.index}"] for i, column in enumerate(node.keys)})
+    relation, group = relation_layout(node).types, _group_layout(node)
     keys = (f"'K{i}', value.V{column.index}" for i, column in enumerate(node.keys))
     columns = (*relation, *scan_columns(node.source), f"named_struct({', '.join(keys)}) as group_key")
     scans = dict.fromkeys(scan_columns(node.source), "int")
@@ -60,6 +58,10 @@ def with_distinct_arguments(rows: LazyFrame, node: DistinctArguments, query: str
     for columns_of_value in node.distinct:
         frame = fold(frame, _ArgumentFold(node, columns_of_value, out, query).fold(), live)
     return frame.select(*relation, *([WINDOW_START] if node.window is not None else []))
+
+
+def _group_layout(node: DistinctArguments) -> StructLayout:
+    return StructLayout({f"K{i}": spark_type(type_of(column)) for i, column in enumerate(node.keys)})
 
 
 class _ArgumentFold:
@@ -82,11 +84,11 @@ class _ArgumentFold:
         """A state for each value of a group, and of a window; a row whose window has closed is left out."""
         window, start = self.node.window, self._start()
         # The aggregate leaves out a row without a group.
-        has_group = _all([ROW.field("group_key").field(f"K{i}").is_not_null() for i in range(len(self.node.keys))])
+        has_group = _group_layout(self.node).complete(ROW.field("group_key"))
         update = if_(has_group & self._is_new(), self._next(start), STATE)
         emit: OperatorExpression = array(self._row())
         if window is not None:
-            late = has_group & (start + _closing(window) <= CLOCK)
+            late = has_group & (start + window.closing <= CLOCK)
             update = if_(late, STATE, update)
             emit = if_(late, left_out_as_late(self.label, leaves(self.node)[0].origin.topic), emit)
         return Fold(
@@ -97,7 +99,7 @@ class _ArgumentFold:
             emit=spark_sql(emit),
             out=self.out.type,
             label=self.label,
-            expiry=self._expiry(window) if window else None,
+            expiry=self._expiry(window) if window is not None else None,
             shared_clock=window is not None and mixes_partitions(self.node),
             scans=len(leaves(self.node)),
         )
@@ -109,7 +111,7 @@ class _ArgumentFold:
     def _is_new(self) -> OperatorExpression:
         """True if the row has the value in a column that has not had it."""
         pairs = zip(self.values, self.known, strict=True)
-        return ~_all([value.is_null() | known for value, known in pairs])
+        return ~all_of([value.is_null() | known for value, known in pairs])
 
     def _next(self, start: OperatorExpression) -> OperatorExpression:
         """The state after the row."""
@@ -138,18 +140,9 @@ class _ArgumentFold:
 
     def _expiry(self, window: Window) -> Expiry:
         return Expiry(
-            due=spark_sql(STATE.field("start") + _closing(window)),
+            due=spark_sql(STATE.field("start") + window.closing),
             partition=spark_sql(STATE.field("partition")),
             update=spark_sql(self.layout.null()),
             emit=spark_sql(array().cast(f"array<{self.out.type}>")),
             fixed_due=True,
         )
-
-
-def _all(conditions: Sequence[OperatorExpression]) -> OperatorExpression:
-    return reduce(lambda left, right: left & right, conditions)
-
-
-def _closing(window: Window) -> int:
-    """After a window's start, in ms of stream time, rows for it are late."""
-    return window.size + window.grace

@@ -15,7 +15,6 @@ ones because another task has emitted them. `SELECT * FROM orders o JOIN users u
 """
 
 from enum import IntEnum
-from functools import reduce
 
 from millstream.functions.operator_expressions import (
     OperatorExpression,
@@ -114,7 +113,7 @@ class ForeignKeyJoin(JoinStep):
         """The effect of a row of the left table on subscriptions."""
         outer = self.join.outer.left
         old, new = STATE.field("foreign_key"), ROW.field("foreign_key")
-        subscribed, subscribes = self._is_complete(old), self._is_complete(new)
+        subscribed, subscribes = self.key.complete(old), self.key.complete(new)
         answer = self._message(_Subscription.ANSWER, new)
         find = self._message(_Subscription.FIND, new)
         retract = self._message(_Subscription.RETRACT, old)
@@ -128,11 +127,6 @@ class ForeignKeyJoin(JoinStep):
             (subscribed, call("concat", delete, alone) if outer else retract),
             otherwise=alone,
         )
-
-    def _is_complete(self, key: OperatorExpression) -> OperatorExpression:
-        """True if no part of a foreign key is null."""
-        parts: list[OperatorExpression] = [key.field(name).is_not_null() for name in self.key.types]
-        return reduce(lambda left, right: left & right, parts)
 
     # ------------------------------------------------------------ the right row and its subscriptions
 

@@ -97,7 +97,7 @@ class GroupFolds:
         if isinstance(self.node.source, DistinctArguments) and self.node.window is not None:
             columns.append(WINDOW_START)
         prepared = rows.select(*columns)
-        missing = " or ".join(f"group_key.K{i} is null" for i in range(len(self.node.keys)))
+        missing = spark_sql(~self.key.complete(column("group_key")))
         why = "a GROUP BY expression of the row is null, so it belongs to no group: it is left out"
         error = error_if(f"is_row and ({missing})", why)
         fine = report(EXPRESSION, error, f"{self.run.query}.groupby", "value", self._topic(), None)

@@ -8,6 +8,7 @@ from millstream.functions.operator_expressions import (
     SqlOperand,
     StructLayout,
     array,
+    column,
     if_,
     integer,
     null,
@@ -27,6 +28,13 @@ from millstream.spark.lower import guarded
 def bounds_of(node: PlanNode) -> tuple[str, ...]:
     """The columns of a node's rows with the bounds of their window."""
     return ("wstart", "wend") if windowed(node) else ()
+
+
+def relation_layout(node: PlanNode) -> StructLayout:
+    """The columns of the rows of a node without `old`: key, value, metadata, and the bounds of their window."""
+    key, value = columns_layout("K", node.schema.key), columns_layout("V", node.schema.value)
+    bounds = dict.fromkeys(bounds_of(node), "bigint")
+    return StructLayout({"key": key.type, "value": value.type, **METADATA_TYPES, **bounds})
 
 
 def columns_layout(prefix: str, columns: Sequence[Column]) -> StructLayout:
@@ -49,7 +57,7 @@ def key_of(join: Join, expressions: Sequence[TypedExpression], query: str) -> st
 
 def no_key(join: Join) -> str:
     """Spark SQL that is true if a part of the compared key `join_key` is null: the row equals no other."""
-    return " or ".join(f"join_key.K{i} is null" for i in range(len(join.names)))
+    return spark_sql(~compared_key(join).complete(column("join_key")))
 
 
 def right_layout(join: Join) -> StructLayout:
