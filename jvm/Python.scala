@@ -75,13 +75,14 @@ case class PythonCall(document: String, operation: Char, children: Seq[Expressio
   override protected def withNewChildrenInternal(now: IndexedSeq[Expression]): PythonCall = copy(children = now)
 }
 
-/** Constants of the processes: seconds, and the operations of udf/worker.py. */
+/** Constants of the processes: seconds (GraceSeconds: for it to end its call itself), the operations of udf/worker.py. */
 object PythonPool {
 
   /** The calls whose result is a state: add, undo, merge. A state is text. */
   val Stateful = Set('a', 'u', 'm')
   val StartSeconds = 30L
   val WallClockFactor = 5
+  val GraceSeconds = 3L
   val IdleSeconds = 60L
 }
 
@@ -217,7 +218,7 @@ class PythonWorker(pool: PythonPool) {
       case 'r' => states.take(1)
       case _ => stated
     }))
-    val answer = exchange(clock + 1000)
+    val answer = exchange(clock + SECONDS.toMillis(PythonPool.GraceSeconds))
     parsers.parse(answer, 1, answer.length - 1) { parser =>
       parser.nextToken()
       (if (PythonPool.Stateful(operation)) state else result).read(parser)

@@ -163,8 +163,12 @@ def test_each_failure_is_logged_with_its_line(running: EngineProcess, kafka: Bro
         "function SHARE: its process ended by itself (exit code 1)",
         "function SHARE: line 3 (while whole == -2: pass): it took ",
     )
+
+    def log() -> str:
+        return json.dumps([r.json for r in read(kafka, LOG)])
+
     for why in reasons:
-        wait_for(lambda why=why: any(why in json.dumps(r.json) for r in read(kafka, LOG)), why)
+        wait_for(lambda why=why: why in log(), why, seen=log)
     assert {running.state(q["id"]) for q in running.execute("SHOW QUERIES;")[0]["queries"]} == {"RUNNING"}
 
 

@@ -84,6 +84,24 @@ def test_a_call_that_waits_is_cut_short_by_the_clock(start: Start) -> None:
     assert worker.call(1) == ("gone", "line 2 (time.sleep(100)): it took longer than 2 s")
 
 
+def test_two_alarms_at_once_are_one(start: Start) -> None:
+    """As on a machine that stands still for a moment; the second alarm hid the line, or ended the process."""
+    text = """
+import signal, time
+both = {signal.SIGALRM, signal.SIGPROF}
+signal.pthread_sigmask(signal.SIG_BLOCK, both)
+until = time.monotonic() + 1
+while not both <= signal.sigpending() or time.monotonic() < until: pass
+signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+while True: pass
+return ''
+"""
+    worker = start(text, clock=0.5)
+    kind, why = worker.call(1)
+    assert (kind, why.startswith("line "), "it took longer than 0.5 s" in why) == ("gone", True, True), why
+    assert worker.process.wait(PATIENCE) == 0
+
+
 def test_memory(start: Start) -> None:
     worker = start("str(len('x' * (a << 20)))", memory=200)
     assert worker.call(1)[0] == "ok"

@@ -42,6 +42,25 @@ class Expired(BaseException):
     """A call took too long; a BaseException, so that `except Exception` in the function does not catch it."""
 
 
+class Alarm:
+    """Interrupts a call when its time is over, and nothing after the call.
+
+    A machine that stands still for a moment delivers several signals at once: an exception in the code that answers
+    would end the process without an answer.
+    """
+
+    def __init__(self) -> None:
+        self.is_on = False
+
+    def ring(self, signal_number: int, _: Any) -> None:
+        """The signals' handler. Raises Expired in a call."""
+        if self.is_on:
+            raise Expired(signal_number)
+
+
+ALARM = Alarm()
+
+
 @dataclass(frozen=True)
 class WorkerLimits:
     """The limits of a call in seconds: of processor time, and of wall-clock time, which passes while others run."""
@@ -98,8 +117,8 @@ def _confine(megabytes: int, options: ConfinementOptions) -> Confinement:
         os.setsid()
     if megabytes:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
-    signal.signal(signal.SIGALRM, _expire)
-    signal.signal(signal.SIGPROF, _expire)
+    signal.signal(signal.SIGALRM, ALARM.ring)
+    signal.signal(signal.SIGPROF, ALARM.ring)
     confinement = confine(options)
     sys.addaudithook(_audit)
     return confinement
@@ -111,10 +130,6 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
         raise PermissionError(f"a function may not do {event}")
     if event == "open" and isinstance(arguments[2], int) and arguments[2] & TO_WRITE:
         raise PermissionError(f"a function may not write files: {arguments[0]}")
-
-
-def _expire(which: int, _: Any) -> None:
-    raise Expired(which)
 
 
 def prepared(document: dict[str, Any]) -> Call:
@@ -196,12 +211,15 @@ def _timed(call: Call, frame: bytes, text: str, limits: WorkerLimits) -> bytes:
 
 
 def _within_limits(call: Call, frame: bytes, limits: WorkerLimits) -> bytes:
-    # The signal is repeated in case the function catches the first exception.
-    signal.setitimer(signal.ITIMER_PROF, limits.processor, 0.1)
-    signal.setitimer(signal.ITIMER_REAL, limits.clock, 0.1)
     try:
+        ALARM.is_on = True
+        # The signal is repeated in case the function catches the first exception.
+        signal.setitimer(signal.ITIMER_PROF, limits.processor, 0.1)
+        signal.setitimer(signal.ITIMER_REAL, limits.clock, 0.1)
         return call(frame[0], frame[1:])
     finally:
+        # First, since Python looks for signals at each call of a function.
+        ALARM.is_on = False
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
 
