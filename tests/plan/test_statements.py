@@ -60,6 +60,10 @@ def test_distinct_in_aggregates_of_queries_that_keep_running() -> None:
     golden.check(TEXTS / "distinct_aggregates.sql", _described)
 
 
+def test_aggregates_with_over() -> None:
+    golden.check(TEXTS / "over.sql", _described)
+
+
 def test_inner_queries_and_unions_of_queries_that_keep_running() -> None:
     golden.check(TEXTS / "inner_queries.sql", _described)
 

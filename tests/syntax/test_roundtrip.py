@@ -68,6 +68,13 @@ def _expressions(e: st.SearchStrategy) -> st.SearchStrategy:
         st.builds(tree.Call, NAME, st.just(()), st.just(True)),
         st.builds(tree.Call, NAME, some(argument, 1), st.just(False), st.booleans(), e),
         st.builds(tree.Call, NAME, some(argument, 1), st.just(False), st.just(True)),
+        st.builds(
+            tree.Call,
+            NAME,
+            some(argument, 1),
+            filter=st.none() | e,
+            over=st.builds(tree.OverClause, some(e), st.none() | st.integers(0, 2**31 - 1)),
+        ),
         st.builds(tree.Arithmetic, st.sampled_from("+-*/%"), e, e),
         st.builds(tree.Concatenation, e, e),
         st.builds(tree.Sign, st.sampled_from("+-"), e),

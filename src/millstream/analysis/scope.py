@@ -171,7 +171,10 @@ def check_names(expression: tree.SyntaxNode, scope: NameScope, variables: frozen
             check_names(body, scope, variables.union(parameters))
         case tree.Call():
             function = scope.functions.lookup(expression.name)
-            if function is not None:
+            if expression.over is not None:
+                for part in expression.children():
+                    check_names(part, scope, variables)
+            elif function is not None:
                 for i, argument in enumerate(expression.args):
                     if not (isinstance(argument, tree.ColumnRef) and takes_unit(function, i)):
                         check_names(argument, scope, variables)

@@ -11,7 +11,9 @@ _JOINED = "write ARRAY_JOIN(COLLECT_LIST(v), ',')"
 _COUNTED = "write SUM(CASE WHEN a > 1 THEN 1 ELSE 0 END)"
 _WINDOW = "a window is a clause: FROM a WINDOW TUMBLING (SIZE 10 MINUTES) GROUP BY …, with WINDOWSTART and WINDOWEND"
 _EXTREME = "write LATEST_BY_OFFSET(v) for the last row's, TOPK(a, v, 1) for that of the greatest a"
-_PREVIOUS = "write LATEST_BY_OFFSET(v, 2) for the last two values of a group"
+_OVER = "OVER (PARTITION BY k ORDER BY ROWOFFSET)"
+_NEXT = f"a row does not wait for the next one: LAG(v) {_OVER} is the value of the row before"
+_RANK = f"write TOPK(v, 3) for the greatest of a group, or ROW_NUMBER() {_OVER} for the order of arrival"
 _PARTS = {
     "YEAR": "yyyy",
     "QUARTER": "Q",
@@ -58,10 +60,14 @@ HINTS = {
     **dict.fromkeys(("COUNT_IF", "COUNTIF"), _COUNTED),
     "SUM_IF": "write SUM(CASE WHEN a > 1 THEN v ELSE 0 END)",
     **dict.fromkeys(("APPROX_COUNT_DISTINCT", "APPROX_DISTINCT"), "write COUNT_DISTINCT(v)"),
-    **dict.fromkeys(("FIRST", "FIRST_VALUE", "ANY_VALUE"), "write EARLIEST_BY_OFFSET(v)"),
+    **dict.fromkeys(("FIRST", "ANY_VALUE"), "write EARLIEST_BY_OFFSET(v)"),
+    "FIRST_VALUE": f"write EARLIEST_BY_OFFSET(v), or FIRST_VALUE(v) {_OVER}",
     **dict.fromkeys(("LAST", "LAST_VALUE"), "write LATEST_BY_OFFSET(v)"),
     **dict.fromkeys(("MAX_BY", "ARG_MAX"), _EXTREME),
-    **dict.fromkeys(("LAG", "LEAD"), _PREVIOUS),
+    "LAG": f"write LAG(v) {_OVER}",
+    "LEAD": _NEXT,
+    "ROW_NUMBER": f"write ROW_NUMBER() {_OVER}",
+    **dict.fromkeys(("RANK", "DENSE_RANK", "NTILE", "PERCENT_RANK", "CUME_DIST"), _RANK),
     **dict.fromkeys(("STDDEV", "STDDEV_POP"), "write STDDEV_SAMP(v)"),
     "CEILING": "write CEIL(a)",
     "POW": "write POWER(a, 2)",

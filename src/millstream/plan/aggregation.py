@@ -50,8 +50,8 @@ WINDOW_COLUMNS = (
 
 
 def is_aggregate(expression: tree.SyntaxNode, functions: Library) -> bool:
-    """True if an expression is a call of an aggregate function."""
-    if not isinstance(expression, tree.Call):
+    """True if an expression is a call of an aggregate function, of a group: without OVER."""
+    if not isinstance(expression, tree.Call) or expression.over is not None:
         return False
     function = functions.lookup(expression.name)
     return function is not None and function.kind is FunctionKind.AGGREGATE

@@ -18,6 +18,7 @@ from millstream.plan.nodes import (
     Join,
     NamedExpression,
     OuterSides,
+    OverAggregate,
     PlanNode,
     Read,
     Rekey,
@@ -137,6 +138,14 @@ def _(node: Deduplicate) -> str:
 @sentence.register
 def _(node: DistinctArguments) -> str:
     return f"Each value once in its group: {', '.join(column.name for columns in node.distinct for column in columns)}"
+
+
+@sentence.register
+def _(node: OverAggregate) -> str:
+    rows = f"the {node.preceding} rows" if node.preceding is not None else "all rows"
+    keys = ", ".join(key.text for key in node.keys)
+    ttl = f", forgotten after {node.ttl_ms} ms without one" if node.ttl_ms is not None else ""
+    return f"Over {rows} with the same {keys} before a row{ttl}: {', '.join(a.text for a in node.aggregations)}"
 
 
 @sentence.register

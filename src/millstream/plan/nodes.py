@@ -394,8 +394,39 @@ class DistinctArguments(PlanNode):
         return len(self.distinct)
 
 
+@dataclass(frozen=True, slots=True)
+class OverAggregate(PlanNode):
+    """The rows of a stream, each with aggregates of those with equal `keys` that came before it, and of itself.
+
+    Of these it takes the last `preceding`; None: all. Their values are appended to the row's. A row without value
+    stays as it is, and belongs to no others. `ttl_ms`: rows before a time of that length without any, in stream time,
+    are forgotten.
+    """
+
+    source: PlanNode
+    keys: tuple[NamedExpression, ...]
+    aggregations: tuple[AggregateCall, ...]
+    preceding: int | None = None
+    ttl_ms: int | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of its source, then one for each aggregate."""
+        return Schema((*self.source.schema.columns, *(Column(a.name, a.type) for a in self.aggregations)))
+
+    @property
+    def kind(self) -> RelationKind:
+        """Always a stream."""
+        return RelationKind.STREAM
+
+    @property
+    def shuffles(self) -> int:
+        """The number of exchanges."""
+        return 1
+
+
 # What an operator with a state carries out, besides filters of tables.
-STATEFUL = (Aggregate, Deduplicate, DistinctArguments, Join)
+STATEFUL = (Aggregate, Deduplicate, DistinctArguments, Join, OverAggregate)
 
 
 @dataclass(frozen=True, slots=True)

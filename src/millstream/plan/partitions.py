@@ -22,6 +22,7 @@ from millstream.plan.nodes import (
     Filter,
     Flatten,
     Join,
+    OverAggregate,
     PlanNode,
     Read,
     Select,
@@ -31,10 +32,10 @@ from millstream.plan.nodes import (
 )
 
 
-def mixes_partitions(node: Aggregate | Deduplicate | DistinctArguments | Join) -> bool:
+def mixes_partitions(node: Aggregate | Deduplicate | DistinctArguments | Join | OverAggregate) -> bool:
     """True if rows that a stateful node treats together may come from several partitions of a source."""
     match node:
-        case Aggregate():
+        case Aggregate() | OverAggregate():
             is_by_key = _is_key(node.source, [key.expression for key in node.keys])
         case Deduplicate():
             is_by_key = _is_key(node.source, key_refs(node.source.schema))
@@ -57,7 +58,9 @@ def _is_key(node: PlanNode, expressions: Sequence[TypedExpression]) -> bool:
             return bool(expressions) and _bare(expressions) == _bare(key_refs(node.schema))
         case Filter() | Deduplicate() | DistinctArguments():
             return _is_key(node.source, expressions)
-        case Flatten():
+        case OverAggregate() if not _is_key(node.source, [key.expression for key in node.keys]):
+            return False
+        case Flatten() | OverAggregate():
             known = _bare(refs(node.source.schema))
             return all(e in known for e in _bare(expressions)) and _is_key(node.source, expressions)
         case Select():

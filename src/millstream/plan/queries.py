@@ -35,7 +35,7 @@ from millstream.model.errors import StatementError
 from millstream.model.names import quoted
 from millstream.model.schema import Schema
 from millstream.model.settings import is_on
-from millstream.plan import clauses, inner_queries
+from millstream.plan import clauses, inner_queries, over_aggregates
 from millstream.plan.aggregation import WINDOW_COLUMNS, group_rows
 from millstream.plan.column_names import Aliases, origin
 from millstream.plan.inner_queries import InnerRows
@@ -178,11 +178,12 @@ def _rows(
     named = frozenset(i.alias for i in query.items if isinstance(i, tree.SelectOne) and i.alias is not None)
     relation = replace(relation, scope=replace(relation.scope, aliases=named))
     clauses.check_table_functions(query, relation.node.kind, relation.scope.functions)
+    over_aggregates.check_places(query, relation)
     _check_names(query, relation)
     shared = relation.joined.shared if relation.joined else frozenset[str]()
     aliases = Aliases({c.name for relation in relations for c in relation.node.schema}, shared=shared)
     relation = _filtered(query, relation)
-    relation = _flattened(query, relation)
+    relation = over_aggregates.with_over_aggregates(query, _flattened(query, relation))
     return _rekeyed(query, relation, aliases), aliases
 
 

@@ -25,6 +25,7 @@ from millstream.plan.nodes import (
     Flatten,
     Join,
     NamedExpression,
+    OverAggregate,
     PlanNode,
     Read,
     Rekey,
@@ -110,6 +111,7 @@ def state_text(plan: PlanNode) -> str:
     states = [_group_text(group) for group in groups(plan)]
     states += [f"rows of {_join_text(join)}" for join in joins(plan)]
     states += [f"which rows have been seen by DISTINCT{_kept(node)}" for node in _deduplications(plan)]
+    states += [f"rows before a row: {_over_text(plan)}" for _ in _over_nodes(plan)[:1]]
     states += [f"which rows have passed WHERE {f.text}" for f in stateful_filters(plan)]
     return "; ".join(states)
 
@@ -180,6 +182,7 @@ def _of_plans(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
     alike = _rekey_shapes(before) == _rekey_shapes(after)
     reason = "the state has the rows that were seen"
     yield _Comparison("DISTINCT", _distinct_text(before), _distinct_text(after), reason)
+    yield _Comparison("OVER", _over_text(before), _over_text(after), "the state is that of the old rows before a row")
     reason = "rows that were written have keys of the old expression"
     yield _Comparison("PARTITION BY", _rekeys(before), _rekeys(after), reason, alike=alike)
     yield _Comparison("HAVING", _filters(before, True), _filters(after, True))
@@ -303,7 +306,7 @@ def _ttl_text(group: Aggregate) -> str:
     return f"{group.ttl_ms} ms" if group.ttl_ms is not None else ""
 
 
-def _kept(node: Aggregate | Deduplicate) -> str:
+def _kept(node: Aggregate | Deduplicate | OverAggregate) -> str:
     return f", kept for {node.ttl_ms} ms without rows" if node.ttl_ms is not None else ""
 
 
@@ -318,6 +321,23 @@ def _distinct_text(plan: PlanNode) -> str:
     columns = (column for node in marked for columns in node.distinct for column in columns)
     arguments = (f"{column.name} {column.type}" for column in columns)
     return "; ".join((*rows, *arguments)) or ABSENT
+
+
+def _over_text(plan: PlanNode) -> str:
+    """The aggregates with OVER, and what their states depend on."""
+    texts = (
+        f"{', '.join(a.text for a in node.aggregations)} by {_texts(node.keys)}{_preceding(node)}{_kept(node)}"
+        for node in _over_nodes(plan)
+    )
+    return "; ".join(texts) or ABSENT
+
+
+def _over_nodes(plan: PlanNode) -> list[OverAggregate]:
+    return [node for node in plan.walk() if isinstance(node, OverAggregate)]
+
+
+def _preceding(node: OverAggregate) -> str:
+    return f", {node.preceding} rows before" if node.preceding is not None else ""
 
 
 def _layout(group: Aggregate) -> tuple[object, ...]:

@@ -11,15 +11,15 @@ from dataclasses import replace
 from millstream.analysis.properties import Properties
 from millstream.catalog.catalog import RelationKind
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Aggregate, Deduplicate, DistinctArguments, PlanNode, Select
+from millstream.plan.nodes import Aggregate, Deduplicate, DistinctArguments, OverAggregate, PlanNode, Select
 
 STATE_TTL = "STATE_TTL"
 
 
 def with_state_ttl(plan: Select, p: Properties) -> Select:
-    """The plan whose groups without windows, and rows of DISTINCT, expire after the STATE_TTL of `p`, if there is one.
+    """The plan whose groups without windows, rows of DISTINCT and rows of OVER expire after the STATE_TTL of `p`.
 
-    Raises StatementError if the query has neither.
+    Without STATE_TTL it is `plan` itself. Raises StatementError if the query has none of these.
     """
     ttl_ms = p.number(STATE_TTL)
     if ttl_ms is None:
@@ -31,12 +31,12 @@ def with_state_ttl(plan: Select, p: Properties) -> Select:
     if not expiring:
         over_table = any(isinstance(node, Aggregate) and node.source.kind is RelationKind.TABLE for node in plan.walk())
         windows = "windows have RETENTION and GRACE PERIOD"
-        fact = f"{STATE_TTL} is for the groups of a stream without a window, and for SELECT DISTINCT"
+        fact = f"{STATE_TTL} is for the groups of a stream without a window, for SELECT DISTINCT, and for OVER"
         hint = "rows that leave a group of a table undo what it has counted" if over_table else windows
         raise StatementError(fact, p.place(STATE_TTL), hint)
 
     def with_ttl(node: PlanNode) -> PlanNode | None:
-        if not isinstance(node, Aggregate | Deduplicate) or node not in expiring:
+        if not isinstance(node, Aggregate | Deduplicate | OverAggregate) or node not in expiring:
             return None
         return replace(node, ttl_ms=ttl_ms, source=node.source.transform(with_ttl))
 
@@ -46,4 +46,4 @@ def with_state_ttl(plan: Select, p: Properties) -> Select:
 def _can_expire(node: PlanNode) -> bool:
     if isinstance(node, Aggregate):
         return node.window is None and node.source.kind is RelationKind.STREAM
-    return isinstance(node, Deduplicate)
+    return isinstance(node, Deduplicate | OverAggregate)

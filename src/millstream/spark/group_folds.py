@@ -30,7 +30,7 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
-from millstream.plan.nodes import Aggregate, DistinctArguments, leaves, type_of
+from millstream.plan.nodes import Aggregate, DistinctArguments, OverAggregate, leaves, type_of
 from millstream.spark.codec import EXPRESSION, LATE, error_if, report
 from millstream.spark.fold import METADATA_TYPES, NEW, ROW, STATE, Fold, scan_columns
 from millstream.spark.lazy_frame import LazyFrame
@@ -64,13 +64,12 @@ class PulledGroup:
     result: SparkSql
 
 
-class GroupFolds:
-    """The folds of one aggregation. A state has the fields `aggregate0`, `aggregate1` … of its aggregates."""
+class AggregateStates:
+    """The states of a node's aggregates, in the fields `aggregate0`, `aggregate1` …, and how rows change them."""
 
-    def __init__(self, node: Aggregate, run: AggregateRun) -> None:
-        self.node, self.run = node, run
-        self.calls = node.aggregations
-        self.label = f"{run.query}.aggregate"
+    def __init__(self, node: Aggregate | OverAggregate, query: str) -> None:
+        self.keys, self.calls = node.keys, node.aggregations
+        self.query, self.label = query, f"{query}.aggregate"
         self.key = StructLayout({f"K{i}": spark_type(type_of(k.expression)) for i, k in enumerate(node.keys)})
         self.value = StructLayout({f"V{i}": spark_type(a.type) for i, a in enumerate(self.calls)})
         self.states = {f"aggregate{i}": a.accumulator.state for i, a in enumerate(self.calls)}
@@ -79,31 +78,16 @@ class GroupFolds:
         }
         filters = {f"filter{i}": "boolean" for i, c in enumerate(self.calls) if c.filter is not None}
         self.arguments = StructLayout({**types, **filters} or {"none": "boolean"})
-        old = {"old": self.value.type} if run.old else {}
-        self.output = {"key": self.key.type, "value": self.value.type, **old, **METADATA_TYPES}
 
     # ------------------------------------------------------------ the input rows
 
-    def prepared(self, rows: LazyFrame) -> LazyFrame:
-        """What a fold reads: `group_key`, the aggregates' `arguments`, and True in `has_group` if the row has a
-        group."""
-        keys = [guarded(k.expression, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys]
-        key = spark_sql(struct_of({f"K{i}": SqlText(text) for i, text in enumerate(keys)}))
-        arguments = spark_sql(self._arguments())
-        columns = [f"{key} as group_key", f"{arguments} as arguments", "value is not null as is_row", *METADATA_TYPES]
-        columns += scan_columns(self.node.source)
-        if self.node.source.kind is RelationKind.TABLE:
-            columns.append("key")
-        if isinstance(self.node.source, DistinctArguments) and self.node.window is not None:
-            columns.append(WINDOW_START)
-        prepared = rows.select(*columns)
-        missing = spark_sql(~self.key.complete(column("group_key")))
-        why = "a GROUP BY expression of the row is null, so it belongs to no group: it is left out"
-        error = error_if(f"is_row and ({missing})", why)
-        fine = report(EXPRESSION, error, f"{self.run.query}.groupby", "value", self._topic(), None)
-        return prepared.select("*", f"is_row and {fine} as has_group").drop("is_row")
+    def group_key(self, operator: str) -> OperatorExpression:
+        """The struct of the keys, over the input rows; `operator` names it in the processing log."""
+        keys = [guarded(k.expression, f"{self.query}.{operator}|{k.text or k.name}") for k in self.keys]
+        return struct_of({f"K{i}": SqlText(text) for i, text in enumerate(keys)})
 
-    def _arguments(self) -> OperatorExpression:
+    def arguments_of_row(self) -> OperatorExpression:
+        """The struct of the aggregates' arguments and filters, over the input rows."""
         arguments = [(i, a) for i, call in enumerate(self.calls) for a in call.arguments]
         filters = [(i, call.filter) for i, call in enumerate(self.calls) if call.filter is not None]
         texts: list[SqlOperand] = [SqlText(guarded(e, self._label(i))) for i, e in (*arguments, *filters)]
@@ -112,9 +96,6 @@ class GroupFolds:
     def _label(self, i: int) -> str:
         """The label of an aggregate in the processing log."""
         return f"{self.label}|{self.calls[i].text}"
-
-    def _topic(self) -> str:
-        return leaves(self.node)[0].origin.topic
 
     # ------------------------------------------------------------ the states of an aggregate
 
@@ -168,6 +149,36 @@ class GroupFolds:
         )
         return self.value.new(dict(zip(self.value.types, results, strict=True)))
 
+
+class GroupFolds(AggregateStates):
+    """The folds of one aggregation."""
+
+    def __init__(self, node: Aggregate, run: AggregateRun) -> None:
+        super().__init__(node, run.query)
+        self.node, self.run = node, run
+        old = {"old": self.value.type} if run.old else {}
+        self.output = {"key": self.key.type, "value": self.value.type, **old, **METADATA_TYPES}
+
+    def prepared(self, rows: LazyFrame) -> LazyFrame:
+        """What a fold reads: `group_key`, the aggregates' `arguments`, and True in `has_group` if the row has a
+        group."""
+        key, arguments = spark_sql(self.group_key("groupby")), spark_sql(self.arguments_of_row())
+        columns = [f"{key} as group_key", f"{arguments} as arguments", "value is not null as is_row", *METADATA_TYPES]
+        columns += scan_columns(self.node.source)
+        if self.node.source.kind is RelationKind.TABLE:
+            columns.append("key")
+        if isinstance(self.node.source, DistinctArguments) and self.node.window is not None:
+            columns.append(WINDOW_START)
+        prepared = rows.select(*columns)
+        missing = spark_sql(~self.key.complete(column("group_key")))
+        why = "a GROUP BY expression of the row is null, so it belongs to no group: it is left out"
+        error = error_if(f"is_row and ({missing})", why)
+        fine = report(EXPRESSION, error, f"{self.run.query}.groupby", "value", self._topic(), None)
+        return prepared.select("*", f"is_row and {fine} as has_group").drop("is_row")
+
+    def _topic(self) -> str:
+        return leaves(self.node)[0].origin.topic
+
     def _old(self) -> OperatorExpression:
         """The value of the group before the row."""
         return if_(STATE.is_null(), self.value.null(), self._results(STATE))
@@ -212,7 +223,7 @@ class GroupFolds:
         return PulledGroup(
             layout.type,
             self.value.type,
-            spark_sql(self._arguments()),
+            spark_sql(self.arguments_of_row()),
             spark_sql(layout.new(states)),
             spark_sql(self.value.new(dict(zip(self.value.types, results, strict=True)))),
         )

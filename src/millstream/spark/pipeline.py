@@ -28,6 +28,7 @@ from millstream.plan.nodes import (
     Flatten,
     Join,
     NamedExpression,
+    OverAggregate,
     PlanNode,
     Read,
     Rekey,
@@ -39,7 +40,7 @@ from millstream.plan.nodes import (
     scans_of_union,
     windowed,
 )
-from millstream.spark import aggregates, deduplicate, distinct_arguments, joins, table_filter
+from millstream.spark import aggregates, deduplicate, distinct_arguments, joins, over_aggregates, table_filter
 from millstream.spark.codec import decode, encode, encoded_rows, keyed_rows, readable_rows, timed_rows, windowed_rows
 from millstream.spark.fold import HEADERS, METADATA_TYPES, PLACE_TYPES, scan_columns
 from millstream.spark.group_folds import AggregateRun
@@ -407,6 +408,11 @@ def _(node: Deduplicate, run: _QueryRun) -> LazyFrame:
 @_rows.register
 def _(node: DistinctArguments, run: _QueryRun) -> LazyFrame:
     return distinct_arguments.with_distinct_arguments(_rows(node.source, run), node, run.query, run.live)
+
+
+@_rows.register
+def _(node: OverAggregate, run: _QueryRun) -> LazyFrame:
+    return over_aggregates.with_over_aggregates(_rows(node.source, run), node, run.query, run.live)
 
 
 @_rows.register

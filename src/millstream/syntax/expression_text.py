@@ -105,7 +105,14 @@ def _(e: tree.Subscript) -> str:
 def _(e: tree.Call) -> str:
     name = quoted(e.name) if e.name in ("MAP", "STRUCT") else identifier(e.name)
     rows = f" FILTER (WHERE {expression_text(e.filter)})" if e.filter is not None else ""
-    return f"{name}({'DISTINCT ' if e.distinct else ''}{'*' if e.star else _list(e.args)}){rows}"
+    over = f" {_over(e.over)}" if e.over is not None else ""
+    return f"{name}({'DISTINCT ' if e.distinct else ''}{'*' if e.star else _list(e.args)}){rows}{over}"
+
+
+def _over(clause: tree.OverClause) -> str:
+    by = f"PARTITION BY {_list(clause.partition_by)} " if clause.partition_by else ""
+    rows = f" ROWS {clause.preceding} PRECEDING" if clause.preceding is not None else ""
+    return f"OVER ({by}ORDER BY ROWOFFSET{rows})"
 
 
 @_bare.register

@@ -64,10 +64,21 @@ class Subscript(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class OverClause(SyntaxNode):
+    """`OVER (PARTITION BY a ORDER BY ROWOFFSET ROWS 9 PRECEDING)`: the rows before a row, and itself, by arrival.
+
+    `preceding` is the number of rows before it; None: all of its partition.
+    """
+
+    partition_by: tuple[Expression, ...]
+    preceding: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Expression):
     """`name(args)`; the name upper-cased. COUNT(*) has `star` and no arguments; `distinct` is `name(DISTINCT args)`.
 
-    `filter` is the condition of `name(args) FILTER (WHERE condition)`.
+    `filter` is the condition of `name(args) FILTER (WHERE condition)`, `over` the clause OVER (…) after it.
     """
 
     name: str
@@ -75,6 +86,7 @@ class Call(Expression):
     star: bool = False
     distinct: bool = False
     filter: Expression | None = None
+    over: OverClause | None = None
 
 
 @dataclass(frozen=True, slots=True)

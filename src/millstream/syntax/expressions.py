@@ -11,7 +11,7 @@ from millstream.model import types
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
-from millstream.syntax.literals import at_number, optional_literal
+from millstream.syntax.literals import at_number, optional_literal, whole_number
 from millstream.syntax.tokens import Token, TokenKind
 from millstream.syntax.types import sql_type
 
@@ -260,11 +260,11 @@ def _call(c: Cursor, name: str, at: Token) -> tree.Expression:
     c.expect("(")
     if c.at("*", ")"):
         c.expect("*", ")")
-        return tree.Call(name, (), star=True, filter=_filter(c), span=at.span)
+        return tree.Call(name, (), star=True, filter=_filter(c), over=_over(c), span=at.span)
     distinct = c.accept("DISTINCT")
     arguments = () if c.at(")") and not distinct else c.list_of(_argument)
     c.expect(")")
-    return tree.Call(name, arguments, distinct=distinct, filter=_filter(c), span=at.span)
+    return tree.Call(name, arguments, distinct=distinct, filter=_filter(c), over=_over(c), span=at.span)
 
 
 def _filter(c: Cursor) -> tree.Expression | None:
@@ -275,6 +275,40 @@ def _filter(c: Cursor) -> tree.Expression | None:
     condition = expression(c)
     c.expect(")")
     return condition
+
+
+def _over(c: Cursor) -> tree.OverClause | None:
+    """The clause OVER (…) after a call. OVER alone may be the name of the column."""
+    if not c.at("OVER", "("):
+        return None
+    at = c.expect("OVER", "(").span
+    partition_by = c.list_of(expression) if c.accept("PARTITION", "BY") else ()
+    _arrival(c)
+    preceding = _preceding(c) if c.accept("ROWS") else None
+    c.expect(")")
+    return tree.OverClause(partition_by, preceding, span=at)
+
+
+def _arrival(c: Cursor) -> None:
+    """Takes ORDER BY ROWOFFSET [ASC], the only order that OVER has. Raises SqlSyntaxError."""
+    at = c.span
+    if c.accept("ORDER", "BY"):
+        at, order = c.span, expression(c)
+        if order == tree.ColumnRef("ROWOFFSET") and not (c.at("DESC") or c.at(",")):
+            c.accept("ASC")
+            return
+    fact = "the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET"
+    raise SqlSyntaxError(fact, at, "in the order of their times they are in WINDOW … EMIT FINAL, which waits for them")
+
+
+def _preceding(c: Cursor) -> int | None:
+    """The frame after ROWS: `n PRECEDING`, or with BETWEEN before and AND CURRENT ROW after it. None for UNBOUNDED."""
+    between = c.accept("BETWEEN")
+    count = None if c.accept("UNBOUNDED") else whole_number(c, "a number of rows")
+    c.expect("PRECEDING")
+    if between:
+        c.expect("AND", "CURRENT", "ROW")
+    return count
 
 
 def _argument(c: Cursor) -> tree.Expression:

@@ -30,6 +30,7 @@ from millstream.syntax.expression_tree import Literal as Literal
 from millstream.syntax.expression_tree import Logical as Logical
 from millstream.syntax.expression_tree import MapOf as MapOf
 from millstream.syntax.expression_tree import Not as Not
+from millstream.syntax.expression_tree import OverClause as OverClause
 from millstream.syntax.expression_tree import Sign as Sign
 from millstream.syntax.expression_tree import StructOf as StructOf
 from millstream.syntax.expression_tree import Subscript as Subscript

@@ -227,12 +227,12 @@ TRUNCATE TABLE people;
 -- →   hint: a topic is emptied by DROP STREAM|TABLE … DELETE TOPIC, and CREATE again
 
 SELECT COUNT(*) OVER (PARTITION BY item) FROM orders EMIT CHANGES;
--- → line 1:22: unexpected '('; expected ',' or FROM
--- →   hint: there are no analytic functions: aggregate with GROUP BY and WINDOW
+-- → line 1:40: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
+-- →   hint: in the order of their times they are in WINDOW … EMIT FINAL, which waits for them
 
 SELECT item, ROW_NUMBER() OVER (PARTITION BY item ORDER BY placed DESC) AS rn FROM orders EMIT CHANGES;
--- → line 1:32: unexpected '('; expected ',' or FROM
--- →   hint: there are no analytic functions: aggregate with GROUP BY and WINDOW
+-- → line 1:60: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
+-- →   hint: in the order of their times they are in WINDOW … EMIT FINAL, which waits for them
 
 SELECT item, COUNT(*) FILTER (WHERE amount > 3) FROM orders GROUP BY item EMIT CHANGES;
 -- → Answer ITEM, COUNT(*) FILTER (WHERE AMOUNT > 3) AS KSQL_COL_0
@@ -277,7 +277,7 @@ SELECT (SELECT MAX(age) FROM people) FROM orders EMIT CHANGES;
 
 SELECT item FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY item ORDER BY placed) = 1;
 -- → line 1:33: unexpected ROW_NUMBER; expected the end of the statement
--- →   hint: there are no analytic functions; the latest of each group: SELECT k, LATEST_BY_OFFSET(v) FROM a GROUP BY k
+-- →   hint: FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ROWOFFSET) AS n FROM a) WHERE n = 1
 
 SELECT item || 'x', amount % 3, amount DIV 2 FROM orders EMIT CHANGES;
 -- → line 1:44: unexpected 2; expected ',' or FROM

@@ -780,15 +780,15 @@ CREATE TABLE s WITH (state_ttl=7) AS SELECT item, COUNT(*) AS n FROM orders GROU
 -- → line 1:22: STATE_TTL must be a duration, such as '7 DAYS'
 
 CREATE TABLE s WITH (state_ttl='1 DAY') AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item;
--- → line 1:22: STATE_TTL is for the groups of a stream without a window, and for SELECT DISTINCT
+-- → line 1:22: STATE_TTL is for the groups of a stream without a window, for SELECT DISTINCT, and for OVER
 -- →   hint: windows have RETENTION and GRACE PERIOD
 
 CREATE TABLE s WITH (state_ttl='1 DAY') AS SELECT age, COUNT(*) AS n FROM people GROUP BY age;
--- → line 1:22: STATE_TTL is for the groups of a stream without a window, and for SELECT DISTINCT
+-- → line 1:22: STATE_TTL is for the groups of a stream without a window, for SELECT DISTINCT, and for OVER
 -- →   hint: rows that leave a group of a table undo what it has counted
 
 CREATE STREAM s WITH (state_ttl='1 DAY') AS SELECT id, item FROM orders;
--- → line 1:23: STATE_TTL is for the groups of a stream without a window, and for SELECT DISTINCT
+-- → line 1:23: STATE_TTL is for the groups of a stream without a window, for SELECT DISTINCT, and for OVER
 -- →   hint: windows have RETENTION and GRACE PERIOD
 
 CREATE STREAM s (id BIGINT KEY, item STRING) WITH (kafka_topic='s', value_format='JSON', partitions=1, state_ttl='1 DAY');

@@ -177,3 +177,9 @@ select a from (select b from y) where b = 1;
 
 list all connectors;
 -- → SHOW CONNECTORS
+
+select sum(a) over (partition by b order by rowoffset asc rows between 3 preceding and current row) over from c;
+-- → SELECT SUM(A) OVER (PARTITION BY B ORDER BY ROWOFFSET ROWS 3 PRECEDING) AS OVER FROM C
+
+select sum(a) over (partition by b order by rowoffset rows between unbounded preceding and current row) as d from c;
+-- → SELECT SUM(A) OVER (PARTITION BY B ORDER BY ROWOFFSET) AS D FROM C

@@ -1,0 +1,85 @@
+"""The functions that only OVER has, beside the aggregates: ROW_NUMBER, LAG, FIRST_VALUE (docs/reference/queries.md).
+
+They are aggregates of the rows that OVER gives to a row, which is the last one. So LAG(v, 2) keeps three values, and
+its result is the first of them:
+
+    row      state of LAG(v, 2)    result
+    v=1      [1]                   null
+    v=2      [1, 2]                null
+    v=3      [1, 2, 3]             1
+    v=4      [2, 3, 4]             2
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from millstream.functions import Library
+from millstream.functions.declare import STATE, Accumulating, Accumulator, Function, FunctionKind, Signature, argument
+from millstream.functions.library.aggregates import Constants, Settings, Types
+from millstream.functions.operator_expressions import array, bigint, call, if_, let, null
+from millstream.functions.signatures import parse_signature
+from millstream.functions.sparktype import spark_type
+from millstream.model.errors import StatementError
+
+# The most rows that LAG looks back, and that ROWS … PRECEDING has: as many values are stored.
+MOST_ROWS = 1000
+_VALUE = argument(0)
+
+
+def _row_number(types: Types, constants: Constants, settings: Settings) -> Accumulator:
+    return Accumulator("bigint", bigint(0), STATE + 1)
+
+
+def _lag(types: Types, constants: Constants, settings: Settings) -> Accumulator:
+    distance = constants[1] if len(constants) > 1 else 1
+    if not isinstance(distance, int) or not 0 <= distance <= MOST_ROWS:
+        shown = "NULL" if distance is None else distance
+        raise StatementError(f"LAG looks back 0 to {MOST_ROWS} rows, by a constant; this is {shown}")
+    type, count = spark_type(types[0]), distance + 1
+    full = call("size", STATE) >= count
+    kept = if_(full, call("slice", STATE, 2, distance), STATE) if distance else array().cast(f"array<{type}>")
+    return Accumulator(
+        f"array<{type}>",
+        array().cast(f"array<{type}>"),
+        let("kept", kept, lambda kept: call("array_append", kept, _VALUE)),
+        if_(full, STATE.item(0), null(type)),
+        nested=True,
+    )
+
+
+def _first_value(types: Types, constants: Constants, settings: Settings) -> Accumulator:
+    type = f"array<{spark_type(types[0])}>"
+    first = if_(call("size", STATE).equals(0), call("array_append", STATE, _VALUE), STATE)
+    return Accumulator(type, array().cast(type), first, call("try_element_at", STATE, 1), nested=True)
+
+
+def _signature(text: str, accumulating: Accumulating, constants: int = 0) -> Signature:
+    return replace(parse_signature(text, "", None), accumulating=accumulating, constants=constants)
+
+
+def _function(name: str, description: str, *signatures: Signature) -> Function:
+    return Function(name, FunctionKind.AGGREGATE, "over", description, signatures)
+
+
+_FUNCTIONS: Mapping[str, Function] = {
+    each.name: each
+    for each in (
+        _function(
+            "FIRST_VALUE",
+            "The value of the first row, also if it is NULL.",
+            _signature("(value T) -> T", _first_value),
+        ),
+        _function(
+            "LAG",
+            "The value of the row before, or n rows before, also if it is NULL; NULL if there is no such row.",
+            _signature("(value T) -> T", _lag),
+            _signature("(value T, n INTEGER) -> T", _lag, constants=1),
+        ),
+        _function("ROW_NUMBER", "The number of the row, from 1.", _signature("() -> BIGINT", _row_number)),
+    )
+}
+
+
+def with_over_functions(functions: Library) -> Library:
+    """The functions that a call with OVER may name: the aggregates among `functions`, and those of OVER alone."""
+    return Library({**functions.user_functions, **_FUNCTIONS})

@@ -1,0 +1,120 @@
+"""Aggregates with OVER as a fold (fold.py), whose group is a partition of OVER: it forwards each row with their values.
+
+`LAG(price)` and `COUNT(*)` OVER (PARTITION BY item ORDER BY ROWOFFSET), and `SUM(price)` with ROWS 1 PRECEDING:
+
+    record    state of the item after it                 row         state with ROWS      row
+    a: 10     aggregate0: [10], aggregate1: 1            10, null, 1   rows: [{10}]         10, 10
+    a: 12     aggregate0: [10, 12], aggregate1: 2        12, 10, 2     rows: [{10}, {12}]   12, 22
+    b: 70     aggregate0: [70], aggregate1: 1            70, null, 1   rows: [{70}]         70, 70
+    a: 15     aggregate0: [12, 15], aggregate1: 3        15, 12, 3     rows: [{12}, {15}]   15, 27
+
+Without ROWS a state has those of the aggregates; with ROWS it has the arguments of the rows, which are aggregated anew
+for each row, as some aggregates cannot take a row back.
+"""
+
+from millstream.functions.operator_expressions import (
+    OperatorExpression,
+    SqlOperand,
+    StructLayout,
+    array,
+    call,
+    function,
+    if_,
+    let,
+)
+from millstream.functions.operator_sql import spark_sql
+from millstream.plan.nodes import OverAggregate, leaves
+from millstream.plan.partitions import mixes_partitions
+from millstream.spark.fold import NEW, ROW, STATE, Expiry, Fold, clock, fold, scan_columns
+from millstream.spark.group_folds import AggregateStates
+from millstream.spark.join_step import columns_layout, relation_layout
+from millstream.spark.lazy_frame import LazyFrame
+from millstream.spark.time_to_live import TimeToLive
+
+
+def with_over_aggregates(rows: LazyFrame, node: OverAggregate, query: str, live: bool) -> LazyFrame:
+    """The rows with the aggregates' values behind those of their own columns."""
+    over, source = _OverFold(node, query), node.source
+    key, arguments = spark_sql(over.group_key("over")), spark_sql(over.arguments_of_row())
+    timed = [*scan_columns(source), f"{clock(live, source)} as clock"] if node.ttl_ms is not None else []
+    columns = (*relation_layout(source).types, f"{key} as group_key", f"{arguments} as arguments", *timed)
+    return fold(rows.select(*columns), over.fold(), live)
+
+
+class _OverFold(AggregateStates):
+    """The fold of an OverAggregate."""
+
+    def __init__(self, node: OverAggregate, query: str) -> None:
+        super().__init__(node, query)
+        self.node = node
+        self.ttl = TimeToLive(node.ttl_ms) if node.ttl_ms is not None else None
+        self.rows = f"array<{self.arguments.type}>"
+        timed = {"latest": "bigint", "partition": "int"} if self.ttl else {}
+        self.layout = StructLayout({**timed, **(self.states if node.preceding is None else {"rows": self.rows})})
+
+    def fold(self) -> Fold:
+        """One output row for each input row."""
+        node, out = self.node, relation_layout(self.node)
+        has_value = ROW.field("value").is_not_null()
+        columns: dict[str, SqlOperand] = {name: ROW.field(name) for name in out.types}
+        value = if_(has_value, self._value(), columns_layout("V", node.schema.value).null())
+        return Fold(
+            by=("group_key",),
+            state=self.layout.type,
+            update=spark_sql(if_(has_value, self.layout.new({**self._times(), **self._next()}), STATE)),
+            emit=spark_sql(array(out.new({**columns, "value": value}))),
+            out=out.type,
+            label=self.label,
+            expiry=self._expiry(self.ttl, out) if self.ttl else None,
+            shared_clock=self.ttl is not None and mixes_partitions(node),
+            scans=len(leaves(node)),
+            punctuation=self.ttl.punctuation if self.ttl else None,
+        )
+
+    def _times(self) -> dict[str, SqlOperand]:
+        return {"latest": self.ttl.latest, "partition": ROW.field("partition")} if self.ttl else {}
+
+    def _expiry(self, ttl: TimeToLive, out: StructLayout) -> Expiry:
+        return Expiry(
+            due=spark_sql(ttl.due),
+            partition=spark_sql(STATE.field("partition")),
+            update=spark_sql(self.layout.null()),
+            emit=spark_sql(array().cast(f"array<{out.type}>")),
+        )
+
+    def _before(self, i: int) -> OperatorExpression:
+        before = super()._before(i)
+        return if_(self.ttl.expired, self._initial(i), before) if self.ttl else before
+
+    def _next(self) -> dict[str, SqlOperand]:
+        """The aggregates' states after the row, or the rows that it follows and itself."""
+        if self.node.preceding is None:
+            return {name: self._added(i, self._before(i)) for i, name in enumerate(self.states)}
+        none, most = array().cast(self.rows), self.node.preceding + 1
+        stored = call("coalesce", STATE.field("rows"), none)
+        before = if_(self.ttl.expired, none, stored) if self.ttl else stored
+
+        def last(rows: OperatorExpression) -> OperatorExpression:
+            return if_(call("size", rows) > most, call("slice", rows, 2, most), rows)
+
+        return {"rows": let("rows", call("array_append", before, ROW.field("arguments")), last)}
+
+    def _value(self) -> OperatorExpression:
+        """The row's value, and the results of the aggregates after the row."""
+        own, layout = len(self.node.source.schema.value), columns_layout("V", self.node.schema.value)
+        values: dict[str, SqlOperand] = {f"V{i}": ROW.field("value").field(f"V{i}") for i in range(own)}
+        results = {f"V{own + i}": self._result(i, name) for i, name in enumerate(self.states)}
+        return layout.new({**values, **results})
+
+    def _result(self, i: int, name: str) -> OperatorExpression:
+        state = NEW.field(name) if self.node.preceding is None else self._of_rows(i)
+        return self._changed(i, self.calls[i].accumulator.result, state, ROW.field("arguments"))
+
+    def _of_rows(self, i: int) -> OperatorExpression:
+        """The state of an aggregate of the rows that are stored."""
+        add, state = self.calls[i].accumulator.add, self.calls[i].accumulator.state
+
+        def with_row(before: OperatorExpression, arguments: OperatorExpression) -> OperatorExpression:
+            return self._of_row(i, add, before, arguments).cast(state)
+
+        return call("aggregate", NEW.field("rows"), self._initial(i), function(("before", "arguments"), with_row))

@@ -1,0 +1,86 @@
+"""Aggregates with OVER: each row with those before it (docs/reference/queries.md#rows-before-a-row)."""
+
+import random
+from collections import defaultdict
+
+import pytest
+
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient
+
+pytestmark = pytest.mark.live
+WINDOW = 10_000
+
+
+def declare(server: EngineProcess, kafka: BrokerClient, partitions: int) -> tuple[str, str]:
+    """A new stream of prices, (ITEM STRING KEY, PRICE INT), and its topic."""
+    topic = kafka.create_topic(partitions=partitions)
+    name = topic.replace("-", "_").upper()
+    columns = "item STRING KEY, price INT"
+    server.execute(f"CREATE STREAM {name} ({columns}) WITH (kafka_topic='{topic}', value_format='JSON');")
+    return name, topic
+
+
+def test_a_row_follows_those_from_before_a_pause(server: EngineProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka, 2)
+    over = "OVER (PARTITION BY item ORDER BY ROWOFFSET"
+    select = f"item, LAG(price) {over}) AS previous, SUM(price) {over} ROWS 2 PRECEDING) AS three"
+    (created,) = server.execute(f"CREATE STREAM {name}_O AS SELECT {select} FROM {name};")
+    id = created["commandStatus"]["queryId"]
+    for i, price in enumerate([5, 7]):
+        kafka.produce(topic, "x", {"PRICE": price}, i)
+    before = [r.json for r in kafka.consume_all(f"{name}_O", 2)]
+    server.execute(f"PAUSE {id};")
+    for i, price in enumerate([11, 13]):
+        kafka.produce(topic, "x", {"PRICE": price}, 10 + i)
+    server.execute(f"RESUME {id};")
+    rows = [r.json for r in kafka.consume_all(f"{name}_O", 4)]
+    assert before == rows[:2]
+    assert [(r["PREVIOUS"], r["THREE"]) for r in rows] == [(None, 5), (5, 12), (7, 23), (11, 31)]
+
+
+def test_rows_of_many_partitions_and_windows_above_them(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Each row has its own key's rows before it; and what is grouped above them is late for no other key's row."""
+    name, topic = declare(server, kafka, 3)
+    over = "OVER (PARTITION BY item ORDER BY ROWOFFSET"
+    values = f"price, price - LAG(price) {over}) AS jump, AVG(price) {over} ROWS 4 PRECEDING) AS mean"
+    rows = f"SELECT item, {values} FROM {name}"
+    server.execute(
+        f"CREATE STREAM {name}_O AS {rows};"
+        f"CREATE TABLE {name}_W AS SELECT item, SUM(jump) AS jumps, COUNT(*) AS n FROM ({rows}) "
+        "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 MINUTE) GROUP BY item EMIT FINAL;"
+    )
+    choose = random.Random(11)
+    prices: dict[str, list[int]] = defaultdict(list)
+    expected: dict[str, list[tuple[int, int | None, float]]] = defaultdict(list)
+    jumps: dict[tuple[str, int], int] = defaultdict(int)
+    counts: dict[tuple[str, int], int] = defaultdict(int)
+    for i in range(900):
+        item, price, time = str(choose.randrange(20)), choose.randrange(1000), 1 + i * 50
+        before = prices[item][-1] if prices[item] else None
+        prices[item].append(price)
+        last = prices[item][-5:]
+        jump = price - before if before is not None else None
+        expected[item].append((price, jump, sum(last) / len(last)))
+        jumps[item, time // WINDOW * WINDOW] += jump or 0
+        counts[item, time // WINDOW * WINDOW] += 1
+        kafka.send(topic, item, b'{"PRICE": %d}' % price, time)
+    kafka.flush()
+    written: dict[str, list[tuple[int, int | None, float]]] = defaultdict(list)
+    for record in kafka.consume_all(f"{name}_O", 900):
+        written[(record.key or b"").decode()].append(tuple(record.json.values()))
+    assert written == expected
+    for i in range(60):
+        kafka.produce(topic, f"end {i}", {"PRICE": 0}, 10_000_000)
+    closed = kafka.consume_all(f"{name}_W", len(counts))
+    windows = {((r.key or b"")[:-8].decode(), r.window_start): tuple(r.json.values()) for r in closed}
+    assert windows == {window: (jumps[window], counts[window]) for window in counts}
+
+
+def test_a_push_query(server: EngineProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka, 1)
+    for i, price in enumerate([5, 7, 6]):
+        kafka.produce(topic, "x", {"PRICE": price}, i)
+    select = f"SELECT price, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM {name}"
+    assert server.rows(f"{select} EMIT CHANGES LIMIT 3;", 3) == [[5, 1], [7, 2], [6, 3]]
+    assert server.rows(f"{select};", 3) == [[5, 1], [7, 2], [6, 3]]
