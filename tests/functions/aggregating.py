@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from functions.calling import shown, typed_call
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.functions import BUILT_IN
 from millstream.functions.declare import NEWER, OLDER, STATE, argument
+from millstream.functions.library.over import with_over_functions
 from millstream.functions.operator_expressions import (
     OperatorExpression,
     SqlText,
@@ -32,7 +34,11 @@ class Aggregated:
             name: typed_call(f"ARRAY[{values}]") for name, values in (c.split(" = ", 1) for c in columns.split("; "))
         }
         typed_aggregate = typed_call(
-            call, NameScope(tuple(_column(i, name, a) for i, (name, a) in enumerate(arrays.items())))
+            call,
+            NameScope(
+                tuple(_column(i, name, a) for i, (name, a) in enumerate(arrays.items())),
+                functions=with_over_functions(BUILT_IN),
+            ),
         )
         assert isinstance(typed_aggregate, typed.TypedCall)
         assert typed_aggregate.type is not None

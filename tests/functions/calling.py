@@ -9,7 +9,6 @@ from pyspark.sql import SparkSession
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.expressions import function_call, type_expression
 from millstream.analysis.scope import NameScope
-from millstream.functions import lookup
 from millstream.functions.declare import FunctionKind
 from millstream.model.types import STRING, TIME, Array, SqlType
 from millstream.spark.casts import cast
@@ -78,7 +77,7 @@ def lowered_call(call: str, scope: NameScope = NOTHING, label: str | None = None
 def typed_call(call: str, scope: NameScope = NOTHING) -> typed.TypedExpression:
     """What a call means, of any kind of function."""
     expression = parse_expression(call)
-    function = lookup(expression.name) if isinstance(expression, tree.Call) else None
+    function = scope.functions.lookup(expression.name) if isinstance(expression, tree.Call) else None
     if function and function.kind is not FunctionKind.SCALAR:
         assert isinstance(expression, tree.Call)
         return function_call(expression, scope, function.kind)

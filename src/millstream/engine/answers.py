@@ -20,6 +20,7 @@ from millstream.engine.entities.describe import Observed
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import Bounds
 from millstream.engine.replacements import explained_statement
+from millstream.functions.library.over import with_over_functions
 from millstream.functions.python import library
 from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean, identifier
@@ -61,7 +62,7 @@ def _(statement: tree.Show, context: StatementContext, engine: EngineContext) ->
         case Listing.QUERIES:
             return _queries(statement, context, engine)
         case Listing.FUNCTIONS:
-            return listings.functions(text, library(catalog.functions))
+            return listings.functions(text, with_over_functions(library(catalog.functions)))
         case Listing.PROPERTIES:
             return listings.properties(text, engine.server, engine.configured, context.session.properties)
         case Listing.TYPES:
@@ -145,7 +146,7 @@ def _(statement: tree.DescribeAll, context: StatementContext, engine: EngineCont
 @answer.register
 def _(statement: tree.DescribeFunction, context: StatementContext, engine: EngineContext) -> Entity:
     users_functions = engine.state.catalog.functions
-    functions = library(users_functions)
+    functions = with_over_functions(library(users_functions))
     function = functions.lookup(statement.name)
     if function is None:
         hint = did_you_mean(statement.name.upper(), functions.names)

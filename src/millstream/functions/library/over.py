@@ -57,29 +57,40 @@ def _signature(text: str, accumulating: Accumulating, constants: int = 0) -> Sig
     return replace(parse_signature(text, "", None), accumulating=accumulating, constants=constants)
 
 
-def _function(name: str, description: str, *signatures: Signature) -> Function:
-    return Function(name, FunctionKind.AGGREGATE, "over", description, signatures)
+def _function(name: str, description: str, example: str, answer: str, *signatures: Signature) -> Function:
+    return Function(name, FunctionKind.AGGREGATE, "over", description, signatures, example, answer)
 
 
-_FUNCTIONS: Mapping[str, Function] = {
+OVER_FUNCTIONS: Mapping[str, Function] = {
     each.name: each
     for each in (
         _function(
             "FIRST_VALUE",
-            "The value of the first row, also if it is NULL.",
+            "The value of the first row, also if it is NULL. Only with OVER.",
+            "FIRST_VALUE(X) over X = 3, 5, 4",
+            "3",
             _signature("(value T) -> T", _first_value),
         ),
         _function(
             "LAG",
-            "The value of the row before, or n rows before, also if it is NULL; NULL if there is no such row.",
+            "The value of the row before, or n rows before, also if it is NULL; NULL if there is no such row. "
+            "Only with OVER.",
+            "LAG(X, 2) over X = 3, 5, 4",
+            "3",
             _signature("(value T) -> T", _lag),
             _signature("(value T, n INTEGER) -> T", _lag, constants=1),
         ),
-        _function("ROW_NUMBER", "The number of the row, from 1.", _signature("() -> BIGINT", _row_number)),
+        _function(
+            "ROW_NUMBER",
+            "The number of the row, from 1. Only with OVER.",
+            "ROW_NUMBER() over X = 3, 5, 4",
+            "3",
+            _signature("() -> BIGINT", _row_number),
+        ),
     )
 }
 
 
 def with_over_functions(functions: Library) -> Library:
     """The functions that a call with OVER may name: the aggregates among `functions`, and those of OVER alone."""
-    return Library({**functions.user_functions, **_FUNCTIONS})
+    return Library({**functions.user_functions, **OVER_FUNCTIONS})
