@@ -1,6 +1,7 @@
 package org.apache.spark.sql.millstream
 
 import java.time.{DateTimeException, LocalDate, LocalTime}
+import java.time.temporal.ChronoField
 import java.util.{Base64, Locale}
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -61,12 +62,12 @@ object CastFunctions extends Family {
   def base64(text: UTF8String): Array[Byte] =
     try Base64.getDecoder.decode(text.toString.trim) catch { case _: IllegalArgumentException => refuse(text, "BYTES") }
 
-  private val Day = """(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"""
-  private val Clock = """(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?"""
-  private val Zone = """(?:Z|([+-])(\d{2})(?::?(\d{2}))?)?"""
-  private val DayText = Day.r
-  private val ClockText = Clock.r
-  private val InstantText = s"$Day(?:[T ](?:$Clock)?$Zone)?".r
+  private val DayText = """(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?""".r
+  private val ClockText = """(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?""".r
+  private val InstantText = """([^T ]*)(?:[T ]([\d:.]*)(?:Z|([+-])(\d{2})(?::?(\d{2}))?)?)?""".r
+  private val CompleteDate = "0000-01-01"
+  private val Midnight = "00:00:00.000"
+  private val FirstOfMonth = "01"
 
   /** Epoch days of a date; month and day may be missing. */
   def date(text: UTF8String): Int = text.toString.trim match {
@@ -74,23 +75,37 @@ object CastFunctions extends Family {
     case _ => refuse(text, "DATE")
   }
 
-  /** Milliseconds of the day. */
-  def time(text: UTF8String): Long = text.toString.trim match {
-    case ClockText(hour, minute, second, fraction) => valid(text, "TIME")(ofDay(hour, minute, second, fraction))
-    case _ => refuse(text, "TIME")
+  /** Milliseconds of the day; the seconds may be missing. */
+  def time(text: UTF8String): Long = timeOf(text.toString.trim, text, "TIME")
+
+  /** Epoch microseconds of ISO text that may end early, to the millisecond; UTC unless it names a zone. A time goes on
+    * with zeros, also inside of a part: `2024-02-29T1` is 10:00. */
+  def timestamp(text: UTF8String): Long = text.toString.trim match {
+    case InstantText(date, clock, sign, ahead, more) if clock == null || date.length >= CompleteDate.length =>
+      val offset = (digits(ahead, 0) * 60 + digits(more, 0)) * 60000L
+      val local = dayOf(date, text) * 86400000L + timeOfDay(Option(clock).getOrElse(""), text)
+      (if (sign == "-") local + offset else local - offset) * 1000
+    case _ => refuse(text, "TIMESTAMP")
   }
 
-  /** Epoch microseconds of ISO text whose last parts may be missing, to the millisecond; UTC unless it names a zone. */
-  def timestamp(text: UTF8String): Long = text.toString.trim match {
-    case InstantText(year, month, day, hour, minute, second, fraction, sign, ahead, more) =>
-      valid(text, "TIMESTAMP") {
-        val offset = (digits(ahead, 0) * 60 + digits(more, 0)) * 60000L
-        val midnight = digits(hour, 0) == 24 && Seq(minute, second, fraction).forall(digits(_, 0) == 0)
-        val time = if (midnight) 86400000L else ofDay(hour, minute, second, fraction)
-        val local = epochDay(year, month, day) * 86400000L + time
-        (if (sign == "-") local + offset else local - offset) * 1000
-      }
+  /** Epoch days of the date of a TIMESTAMP: up to the 31st, a day that its month does not have is the month's last. */
+  private def dayOf(date: String, text: UTF8String): Long = date match {
+    case DayText(year, month, day) => valid(text, "TIMESTAMP") {
+      val first = LocalDate.ofEpochDay(epochDay(year, month, FirstOfMonth))
+      val named = ChronoField.DAY_OF_MONTH.checkValidIntValue(digits(day, 1).toLong)
+      first.withDayOfMonth(named.min(first.lengthOfMonth)).toEpochDay
+    }
     case _ => refuse(text, "TIMESTAMP")
+  }
+
+  private def timeOfDay(clock: String, text: UTF8String): Long = clock + Midnight.drop(clock.length) match {
+    case ClockText("24", "00", second, fraction) if Seq(second, fraction).forall(digits(_, 0) == 0) => 86400000L
+    case time => timeOf(time, text, "TIMESTAMP")
+  }
+
+  private def timeOf(clock: String, text: UTF8String, kind: String): Long = clock match {
+    case ClockText(hour, minute, second, fraction) => valid(text, kind)(ofDay(hour, minute, second, fraction))
+    case _ => refuse(text, kind)
   }
 
   private def digits(text: String, otherwise: Int): Int = if (text == null) otherwise else Integer.parseInt(text)

@@ -172,6 +172,13 @@ def test_each_failure_is_logged_with_its_line(running: EngineProcess, kafka: Bro
     assert {running.state(q["id"]) for q in running.execute("SHOW QUERIES;")[0]["queries"]} == {"RUNNING"}
 
 
+def test_an_import_that_fails_is_warned_of(running: EngineProcess) -> None:
+    body = "import nowhere\nnowhere.f(a)"
+    created = running.execute(f"CREATE FUNCTION lost (a STRING) RETURNS STRING LANGUAGE PYTHON AS $${body}$$;")[0]
+    assert [w["message"].split(":")[0] for w in created["warnings"]] == ["the server's Python has no module nowhere"]
+    assert running.execute("DROP FUNCTION lost;")[0]["warnings"] == []
+
+
 def test_functions_are_listed_described_and_explained(running: EngineProcess) -> None:
     listed = {f["name"]: f for f in running.execute("SHOW FUNCTIONS;")[0]["functions"]}
     assert listed["SHARE"] == {"name": "SHARE", "type": "SCALAR", "category": "python"}

@@ -8,6 +8,7 @@ that both give the same results. Text that is no BOOLEAN is refused here and fal
 import base64
 import binascii
 import re
+from calendar import monthrange
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal as Number
@@ -27,12 +28,11 @@ from millstream.model.types import (
     constant_decimal,
 )
 
-_DAY = r"(?P<year>\d{4})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?)?"
-_CLOCK = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<fraction>\d{1,9}))?)?)?"
 _ZONE = r"(?P<zone>Z|(?P<sign>[+-])(?P<ahead>\d{2})(?::?(?P<more>\d{2}))?)?"
-_DATE = re.compile(_DAY, re.ASCII)
-_TIME = re.compile(_CLOCK, re.ASCII)
-_TIMESTAMP = re.compile(rf"{_DAY}(?:[T ](?:{_CLOCK})?{_ZONE})?", re.ASCII)
+_DATE = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2}))?)?", re.ASCII)
+_TIME = re.compile(r"(?P<hour>\d{2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<fraction>\d{1,9}))?)?", re.ASCII)
+_DAY_AND_CLOCK = re.compile(rf"(?P<date>[^T ]*)(?:[T ](?P<clock>[\d:.]*){_ZONE})?", re.ASCII)
+_COMPLETE_DATE, _MIDNIGHT = "0000-01-01", "00:00:00.000"
 _DIGITS = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INT, _LONG = 2**31, 2**63
@@ -82,11 +82,23 @@ def read(text: str, target: SqlType) -> object:
 
 
 def timestamp(text: str) -> int:
-    """Epoch milliseconds of ISO-8601 text, whose last parts may be missing; UTC without a zone. Raises ValueError."""
-    parts = _match(_TIMESTAMP, text)
-    hour, minute, second = (24, 0, 0) if _midnight(parts) else _clock(parts)
-    seconds = ((_epoch_day(parts) * 24 + hour) * 60 + minute) * 60 + second
-    return (seconds - _offset(parts)) * 1000 + _milliseconds(parts)
+    """Epoch milliseconds of ISO-8601 text, which may end early; UTC without a zone. Raises ValueError.
+
+    A time that ends early goes on with zeros, also inside of a part: `2024-02-29T1` is 10:00, as in ksqlDB.
+    """
+    parts = _match(_DAY_AND_CLOCK, text)
+    written, clock = parts["date"] or "", parts["clock"]
+    if clock is not None and len(written) < len(_COMPLETE_DATE):
+        raise ValueError(text)
+    day = _epoch_day(_match(_DATE, written), clamped=True)
+    time = _match(_TIME, _completed(clock or ""))
+    hour, minute, second = (24, 0, 0) if _midnight(time) else _clock(time)
+    seconds = ((day * 24 + hour) * 60 + minute) * 60 + second
+    return (seconds - _offset(parts)) * 1000 + _milliseconds(time)
+
+
+def _completed(clock: str) -> str:
+    return clock + _MIDNIGHT[len(clock) :]
 
 
 def _date(text: str) -> int:
@@ -114,12 +126,17 @@ def _at(parts: dict[str, str | None], name: str, default: int = 0) -> int:
     return int(parts[name] or default)
 
 
-def _epoch_day(parts: dict[str, str | None]) -> int:
-    """Days since 1970-01-01. Python has no year 0: it is counted from the year 400, whose calendar is the same."""
-    year = _at(parts, "year")
+def _epoch_day(parts: dict[str, str | None], clamped: bool = False) -> int:
+    """Days since 1970-01-01. Python has no year 0: it is counted from the year 400, whose calendar is the same.
+
+    `clamped`: up to the 31st, a day that its month does not have is the month's last.
+    """
+    year, month, day = _at(parts, "year"), _at(parts, "month", 1), _at(parts, "day", 1)
     cycles = 1 if year == 0 else 0
-    day = date(year + cycles * _CYCLE_YEARS, _at(parts, "month", 1), _at(parts, "day", 1))
-    return day.toordinal() - _EPOCH - cycles * _CYCLE_DAYS
+    year += cycles * _CYCLE_YEARS
+    if clamped and 1 <= month <= 12 and day <= 31:
+        day = min(day, monthrange(year, month)[1])
+    return date(year, month, day).toordinal() - _EPOCH - cycles * _CYCLE_DAYS
 
 
 def _midnight(parts: dict[str, str | None]) -> bool:

@@ -20,6 +20,7 @@ from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import build
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import Offsets
+from millstream.engine.missing_modules import missing_modules
 from millstream.engine.slots import check_slots
 from millstream.engine.state import (
     QUEUED,
@@ -66,7 +67,7 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     topics.create(result.steps, engine.kafka)
     answer = _entity(context, command, engine.log.append(command), engine)
     engine.schemas.forget(result.steps)
-    return answer
+    return build.warned(answer, missing_modules(context.statement, settings))
 
 
 def _check_state(result: Outcome, state: EngineState, context: StatementContext) -> None:

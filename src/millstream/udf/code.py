@@ -1,6 +1,7 @@
 """Loads the text of a Python function: either a definition with its name, or a function body."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,30 @@ def methods(code: Code) -> frozenset[str]:
     if missing:
         raise BadCode(f"class {entry} has no method {missing[0]}", definition.lineno, f"it needs {', '.join(NEEDED)}")
     return names
+
+
+def imports(text: str) -> tuple[str, ...]:
+    """The modules that a text imports, each by the first part of its name; none if it is not valid.
+
+    Left out are imports inside `try`, for which the text has an answer of its own, and relative ones.
+    """
+    try:
+        tree = ast.parse(text, FILE)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return tuple(dict.fromkeys(name.partition(".")[0] for name in _imported(tree)))
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Try():
+            return
+        case ast.Import(names=names):
+            yield from (name.name for name in names)
+        case ast.ImportFrom(module=str(module), level=0):
+            yield module
+    for child in ast.iter_child_nodes(node):
+        yield from _imported(child)
 
 
 def loaded(code: Code) -> Any:

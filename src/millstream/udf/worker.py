@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from millstream.udf.code import FILE, BadCode, Code, loaded
 from millstream.udf.confinement import TO_WRITE, Confinement, ConfinementMissing, ConfinementOptions, confine
-from millstream.udf.wire import reader, writer
+from millstream.udf.wire import WrongType, reader, writer
 
 OK, ERROR, FATAL = b"\0", b"\1", b"\2"
 CALL, ADD, UNDO, MERGE, RESULT = b"caumr"
@@ -238,6 +238,8 @@ def explained(failure: BaseException, text: str, limits: WorkerLimits | None = N
         fact = failure.fact
     if isinstance(failure, ConfinementMissing):
         fact = str(failure)
+    if isinstance(failure, WrongType):
+        fact = f"the result has another type: {failure}"
     shown = fact if len(fact) <= _MOST else fact[: _MOST - 1] + "…"
     return (_place(failure, text) + shown).encode(errors="replace")
 
