@@ -20,6 +20,7 @@ schemas: public
 tables: Mixed Case | TABLE | TABLE over topic mixed case
 tables: everything | TABLE | STREAM over topic everything
 tables: latest | TABLE | TABLE over topic latest
+tables: minutes | TABLE | TABLE over topic minutes
 tables: orders | TABLE | STREAM over topic orders
 columns: sensor | text | 0
 columns: celsius | float8 | 1

@@ -78,6 +78,43 @@ def test_names_and_casts_are_rewritten(connection: Connection, engine: PgEngine)
     )
 
 
+@pytest.mark.parametrize(
+    ("condition", "value", "written"),
+    [
+        ("name = ANY(%s)", ["a", "it's"], "name IN ('a', 'it''s')"),
+        ("id =any ( %s )", [1, 2], "id IN (1, 2)"),
+        ("id = ANY(%s::int[])", [3], "id IN (3)"),
+        ("id = ANY(%s)", [], "id IN (NULL)"),
+        ("id = ANY(%s)", None, "id IN (NULL)"),
+    ],
+)
+def test_any_of_a_list_becomes_in(
+    connection: Connection, engine: PgEngine, condition: str, value: list[Any] | None, written: str
+) -> None:
+    connection.execute(f"SELECT * FROM orders WHERE {condition} LIMIT 1".encode(), [value])
+    assert engine.texts[-1] == f"SELECT * FROM orders WHERE {written} LIMIT 1;"
+
+
+def test_a_name_may_have_database_and_schema(connection: Connection, engine: PgEngine) -> None:
+    connection.execute('SELECT o.id FROM millstream.public.orders o, "millstream"."public"."Mixed"')
+    assert engine.texts[-1] == "SELECT o.id FROM orders o, `Mixed`;"
+
+
+def test_the_cast_of_an_inserted_parameter_is_left_to_its_column(connection: Connection, engine: PgEngine) -> None:
+    connection.execute("INSERT INTO orders VALUES (%s::bigint, ABS(%s::int), %s::int + 1)", [1, 2, 3])
+    assert engine.texts[-1] == "INSERT INTO orders VALUES (1, ABS(CAST(2 AS INTEGER)), CAST(3 AS INTEGER) + 1);"
+
+
+def test_a_value_that_is_none_of_its_type_is_named(connection: Connection) -> None:
+    with pytest.raises(psycopg.errors.InvalidTextRepresentation, match=r"parameter \$1 is no int4 in text form"):
+        connection.execute("SELECT * FROM orders WHERE id = %s", ["abc"])
+
+
+def test_prepare_as_a_statement_is_refused_by_name(connection: Connection) -> None:
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="PREPARE and EXECUTE"):
+        connection.execute("PREPARE p AS SELECT * FROM orders WHERE id = $1")
+
+
 def test_a_prepared_statement_is_bound_again(connection: Connection, engine: PgEngine) -> None:
     for number in range(8):
         connection.execute("SELECT * FROM orders WHERE id = %s LIMIT 1", [number], prepare=True)
@@ -187,6 +224,17 @@ def test_a_running_query_is_cancelled(connection: Connection, engine: PgEngine) 
     timer.join()
     assert engine.last().closed.wait(PATIENCE)
     assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_query_ends_after_the_statement_timeout(connection: Connection, engine: PgEngine) -> None:
+    connection.execute("SET statement_timeout = '100ms'")
+    with pytest.raises(psycopg.errors.QueryCanceled, match="longer than statement_timeout, 100ms"):
+        connection.execute("SELECT * FROM orders EMIT CHANGES")
+    assert engine.last().closed.wait(PATIENCE)
+    with pytest.raises(psycopg.errors.InvalidParameterValue):
+        connection.execute("SET statement_timeout = 'soon'")
+    connection.execute("SET statement_timeout = 0")
+    assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
 
 
 def test_a_client_that_leaves_ends_its_query(server: PgServer, engine: PgEngine) -> None:

@@ -1,8 +1,9 @@
 """A fake engine with a catalog, for the tests of Postgres's clients; it records its requests in `requests`."""
 
+from dataclasses import replace
 from typing import Any
 
-from millstream.catalog.catalog import Catalog, RelationKind, Serde, Source
+from millstream.catalog.catalog import Catalog, RelationKind, Serde, Source, Windowed
 from millstream.engine.api import Entity
 from millstream.engine.entities.types import columns
 from millstream.model.schema import Column, RecordPart, Schema
@@ -20,13 +21,17 @@ def source(name: str, kind: RelationKind, types: dict[str, SqlType], keys: int =
 
 
 class PgEngine(ClientEngine):
-    """Knows the streams ORDERS and EVERYTHING and the tables LATEST and `Mixed Case`."""
+    """Knows the streams ORDERS and EVERYTHING and the tables LATEST, `Mixed Case` and MINUTES."""
 
     SOURCES = (
         source("ORDERS", RelationKind.STREAM, {"ID": INTEGER, "NAME": STRING}),
         source("EVERYTHING", RelationKind.STREAM, EVERY_TYPE, 0),
         source("LATEST", RelationKind.TABLE, READINGS),
         source("Mixed Case", RelationKind.TABLE, {"Key": BIGINT, "LOWER": STRING}),
+        replace(
+            source("MINUTES", RelationKind.TABLE, {"SENSOR": STRING, "N": BIGINT}),
+            windowed=Windowed("TUMBLING", 60_000),
+        ),
     )
 
     def __init__(self) -> None:

@@ -54,41 +54,62 @@ CREATE TABLE pgc.pg_tablespace (oid BIGINT, spcname VARCHAR, spcowner BIGINT, sp
 
 CREATE TABLE pgc.pg_attrdef (oid BIGINT, adrelid BIGINT, adnum INTEGER, adbin VARCHAR);
 CREATE TABLE pgc.pg_auth_members (roleid BIGINT, member BIGINT, grantor BIGINT, admin_option BOOLEAN);
-CREATE TABLE pgc.pg_cast (oid BIGINT, castsource BIGINT, casttarget BIGINT, castfunc BIGINT, castcontext VARCHAR);
+CREATE TABLE pgc.pg_amop (oid BIGINT, amopfamily BIGINT, amoplefttype BIGINT, amoprighttype BIGINT, amopstrategy INTEGER,
+    amoppurpose VARCHAR, amopopr BIGINT, amopmethod BIGINT, amopsortfamily BIGINT);
+CREATE TABLE pgc.pg_amproc (oid BIGINT, amprocfamily BIGINT, amproclefttype BIGINT, amprocrighttype BIGINT, amprocnum INTEGER,
+    amproc BIGINT);
+CREATE TABLE pgc.pg_cast (oid BIGINT, tableoid BIGINT, castsource BIGINT, casttarget BIGINT, castfunc BIGINT, castcontext VARCHAR,
+    castmethod VARCHAR);
 CREATE TABLE pgc.pg_collation (oid BIGINT, collname VARCHAR, collnamespace BIGINT, collowner BIGINT, collprovider VARCHAR,
-    collisdeterministic BOOLEAN, collencoding INTEGER, collcollate VARCHAR, collctype VARCHAR);
+    collisdeterministic BOOLEAN, collencoding INTEGER, collcollate VARCHAR, collctype VARCHAR, colliculocale VARCHAR,
+    collversion VARCHAR, tableoid BIGINT);
+CREATE TABLE pgc.pg_conversion (oid BIGINT, tableoid BIGINT, conname VARCHAR, connamespace BIGINT, conowner BIGINT,
+    conforencoding INTEGER, contoencoding INTEGER, conproc BIGINT, condefault BOOLEAN);
+CREATE TABLE pgc.pg_db_role_setting (setdatabase BIGINT, setrole BIGINT, setconfig VARCHAR[]);
+CREATE TABLE pgc.pg_default_acl (oid BIGINT, defaclrole BIGINT, defaclnamespace BIGINT, defaclobjtype VARCHAR, defaclacl VARCHAR[]);
 CREATE TABLE pgc.pg_depend (classid BIGINT, objid BIGINT, objsubid INTEGER, refclassid BIGINT, refobjid BIGINT,
     refobjsubid INTEGER, deptype VARCHAR);
 CREATE TABLE pgc.pg_enum (oid BIGINT, enumtypid BIGINT, enumsortorder DOUBLE, enumlabel VARCHAR);
-CREATE TABLE pgc.pg_event_trigger (oid BIGINT, evtname VARCHAR, evtevent VARCHAR, evtowner BIGINT, evtfoid BIGINT);
+CREATE TABLE pgc.pg_event_trigger (oid BIGINT, evtname VARCHAR, evtevent VARCHAR, evtowner BIGINT, evtfoid BIGINT,
+    evtenabled VARCHAR, evttags VARCHAR[]);
 CREATE TABLE pgc.pg_extension (oid BIGINT, extname VARCHAR, extowner BIGINT, extnamespace BIGINT, extrelocatable BOOLEAN,
     extversion VARCHAR);
 CREATE TABLE pgc.pg_available_extensions (name VARCHAR, default_version VARCHAR, installed_version VARCHAR, comment VARCHAR);
-CREATE TABLE pgc.pg_foreign_data_wrapper (oid BIGINT, fdwname VARCHAR, fdwowner BIGINT, fdwoptions VARCHAR[]);
-CREATE TABLE pgc.pg_foreign_server (oid BIGINT, srvname VARCHAR, srvowner BIGINT, srvfdw BIGINT, srvoptions VARCHAR[]);
+CREATE TABLE pgc.pg_foreign_data_wrapper (oid BIGINT, fdwname VARCHAR, fdwowner BIGINT, fdwoptions VARCHAR[],
+    fdwhandler BIGINT, fdwvalidator BIGINT, fdwacl VARCHAR[]);
+CREATE TABLE pgc.pg_foreign_server (oid BIGINT, srvname VARCHAR, srvowner BIGINT, srvfdw BIGINT, srvoptions VARCHAR[],
+    srvacl VARCHAR[], srvtype VARCHAR, srvversion VARCHAR);
 CREATE TABLE pgc.pg_foreign_table (ftrelid BIGINT, ftserver BIGINT, ftoptions VARCHAR[]);
 CREATE TABLE pgc.pg_inherits (inhrelid BIGINT, inhparent BIGINT, inhseqno INTEGER, inhdetachpending BOOLEAN);
-CREATE TABLE pgc.pg_language (oid BIGINT, lanname VARCHAR, lanowner BIGINT);
+CREATE TABLE pgc.pg_get_keywords (word VARCHAR, catcode VARCHAR, catdesc VARCHAR);
+CREATE TABLE pgc.pg_language (oid BIGINT, tableoid BIGINT, lanname VARCHAR, lanowner BIGINT, lanispl BOOLEAN, lanpltrusted BOOLEAN,
+    lanplcallfoid BIGINT, laninline BIGINT, lanvalidator BIGINT, lanacl VARCHAR[]);
+CREATE TABLE pgc.pg_largeobject_metadata (oid BIGINT, lomowner BIGINT, lomacl VARCHAR[]);
 CREATE TABLE pgc.pg_locks (locktype VARCHAR, database BIGINT, relation BIGINT, pid INTEGER, mode VARCHAR, granted BOOLEAN);
 CREATE TABLE pgc.pg_matviews (schemaname VARCHAR, matviewname VARCHAR, matviewowner VARCHAR, definition VARCHAR);
-CREATE TABLE pgc.pg_opclass (oid BIGINT, tableoid BIGINT, opcname VARCHAR, opcmethod BIGINT, opcnamespace BIGINT, opcdefault BOOLEAN);
+CREATE TABLE pgc.pg_opclass (oid BIGINT, tableoid BIGINT, opcname VARCHAR, opcmethod BIGINT, opcnamespace BIGINT, opcdefault BOOLEAN,
+    opcowner BIGINT, opcfamily BIGINT, opcintype BIGINT, opckeytype BIGINT);
 CREATE TABLE pgc.pg_opfamily (oid BIGINT, tableoid BIGINT, opfname VARCHAR, opfmethod BIGINT, opfnamespace BIGINT, opfowner BIGINT);
-CREATE TABLE pgc.pg_operator (oid BIGINT, oprname VARCHAR, oprnamespace BIGINT, oprleft BIGINT, oprright BIGINT);
+CREATE TABLE pgc.pg_operator (oid BIGINT, tableoid BIGINT, oprname VARCHAR, oprnamespace BIGINT, oprleft BIGINT, oprright BIGINT,
+    oprkind VARCHAR, oprresult BIGINT, oprcode BIGINT);
 CREATE TABLE pgc.pg_partitioned_table (partrelid BIGINT, partstrat VARCHAR, partnatts INTEGER, partdefid BIGINT,
     partattrs INTEGER[], partexprs VARCHAR);
 CREATE TABLE pgc.pg_policy (oid BIGINT, polname VARCHAR, polrelid BIGINT, polcmd VARCHAR, polpermissive BOOLEAN,
     polroles BIGINT[], polqual VARCHAR, polwithcheck VARCHAR);
 CREATE TABLE pgc.pg_proc (oid BIGINT, tableoid BIGINT, proname VARCHAR, pronamespace BIGINT, proowner BIGINT, prolang BIGINT,
     prokind VARCHAR, proretset BOOLEAN, prorettype BIGINT, pronargs INTEGER, proargtypes BIGINT[], proallargtypes BIGINT[],
-    proargmodes VARCHAR[], proargnames VARCHAR[], provolatile VARCHAR, prosecdef BOOLEAN, prosrc VARCHAR, proacl VARCHAR[]);
-CREATE TABLE pgc.pg_publication (oid BIGINT, pubname VARCHAR, pubowner BIGINT, puballtables BOOLEAN);
+    proargmodes VARCHAR[], proargnames VARCHAR[], provolatile VARCHAR, prosecdef BOOLEAN, prosrc VARCHAR, proacl VARCHAR[],
+    proparallel VARCHAR, proisstrict BOOLEAN, probin VARCHAR);
+CREATE TABLE pgc.pg_publication (oid BIGINT, pubname VARCHAR, pubowner BIGINT, puballtables BOOLEAN, pubinsert BOOLEAN,
+    pubupdate BOOLEAN, pubdelete BOOLEAN, pubtruncate BOOLEAN, pubviaroot BOOLEAN);
 CREATE TABLE pgc.pg_publication_namespace (oid BIGINT, pnpubid BIGINT, pnnspid BIGINT);
 CREATE TABLE pgc.pg_publication_rel (oid BIGINT, prpubid BIGINT, prrelid BIGINT, prqual VARCHAR, prattrs INTEGER[]);
 CREATE TABLE pgc.pg_range (rngtypid BIGINT, rngsubtype BIGINT, rngmultitypid BIGINT, rngcollation BIGINT,
     rngsubopc BIGINT, rngcanonical BIGINT, rngsubdiff BIGINT);
 CREATE TABLE pgc.pg_rewrite (oid BIGINT, tableoid BIGINT, rulename VARCHAR, ev_class BIGINT, ev_type VARCHAR, ev_enabled VARCHAR,
     is_instead BOOLEAN);
-CREATE TABLE pgc.pg_sequence (seqrelid BIGINT, seqtypid BIGINT, seqstart BIGINT, seqincrement BIGINT);
+CREATE TABLE pgc.pg_sequence (seqrelid BIGINT, seqtypid BIGINT, seqstart BIGINT, seqincrement BIGINT, seqmin BIGINT,
+    seqmax BIGINT, seqcache BIGINT, seqcycle BOOLEAN);
 CREATE TABLE pgc.pg_sequences (schemaname VARCHAR, sequencename VARCHAR, sequenceowner VARCHAR, last_value BIGINT);
 CREATE TABLE pgc.pg_shdescription (objoid BIGINT, classoid BIGINT, description VARCHAR);
 CREATE TABLE pgc.pg_stat_activity (datid BIGINT, datname VARCHAR, pid INTEGER, usename VARCHAR, application_name VARCHAR,
@@ -96,10 +117,20 @@ CREATE TABLE pgc.pg_stat_activity (datid BIGINT, datname VARCHAR, pid INTEGER, u
 CREATE TABLE pgc.pg_stat_user_tables (relid BIGINT, schemaname VARCHAR, relname VARCHAR, n_live_tup BIGINT);
 CREATE TABLE pgc.pg_statistic_ext (oid BIGINT, stxrelid BIGINT, stxname VARCHAR, stxnamespace BIGINT, stxowner BIGINT,
     stxstattarget INTEGER, stxkeys INTEGER[], stxkind VARCHAR[], stxexprs VARCHAR);
-CREATE TABLE pgc.pg_subscription (oid BIGINT, subname VARCHAR, subowner BIGINT);
+CREATE TABLE pgc.pg_subscription (oid BIGINT, subdbid BIGINT, subname VARCHAR, subowner BIGINT, subenabled BOOLEAN,
+    subbinary BOOLEAN, substream BOOLEAN, subtwophasestate VARCHAR, subdisableonerr BOOLEAN, subconninfo VARCHAR,
+    subslotname VARCHAR, subsynccommit VARCHAR, subpublications VARCHAR[], subskiplsn VARCHAR);
 CREATE TABLE pgc.pg_timezone_names (name VARCHAR, abbrev VARCHAR, utc_offset VARCHAR, is_dst BOOLEAN);
 CREATE TABLE pgc.pg_trigger (oid BIGINT, tableoid BIGINT, tgrelid BIGINT, tgname VARCHAR, tgfoid BIGINT, tgtype INTEGER, tgenabled VARCHAR,
     tgisinternal BOOLEAN, tgconstraint BIGINT, tgdeferrable BOOLEAN, tginitdeferred BOOLEAN, tgparentid BIGINT);
+CREATE TABLE pgc.pg_ts_config (oid BIGINT, tableoid BIGINT, cfgname VARCHAR, cfgnamespace BIGINT, cfgowner BIGINT, cfgparser BIGINT);
+CREATE TABLE pgc.pg_ts_dict (oid BIGINT, tableoid BIGINT, dictname VARCHAR, dictnamespace BIGINT, dictowner BIGINT,
+    dicttemplate BIGINT, dictinitoption VARCHAR);
+CREATE TABLE pgc.pg_ts_parser (oid BIGINT, tableoid BIGINT, prsname VARCHAR, prsnamespace BIGINT, prsstart BIGINT, prstoken BIGINT,
+    prsend BIGINT, prsheadline BIGINT, prslextype BIGINT);
+CREATE TABLE pgc.pg_ts_template (oid BIGINT, tableoid BIGINT, tmplname VARCHAR, tmplnamespace BIGINT, tmplinit BIGINT,
+    tmpllexize BIGINT);
+CREATE TABLE pgc.pg_user_mappings (umid BIGINT, srvid BIGINT, srvname VARCHAR, umuser BIGINT, usename VARCHAR, umoptions VARCHAR[]);
 CREATE TABLE pgc.pg_views (schemaname VARCHAR, viewname VARCHAR, viewowner VARCHAR, definition VARCHAR);
 CREATE VIEW pgc.pg_tables AS SELECT n.nspname AS schemaname, c.relname AS tablename, 'millstream' AS tableowner,
     NULL::VARCHAR AS tablespace, c.relhasindex AS hasindexes, false AS hasrules, false AS hastriggers, false AS rowsecurity
@@ -156,6 +187,9 @@ CREATE TABLE info.routines (specific_schema VARCHAR, specific_name VARCHAR, rout
     routine_type VARCHAR, data_type VARCHAR, routine_definition VARCHAR);
 CREATE TABLE info.parameters (specific_schema VARCHAR, specific_name VARCHAR, ordinal_position INTEGER,
     parameter_name VARCHAR, data_type VARCHAR);
+CREATE VIEW info.character_sets AS SELECT NULL::VARCHAR AS character_set_catalog, NULL::VARCHAR AS character_set_schema,
+    'UTF8' AS character_set_name, 'UCS' AS character_repertoire, 'UTF8' AS form_of_use, 'millstream' AS default_collate_catalog,
+    NULL::VARCHAR AS default_collate_schema, NULL::VARCHAR AS default_collate_name;
 CREATE TABLE info.sequences (sequence_catalog VARCHAR, sequence_schema VARCHAR, sequence_name VARCHAR);
 CREATE TABLE info.triggers (trigger_schema VARCHAR, trigger_name VARCHAR, event_object_table VARCHAR);
 CREATE TABLE info.domains (domain_schema VARCHAR, domain_name VARCHAR, data_type VARCHAR);
@@ -169,6 +203,13 @@ CREATE MACRO pgc_pg_function_is_visible(function) AS true;
 CREATE MACRO pgc_pg_operator_is_visible(operator) AS true;
 CREATE MACRO pgc_pg_opclass_is_visible(class) AS true;
 CREATE MACRO pgc_pg_collation_is_visible(collation_oid) AS true;
+CREATE MACRO pgc_pg_conversion_is_visible(conversion) AS true;
+CREATE MACRO pgc_pg_opfamily_is_visible(family) AS true;
+CREATE MACRO pgc_pg_statistics_obj_is_visible(object) AS true;
+CREATE MACRO pgc_pg_ts_config_is_visible(object) AS true;
+CREATE MACRO pgc_pg_ts_dict_is_visible(object) AS true;
+CREATE MACRO pgc_pg_ts_parser_is_visible(object) AS true;
+CREATE MACRO pgc_pg_ts_template_is_visible(object) AS true;
 CREATE MACRO pgc_obj_description(object) AS (SELECT m_d.description FROM pgc.pg_description m_d
         WHERE m_d.objoid = object AND m_d.objsubid = 0),
     (object, class) AS (SELECT m_d.description FROM pgc.pg_description m_d WHERE m_d.objoid = object AND m_d.objsubid = 0);
@@ -200,6 +241,7 @@ CREATE MACRO pgc_pg_get_partkeydef(relation) AS NULL::VARCHAR;
 CREATE MACRO pgc_pg_get_function_result(function) AS NULL::VARCHAR;
 CREATE MACRO pgc_pg_get_function_arguments(function) AS NULL::VARCHAR;
 CREATE MACRO pgc_pg_get_function_identity_arguments(function) AS NULL::VARCHAR;
+CREATE MACRO pgc_pg_get_function_sqlbody(function) AS NULL::VARCHAR;
 CREATE MACRO pgc_pg_get_functiondef(function) AS NULL::VARCHAR;
 CREATE MACRO pgc_pg_get_statisticsobjdef_columns(object) AS NULL::VARCHAR;
 CREATE MACRO pgc_pg_get_serial_sequence(relation, name) AS NULL::VARCHAR;
@@ -231,7 +273,10 @@ CREATE MACRO pgc_has_function_privilege(a, b) AS true, (a, b, c) AS true;
 CREATE MACRO pgc_pg_has_role(a, b) AS true, (a, b, c) AS true;
 CREATE MACRO pgc_quote_ident(name) AS CASE WHEN regexp_full_match(name, '[a-z_][a-z0-9_]*') THEN name
     ELSE '"' || replace(name, '"', '""') || '"' END;
+CREATE MACRO pgc_parse_ident(name) AS string_split(replace(name, '"', ''), '.');
 CREATE MACRO pgc_quote_literal(value) AS '''' || replace(value, '''', '''''') || '''';
+CREATE MACRO pgc_current_setting(setting_name) AS (SELECT m_s.setting FROM pgc.pg_settings m_s WHERE m_s.name = setting_name);
+CREATE MACRO pgc_array_remove(items, item) AS list_filter(items, lambda one: one IS DISTINCT FROM item);
 CREATE MACRO pgc_array_lower(items, dimension) AS 1;
 CREATE MACRO pgc_array_upper(items, dimension) AS len(items)::INTEGER;
 CREATE MACRO pgc__pg_expandarray(items) AS unnest(list_transform(items, lambda one, place: {'x': one, 'n': place::INTEGER}));

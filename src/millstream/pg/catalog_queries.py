@@ -28,6 +28,8 @@ SCHEMAS: Mapping[str, str] = {CATALOG: "pgc", INFORMATION: "info"}
 QUERY_KEYWORDS = ("SELECT", "WITH", "VALUES", "(")
 # The functions that are allowed in FROM; others could read files, or never end.
 TABLE_FUNCTIONS = frozenset({"generate_series", "unnest", "generate_subscripts", "_pg_expandarray"})
+# Those whose result is one value, and those that are a table in catalog.sql.
+VALUE_FUNCTIONS, NAMED_TABLES = frozenset({"string_to_array"}), frozenset({"pg_get_keywords"})
 # Postgres's types that are plain numbers in DuckDB.
 OID_TYPES = frozenset({"oid", "xid", "cid", "tid"})
 _OID_CAST = re.compile(r"(?i)(::\s*)(?:pg_catalog\.)?(oid|regclass|regtype|regproc)(\s*\[\s*\])")
@@ -175,10 +177,16 @@ def _check_function(table: exp.Table) -> None:
     if isinstance(call, exp.Dot):
         call = call.expression
     if isinstance(call, exp.Func):
-        name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
-        plain = isinstance(call, exp.GenerateSeries | exp.Unnest | exp.Explode) or name.lower() in TABLE_FUNCTIONS
+        name = _called(call)
+        allowed = TABLE_FUNCTIONS | VALUE_FUNCTIONS | NAMED_TABLES
+        plain = isinstance(call, exp.GenerateSeries | exp.Unnest | exp.Explode) or name in allowed
         if not plain:
-            raise PgError(NOT_SUPPORTED, f"the function {name.lower()} is not allowed in FROM here")
+            raise PgError(NOT_SUPPORTED, f"the function {name} is not allowed in FROM here")
+
+
+def _called(call: exp.Func) -> str:
+    """The name of a function in lower case."""
+    return (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
 
 
 def _rewritten(node: exp.Expr, identity: SessionIdentity) -> exp.Expr:
@@ -192,6 +200,11 @@ def _rewritten(node: exp.Expr, identity: SessionIdentity) -> exp.Expr:
             return node
         case exp.Dot(this=exp.Identifier(this=name)) if str(name).lower() in SCHEMAS:
             return _part(node.expression)
+        case exp.Column() if node.db.lower() in SCHEMAS:
+            # pg_catalog.pg_class.oid: the table's own name is enough.
+            node.set("db", None)
+            node.set("catalog", None)
+            return node
         case exp.Collate():
             return _part(node.this)
         case exp.Operator():
@@ -215,6 +228,12 @@ def _named_function(table: exp.Table) -> exp.Expr:
     """A function in FROM: in Postgres its alias also names its column."""
     table.set("db", None)
     alias = table.args.get("alias")
+    if isinstance(table.this, exp.Func):
+        if (name := _called(table.this)) in VALUE_FUNCTIONS:
+            column = alias.name if alias is not None else name
+            return exp.select(exp.alias_(table.this, column)).subquery(column)
+        if name in NAMED_TABLES:
+            return exp.table_(name, db=SCHEMAS[CATALOG], alias=alias)
     if alias is not None and not alias.columns:
         alias.set("columns", [exp.to_identifier(alias.name)])
     return table
@@ -247,7 +266,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
         names = {"regclass": "regclass_name", "regtype": "format_type", "regnamespace": "regnamespace_name"}
         more = [exp.null()] if name == "regtype" and not is_name else []
         return exp.Anonymous(this=f"pgc_{'to_' + name if is_name else names[name]}", expressions=[node.this, *more])
-    if name in ("regproc", "regprocedure", "regrole", "name", "cstring", "unknown"):
+    if name in ("regproc", "regprocedure", "regoper", "regoperator", "regrole", "name", "cstring", "unknown"):
         return exp.cast(node.this, "TEXT")
     # Every other cast is the same in DuckDB; a cast to "char" does not cut the text to one byte.
     return node
@@ -274,6 +293,8 @@ def _function(node: exp.Func, identity: SessionIdentity) -> exp.Expr:
         setting = arguments[0].name.lower()
         value = arguments[1].name if name == "set_config" else identity.settings.get(setting)
         return exp.null() if value is None else _literal(value)
+    if name == "json_build_object":
+        return exp.Anonymous(this="json_object", expressions=arguments)
     if isinstance(node, exp.Anonymous) and name in _macros():
         return exp.Anonymous(this=f"pgc_{name}", expressions=arguments)
     return node

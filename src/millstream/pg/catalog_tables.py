@@ -11,6 +11,7 @@ from typing import Any
 
 from millstream.catalog.catalog import RelationKind, Source
 from millstream.model.schema import Column, RecordPart
+from millstream.model.types import BIGINT
 from millstream.pg.script import DATABASE, SCHEMA, client_name
 from millstream.pg.settings import DEFAULTS
 from millstream.pg.types import (
@@ -31,8 +32,11 @@ from millstream.pg.types import (
 )
 
 OWNER, CATALOG_OID, PUBLIC_OID, INFORMATION_OID, DATABASE_OID, HEAP, KEY_METHOD = 10, 11, 2200, 13000, 5, 2, 403
+TABLESPACE_OID = 1663
 FIRST_OID, OIDS = 100_000, 2_000_000_000
 TableRow = Mapping[str, Any]
+# The columns that a windowed source has in SELECT *, beside those of its schema.
+WINDOW_BOUNDS = (Column("WINDOWSTART", BIGINT, RecordPart.KEY), Column("WINDOWEND", BIGINT, RecordPart.VALUE))
 # Names of types in SQL, by those in pg_type.
 SQL_NAMES = {
     "bool": "boolean",
@@ -96,6 +100,7 @@ def rows_of(sources: Sequence[Source]) -> dict[str, list[TableRow]]:
             {"oid": KEY_METHOD, "amname": "btree", "amtype": "i"},
         ],
         "pg_database": [_database()],
+        "pg_tablespace": [{"oid": TABLESPACE_OID, "spcname": "pg_default", "spcowner": OWNER}],
         "pg_roles": [{"oid": OWNER, "rolname": DATABASE, "rolcanlogin": True, "rolinherit": True, "rolconnlimit": -1}],
         "pg_settings": [
             {"name": name, "setting": value, "category": "", "source": "default", "vartype": "string"}
@@ -118,6 +123,7 @@ def _database() -> TableRow:
         "datlocprovider": "c",
         "datallowconn": True,
         "datconnlimit": -1,
+        "dattablespace": TABLESPACE_OID,
         "datcollate": "C",
         "datctype": "C",
     }
@@ -163,7 +169,7 @@ def _add(source: Source, tables: dict[str, list[TableRow]], names_by_oid: dict[i
     oid = oid_of(name, names_by_oid)
     names_by_oid[oid] = name
     columns = _columns(source)
-    has_key = source.kind is RelationKind.TABLE and source.windowed is None and bool(source.schema.key)
+    has_key = source.kind is RelationKind.TABLE and bool(source.schema.key)
     tables["pg_class"].append(_relation(oid, name, len(columns), "r", has_key))
     for number, column in enumerate(columns, 1):
         tables["pg_attribute"].append(_attribute(oid, number, column, has_key))
@@ -176,8 +182,9 @@ def _add(source: Source, tables: dict[str, list[TableRow]], names_by_oid: dict[i
 
 
 def _columns(source: Source) -> list[Column]:
-    """A source's columns in the order of SELECT *: the key's first."""
-    return [*source.schema.key, *source.schema.value, *source.schema.headers]
+    """A source's columns in the order of SELECT *: the key's first, then the window's bounds."""
+    bounds = WINDOW_BOUNDS if source.windowed is not None else ()
+    return [*source.schema.key, *bounds, *source.schema.value, *source.schema.headers]
 
 
 def _add_key(

@@ -140,7 +140,10 @@ class SessionCommands:
         name = "".join(_unquoted(lexeme) for lexeme in words[:at]).replace("NAMES", "client_encoding")
         value = "".join(_unquoted(lexeme) for lexeme in words[at + 1 if at < len(words) and words[at].word else at :])
         if not is_stored_setting(name, value):
-            raise PgError("22023", f"{name} cannot be {value} here", "texts are UTF-8, and bytes hexadecimal")
+            hint = "texts are UTF-8, and bytes hexadecimal"
+            if name.lower() == "statement_timeout":
+                hint = "a number of milliseconds, or a text like '500ms', '2s', '1min'; 0 is no limit"
+            raise PgError("22023", f"{name} cannot be {value} here", hint)
         if not self.settings.is_known(name) and "." not in name:
             raise PgError("42704", f"there is no setting {name}", "the engine's are set as SET 'name'='value'")
         if value.upper() == "DEFAULT":

@@ -10,7 +10,8 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,7 @@ from millstream.pg.parameters import value_of
 from millstream.pg.results import Portal, Row, StatementAnswer
 from millstream.pg.script import ClientStatement, statements
 from millstream.pg.session import PgSession, is_query
-from millstream.pg.settings import REPORTED
+from millstream.pg.settings import REPORTED, duration_seconds
 from millstream.pg.stream import ClientLeft, PgStream
 from millstream.security.login import expired
 
@@ -49,6 +50,7 @@ LOG = logging.getLogger("millstream.server")
 AHEAD = 8
 # The most prepared statements and portals of a session.
 MOST_NAMED = 1000
+TIMEOUT_HINT = "SET statement_timeout = 0 for no limit; FETCH … WITH (timeout = '500ms') reads a push query for a while"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,21 @@ class PgConnection:
             # After the first step of a statement that has only just been started: what needs no waiting is answered.
             asyncio.get_running_loop().call_soon(self._running.cancel)
 
+    @contextmanager
+    def _time_limit(self) -> Iterator[None]:
+        """Cancel the running statement once it has taken the session's statement_timeout."""
+        text = self._session.commands.settings.get("statement_timeout") or ""
+        seconds = duration_seconds(text)
+        if not seconds:
+            yield
+            return
+        reason = PgError(CANCELLED, f"the statement took longer than statement_timeout, {text}", TIMEOUT_HINT)
+        timer = asyncio.get_running_loop().call_later(seconds, self.cancel, reason)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
     def _cancel_for_departure(self) -> None:
         self.cancel(PgError(CANCELLED, "the client has left", fatal=True))
 
@@ -159,7 +176,8 @@ class PgConnection:
         if self._skipping and not (isinstance(message, BareMessage) and message.tag == "S"):
             return
         try:
-            await self._cancellable(self._answer(message))
+            with self._time_limit():
+                await self._cancellable(self._answer(message))
         except (ClientLeft, ProtocolViolation):
             raise
         except Exception as raised:
@@ -232,6 +250,10 @@ class PgConnection:
         if not script:
             self._stream.put(messages.EMPTY)
         for statement in script:
+            if statement.first_words(1) in (("PREPARE",), ("EXECUTE",)):
+                raise PgError(
+                    "0A000", "PREPARE and EXECUTE are not supported as SQL", "use the driver's prepared statements"
+                )
             if statement.parameters:
                 raise PgError("42P02", "there is no parameter $1", "parameters need a prepared statement")
             portal = Portal(await self._session.answer(statement))
@@ -331,7 +353,7 @@ class PgConnection:
         formats = (*message.formats, *message.formats[:1] * len(message.values))
         binary = [bool(code) for code in formats] or [False] * len(message.values)
         bound = zip(message.values, prepared.types, binary, strict=False)
-        values = [value_of(content, oid, is_binary) for content, oid, is_binary in bound]
+        values = [value_of(n, content, oid, is_binary) for n, (content, oid, is_binary) in enumerate(bound, 1)]
         self._portals[message.portal] = BoundStatement(prepared, values, message.results)
         self._stream.put(messages.BOUND)
 

@@ -7,7 +7,6 @@ FETCH ALL FROM c;                           of a push query: the rows that have 
 """
 
 import asyncio
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +14,10 @@ from dataclasses import dataclass
 from millstream.pg.failures import NO_CURSOR, SYNTAX, PgError
 from millstream.pg.results import ListedRows, Portal, ResultColumn, Row, StatementAnswer
 from millstream.pg.script import ClientStatement, Lexeme
+from millstream.pg.settings import duration_seconds
 
 # The most open cursors of a session: each may be a running push query.
 MOST = 100
-_TIMEOUT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|)\s*\Z")
-UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "": 0.001}
 BACKWARD = frozenset({"BACKWARD", "PRIOR", "LAST", "FIRST", "ABSOLUTE", "RELATIVE"})
 
 
@@ -88,10 +86,10 @@ def _patience(words: Sequence[Lexeme]) -> tuple[float | None, Sequence[Lexeme]]:
     options = [lexeme.text.strip("'") for lexeme in words[at + 1 :]]
     if not options:
         return None, words
-    match = _TIMEOUT.match(options[3]) if len(options) == 5 and options[1].lower() == "timeout" else None
-    if match is None:
+    seconds = duration_seconds(options[3]) if len(options) == 5 and options[1].lower() == "timeout" else None
+    if seconds is None:
         raise PgError(SYNTAX, "the only option of FETCH is its timeout", "WITH (timeout = '500ms')")
-    return float(match[1]) * UNITS[match[2]], words[:at]
+    return seconds, words[:at]
 
 
 def _name(lexeme: Lexeme) -> str:

@@ -16,7 +16,7 @@ from millstream.engine.api import Entity
 from millstream.model.schema import RecordPart
 from millstream.model.types import BIGINT, SqlType
 from millstream.pg.results import ResultColumn, result_columns
-from millstream.pg.script import ClientStatement, for_engine
+from millstream.pg.script import ClientStatement, any_parameters, for_engine
 from millstream.pg.types import BOOL, BYTEA, CLOCK, DAY, FLOAT8, INT4, INT8, MOMENT, NUMERIC, OBJECT_ID, TEXT, pg_type
 from millstream.syntax import tree
 from millstream.syntax.parser import parse_one, parse_type
@@ -34,7 +34,14 @@ SAMPLES: Mapping[int, str] = {
     DAY.oid: "'2000-01-01'",
     CLOCK.oid: "'00:00:00'",
     **dict.fromkeys((1114, MOMENT.oid), "'2000-01-01T00:00:00.000'"),
-    **{t.array: f"ARRAY[{sample}]" for t, sample in ((INT4, "1"), (INT8, "1"), (FLOAT8, "1E0"), (TEXT, "'a'"))},
+    **{
+        t.array: f"ARRAY[{sample}]"
+        for t, sample in (
+            *((INT4, "1"), (INT8, "1"), (FLOAT8, "1E0"), (TEXT, "'a'"), (NUMERIC, "1.0"), (BOOL, "TRUE")),
+            *((DAY, "'2000-01-01'"), (MOMENT, "'2000-01-01T00:00:00.000'")),
+        )
+    },
+    1005: "ARRAY[1]",
 }
 
 
@@ -43,13 +50,17 @@ def sample(types: Sequence[int], number: int) -> str:
     return SAMPLES.get(types[number - 1] if number <= len(types) else 0, "'a'")
 
 
-# The types that a client may cast a parameter of a catalog query to: name, OID, OID of the array.
+# The types in casts of a catalog query's parameters, and of the array in `= ANY($1::int[])`: name, OID, OID of the
+# array.
 _CASTS = {
     "bool": (BOOL.oid, BOOL.array),
     **dict.fromkeys(("int2", "smallint"), (21, 1005)),
     **dict.fromkeys(("int4", "int", "integer"), (INT4.oid, INT4.array)),
     **dict.fromkeys(("int8", "bigint"), (INT8.oid, INT8.array)),
     "oid": (OBJECT_ID.oid, OBJECT_ID.array),
+    **dict.fromkeys(("numeric", "decimal"), (NUMERIC.oid, NUMERIC.array)),
+    "date": (DAY.oid, DAY.array),
+    "timestamptz": (MOMENT.oid, MOMENT.array),
     **dict.fromkeys(("float8", "double"), (FLOAT8.oid, FLOAT8.array)),
 }
 
@@ -68,12 +79,19 @@ def catalog_types(statement: ClientStatement, oids: Sequence[int]) -> tuple[int,
 
 def inferred_types(statement: ClientStatement, oids: Sequence[int], catalog: Catalog) -> tuple[int, ...]:
     """The OIDs of a statement's parameters; `oids` has those that the client gave, else 0. Raises StatementError."""
-    counted = set(_counts(statement))
+    counted, arrays = set(_counts(statement)), any_parameters(statement)
     text = for_engine(statement, lambda number: "1" if number in counted else _marker(number)).text
     types = dict.fromkeys(counted, INT8.oid)
+    types.update((number, _array_type(name)) for number, name in arrays.items() if name)
     for number, type in _places(parse_one(text), catalog):
-        types.setdefault(number, pg_type(type).oid)
+        types.setdefault(number, pg_type(type).array if number in arrays else pg_type(type).oid)
+    types.update((number, TEXT.array) for number in arrays if number not in types)
     return tuple(oid or types.get(number, TEXT.oid) for number, oid in enumerate(oids, 1))
+
+
+def _array_type(name: str) -> int:
+    """The OID of an array of a type in a cast; of an array of texts for a type that is not known here."""
+    return _CASTS.get(name.lower(), (TEXT.oid, TEXT.array))[1]
 
 
 def _marker(number: int) -> str:

@@ -26,24 +26,40 @@ ARRAYS: Mapping[int, int] = {
     2951: UUID_TYPE,
     3807: JSONB,
 }
+NAMES: Mapping[int, str] = {
+    **{t.oid: t.name for t in (BOOL, INT4, INT8, FLOAT8, NUMERIC, TEXT, BYTEA, DAY, CLOCK, MOMENT, JSON)},
+    INT2: "int2",
+    FLOAT4: "float4",
+    OID: "oid",
+    JSONB: "jsonb",
+    UUID_TYPE: "uuid",
+    TIMESTAMP: "timestamp",
+}
 TRUE, FALSE = ("t", "true", "y", "yes", "on", "1"), ("f", "false", "n", "no", "off", "0")
 _ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^",{}\\]*))\s*([,}])', re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-def value_of(content: bytes | None, oid: int, binary: bool) -> Any:
-    """A parameter's value; a value of an unknown OID is read as text. Raises PgError 22P02, 22P03 or 22021."""
+def value_of(number: int, content: bytes | None, oid: int, binary: bool) -> Any:
+    """The value of parameter `number`; one of an unknown OID is read as text. Raises PgError 22P02, 22P03 or 22021."""
     if content is None:
         return None
     try:
         return _binary(content, oid) if binary else _text(content.decode(), oid)
     except UnicodeDecodeError as error:
-        raise PgError("22021", f"a parameter is no UTF-8: {error.reason}") from None
+        raise PgError("22021", f"parameter ${number} is no UTF-8: {error.reason}") from None
     except (ValueError, OverflowError, InvalidOperation, struct.error, ProtocolViolation) as error:
         form = "binary" if binary else "text"
         code = "22P03" if binary else "22P02"
-        raise PgError(code, f"a parameter is no valid {form} value of the type with OID {oid}: {error}") from None
+        fact = f"the value of parameter ${number} is no {_type_name(oid)} in {form} form: {error}"
+        raise PgError(code, fact, "the type is that of the column that it is compared with, or of $1::type") from None
+
+
+def _type_name(oid: int) -> str:
+    """The name of a parameter's type for messages."""
+    element = ARRAYS.get(oid)
+    return f"{_type_name(element)}[]" if element else NAMES.get(oid, f"value of the type with OID {oid}")
 
 
 # ---------------------------------------------------------------- text

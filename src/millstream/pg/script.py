@@ -9,7 +9,7 @@ that no quotes would give, and a plain upper-case name of the engine is shown in
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 
 from millstream.model.names import PLAIN, quoted
 from millstream.pg.failures import SYNTAX, PgError
@@ -137,13 +137,25 @@ def for_engine(statement: ClientStatement, literal: Callable[[int], str]) -> Eng
 
 
 def _written(lexemes: Sequence[Lexeme], literal: Callable[[int], str]) -> Iterator[tuple[Lexeme, str]]:
+    inserted = frozenset(_inserted_values(lexemes))
     index = 0
     while index < len(lexemes):
         lexeme = lexemes[index]
-        if _names_schema(lexemes, index):
-            index += 2
+        if (skipped := _schema_length(lexemes, index)) > 0:
+            index += skipped
+            continue
+        if (end := _any_array(lexemes, index)) is not None:
+            parameter = next(following for following in lexemes[index:] if following.kind == "parameter")
+            yield lexeme, f"IN ({_elements(literal(parameter.number))})"
+            index = end
             continue
         if _is_cast(lexemes, index):
+            after = next((following.text for following in lexemes[index + 3 :] if following.kind != "blank"), "")
+            if index in inserted and after in (",", ")"):
+                # A value that is inserted becomes one of its column's type, whatever number type the client has for it.
+                yield lexeme, _replacement(lexeme, literal)
+                index += 3
+                continue
             yield lexeme, f"CAST({_replacement(lexeme, literal)} AS {_type_name(lexemes[index + 2].text)})"
             index += 3
             continue
@@ -162,14 +174,73 @@ def _replacement(lexeme: Lexeme, literal: Callable[[int], str]) -> str:
     return lexeme.text
 
 
-def _names_schema(lexemes: Sequence[Lexeme], index: int) -> bool:
-    """True if the lexeme begins `public.` before a name."""
-    lexeme = lexemes[index]
-    if lexeme.kind not in ("word", "quoted") or lexeme.text.strip('"').lower() not in (SCHEMA, DATABASE):
-        return False
-    after = [following.kind + following.text for following in lexemes[index + 1 : index + 3]]
-    before = lexemes[index - 1].text if index else ""
-    return before != "." and len(after) == 2 and after[0] == "symbol." and after[1][:4] in ("word", "quot", "tick")
+def _schema_length(lexemes: Sequence[Lexeme], index: int) -> int:
+    """How many lexemes `public.`, `millstream.` or `millstream.public.` before a name has at `index`; else 0."""
+    if index and lexemes[index - 1].text == ".":
+        return 0
+    first = _qualifier(lexemes, index)
+    if first == DATABASE and _qualifier(lexemes, index + 2) == SCHEMA:
+        return 4
+    return 2 if first in (SCHEMA, DATABASE) else 0
+
+
+def _qualifier(lexemes: Sequence[Lexeme], index: int) -> str:
+    """The name at `index` in lower case, if a dot and another name follow it; else ""."""
+    names = ("word", "quoted", "tick")
+    if index + 2 >= len(lexemes) or lexemes[index + 1].text != ".":
+        return ""
+    is_name = lexemes[index].kind in names[:2] and lexemes[index + 2].kind in names
+    return lexemes[index].text.strip('"').lower() if is_name else ""
+
+
+# `= ANY($1)`, after which the type of the array may be said: the kinds or texts of the lexemes, blanks left out.
+_ANY = ("=", "ANY", "(", "parameter")
+_ARRAY_CAST = ("::", "word", "[", "]")
+
+
+def _any_array(lexemes: Sequence[Lexeme], index: int) -> int | None:
+    """The index after `= ANY($1)` or `= ANY($1::text[])` if that begins at `index`, else None."""
+    if lexemes[index].text != "=":
+        return None
+    places = [place for place in range(index, min(index + 24, len(lexemes))) if lexemes[place].kind != "blank"][:9]
+    for pattern in ((*_ANY, ")"), (*_ANY, *_ARRAY_CAST, ")")):
+        parts = [lexemes[place] for place in places[: len(pattern)]]
+        if len(parts) == len(pattern) and all(_is_part(*pair) for pair in zip(parts, pattern, strict=True)):
+            return places[len(pattern) - 1] + 1
+    return None
+
+
+def _is_part(lexeme: Lexeme, pattern: str) -> bool:
+    return pattern == lexeme.kind or (pattern == lexeme.word and pattern not in ("", "word"))
+
+
+def any_parameters(statement: ClientStatement) -> dict[int, str]:
+    """The parameters in `= ANY($1)`, with the name of the elements' type in `= ANY($1::text[])`, else ""."""
+    lexemes = statement.words
+    arrays = {}
+    for index in range(len(lexemes)):
+        if (end := _any_array(lexemes, index)) is not None:
+            arrays[lexemes[index + 3].number] = lexemes[index + 5].text if end - index > len(_ANY) + 1 else ""
+    return arrays
+
+
+def _elements(array: str) -> str:
+    """The elements of an array's literal, for IN; NULL, with which nothing is equal, for none."""
+    return array.removeprefix("ARRAY[").removesuffix("]") or "NULL" if array.startswith("ARRAY[") else array
+
+
+def _inserted_values(lexemes: Sequence[Lexeme]) -> Iterator[int]:
+    """The indexes of the lexemes that begin a value of INSERT … VALUES."""
+    words = [index for index, lexeme in enumerate(lexemes) if lexeme.kind != "blank"]
+    if not words or lexemes[words[0]].word != "INSERT":
+        return
+    values = next((place for place, index in enumerate(words) if lexemes[index].word == "VALUES"), len(words))
+    depth = 0
+    for before, index in pairwise(words[values:]):
+        symbol = lexemes[before].word
+        depth += (symbol in ("(", "[")) - (symbol in (")", "]"))
+        if depth == 1 and symbol in ("(", ","):
+            yield index
 
 
 def _is_cast(lexemes: Sequence[Lexeme], index: int) -> bool:

@@ -1,5 +1,6 @@
-"""Postgres's own settings, which clients set and show: stored in the session, without effect on the engine."""
+"""Postgres's own settings, which clients set and show: stored in the session; only statement_timeout has an effect."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -108,7 +109,19 @@ class PgSettings:
         return sorted((self._names.get(name, name), value) for name, value in self._values.items())
 
 
+_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d|)\s*\Z")
+_UNITS = {"us": 1e-6, "ms": 1e-3, "": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def duration_seconds(text: str) -> float | None:
+    """The seconds of a duration as Postgres writes it, `500`, `500ms`, `1.5 s`, `2min`; None for another text."""
+    match = _DURATION.match(text)
+    return float(match[1]) * _UNITS[match[2]] if match else None
+
+
 def is_stored_setting(name: str, value: str) -> bool:
     """True if a value can be set: most settings have no effect here, but some values would ask for another encoding."""
+    if name.lower() == "statement_timeout" and value.upper() != "DEFAULT":
+        return duration_seconds(value) is not None
     allowed = FIXED.get(name.lower())
     return allowed is None or value.lower() in allowed
