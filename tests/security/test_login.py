@@ -107,6 +107,8 @@ def test_the_shell_logs_in(server: Server) -> None:
     assert in_url.url == server.url
     with pytest.raises(ServerRefused, match="user name or password is wrong"):
         RestClient(server.url, ("ann", "wrong")).execute("SHOW STREAMS;", context)
+    with pytest.raises(ServerRefused, match="requires a login\n  hint: log in with -u NAME"):
+        RestClient(server.url).execute("SHOW STREAMS;", context)
 
 
 def test_roles_of_which_a_user_needs_one(tmp_path: Path) -> None:
@@ -135,7 +137,7 @@ def test_users_are_added_listed_and_removed(
     # A server that has the file open sees the change, and drops the old password from its cache.
     assert users.user("ann", "one") is None
     assert (users.user("ann", "two") or pytest.fail("no user")).roles == ("write",)
-    assert main([*words, "list"]) == 0
+    assert main(["users", "list", "--users-file", str(path)]) == 0
     assert main([*words, "remove", "ann"]) == 0
     assert users.user("ann", "two") is None
     assert list(read_users(path)) == ["bob"]

@@ -44,8 +44,20 @@ def test_a_key_in_a_file_of_each_kind(authority: Authority, kind: str) -> None:
                 assert (answer.status_code, answer.http_version) == (200, "HTTP/2" if http2 else "HTTP/1.1")
         shell = RestClient(url, tls=ClientTls(authority.folder / "trust.pem"))
         assert shell.execute("SHOW STREAMS;", SessionSettings())
-        with pytest.raises(ClientError, match="CERTIFICATE_VERIFY_FAILED"):
+        with pytest.raises(
+            ClientError, match=r"is not trusted \(.*CERTIFICATE_VERIFY_FAILED(?s:.*)hint: .*--cacert FILE"
+        ):
             RestClient(url).info()
+
+
+def test_the_wrong_scheme_is_named(authority: Authority) -> None:
+    with Server(FakeEngine(), port=0) as server, pytest.raises(ClientError, match="does not speak TLS") as refused:
+        RestClient(server.url.replace("http:", "https:")).info()
+    assert refused.value.hint == f"try {server.url}"
+    with Server(FakeEngine(), port=0, options=options_of({**HTTPS, **authority.settings("pem")})) as server:
+        plain = server.url.replace("https:", "http:")
+        with pytest.raises(ClientError, match=f"if it serves TLS, it is {server.url}"):
+            RestClient(plain).info()
 
 
 @pytest.mark.parametrize(("clients", "without"), [("NONE", True), ("REQUESTED", True), ("REQUIRED", False)])

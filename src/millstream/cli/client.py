@@ -20,6 +20,7 @@ from millstream.model.errors import hint_line
 from millstream.services.errors import SetupError
 
 CONNECT_SECONDS = 5.0
+LOGIN_HINT = "\n  hint: log in with -u NAME"
 Entity = dict[str, Any]
 
 
@@ -199,8 +200,12 @@ class RestClient:
         except httpx.TransportError as error:
             raise self._unreachable(error) from error
 
+    @property
+    def _is_tls(self) -> bool:
+        return self.url.startswith("https")
+
     def _open(self, patience: float | None) -> httpx.Client:
-        verify = self._tls.context() if self.url.startswith("https") else False
+        verify = self._tls.context() if self._is_tls else False
         return httpx.Client(
             base_url=self.url,
             auth=self._auth,
@@ -212,11 +217,22 @@ class RestClient:
 
     def _unreachable(self, error: httpx.TransportError) -> ClientError:
         if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
-            return Unreachable(f"the server at {self.url} broke off: {error or type(error).__name__}")
+            reason = error or type(error).__name__
+            hint = "" if self._is_tls else f"if it serves TLS, it is {_with_scheme('https', self.url)}"
+            return Unreachable(f"the server at {self.url} broke off: {reason}", hint)
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            fact = f"the certificate of {self.url} is not trusted ({network_reason(error)})"
+            return Unreachable(fact, "name its authority with --cacert FILE, and the host as the certificate does")
+        if "WRONG_VERSION_NUMBER" in str(error):
+            return Unreachable(f"{self.url} does not speak TLS", f"try {_with_scheme('http', self.url)}")
         return Unreachable(
             f"no server answers at {self.url} ({network_reason(error)})",
             "start one with `millstream dev` or `millstream server`, or name another: `millstream http://HOST:8088`",
         )
+
+
+def _with_scheme(scheme: str, url: str) -> str:
+    return f"{scheme}://{url.partition('://')[2]}"
 
 
 def _checked(answer: httpx.Response) -> Any:
@@ -229,6 +245,8 @@ def _checked(answer: httpx.Response) -> Any:
         return body
     if not isinstance(body, dict) or "@type" not in body:
         raise ClientError(f"{answer.url} answered {answer.status_code} and no error of a server: is it a millstream?")
+    if answer.status_code == httpx.codes.UNAUTHORIZED and "Authorization" not in answer.request.headers:
+        raise ServerRefused({**body, "message": f"{body.get('message')}{LOGIN_HINT}"})
     if answer.status_code == httpx.codes.NOT_FOUND and "statementText" not in body:
         raise ClientError(f"{answer.url}: {body.get('message')}", "the URL names the server alone: http://HOST:8088")
     raise ServerRefused(body)

@@ -46,6 +46,11 @@ def add(subparsers: "Subparsers") -> None:
     verbs.add_parser("list", help="names and roles")
     removing = verbs.add_parser("remove", help="remove a user")
     removing.add_argument("name")
+    for verb in verbs.choices.values():
+        # Also behind the verb, where one looks for it first.
+        verb.add_argument(
+            "--users-file", type=Path, default=argparse.SUPPRESS, metavar="FILE", help=f"default {DEFAULT}"
+        )
 
 
 def run(args: argparse.Namespace) -> int:
