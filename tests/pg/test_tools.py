@@ -1,4 +1,4 @@
-"""The catalog queries of Grafana, DBeaver, Metabase, Npgsql, Superset and Power BI (tools.sql), each with its number of rows."""
+"""The catalog queries of Grafana, DBeaver, Metabase, Npgsql, Superset and Power BI (tools.sql), with their rows."""
 
 import re
 from pathlib import Path
