@@ -27,7 +27,6 @@ The joined value is the left side's columns, then the right's: ID, ITEM, ID, ORD
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.scope import PSEUDO, NameScope, ScopeColumn
@@ -213,36 +212,43 @@ class _JoinChain:
         """Add a join to the chain. Raises StatementError."""
         right, visible = self.sides[place], self.sides[: place + 1]
         scope = replace(self.base, columns=tuple(c for s in visible for c in s.columns))
-        compared = self._in_key_order(equalities(join, scope, visible), right)
+        written = equalities(join, scope, visible)
+        left_places = _places([e.left for e in written], self.same)
+        right_places = _places([e.right for e in written], right.key)
+        # In the order of the new source's key columns, else of the rows' so far, else as written.
+        order = sorted(range(len(written)), key=(right_places or left_places or range(len(written))).__getitem__)
+        compared = [written[i] for i in order]
+        left_places = [left_places[i] for i in order] if left_places is not None else None
         check_kinds(join, self.node, self.sides[0], right)
         for equality in compared:
             check_types(equality)
         outer = OUTER_SIDES[join.kind]
-        left_places = _places([e.left for e in compared], self.same)
-        right_places = _places([e.right for e in compared], right.key)
         self._check_tables(join, (left_places is None, right_places is None), place)
-        in_order = list(range(len(compared)))
-        moves = left_places != in_order, right_places != in_order
+        moves = left_places != list(range(len(compared))), right_places is None
         if any(moves) and right.input.windows is not None:
             raise windowed_repartition(join.span)
         foreign = left_places is None and self.node.kind is RelationKind.TABLE
         window = join_window(join, self.node.kind, right.node.kind)
         width = len(self.node.schema.value)
         # A tombstone has a key but no value.
-        left_keys = _key_columns(self.node, left_places) or tuple(e.left for e in compared)
-        right_keys = _key_columns(right.node, right_places) or tuple(_shifted(e.right, width) for e in compared)
+        left_key, right_key = key_refs(self.node.schema), key_refs(right.node.schema)
+        left_keys = [e.left for e in compared] if left_places is None else [left_key[i] for i in left_places]
+        right_keys = [_shifted(e.right, width) for e in compared] if right_places is None else right_key
         names, text = self._names(compared, outer), to_sql(join.condition)
         repartitioned = self._moving(moves, right)
         self.node = Join(
-            self.node, right.node, outer, left_keys, right_keys, names, window, foreign, repartitioned, text
+            self.node,
+            right.node,
+            outer,
+            tuple(left_keys),
+            tuple(right_keys),
+            names,
+            window,
+            foreign,
+            repartitioned,
+            text,
         )
         self._follow(compared, outer, left_places, foreign)
-
-    def _in_key_order(self, written: tuple[Equality, ...], right: JoinSide) -> tuple[Equality, ...]:
-        """The equalities in the order of the new source's key columns, else of the rows' so far, else as written."""
-        of_right = _places([e.right for e in written], right.key)
-        places = of_right or _places([e.left for e in written], self.same) or range(len(written))
-        return tuple(e for _, e in sorted(zip(places, written, strict=True), key=itemgetter(0)))
 
     def _moving(self, moves: tuple[bool, bool], right: JoinSide) -> tuple[bool, bool]:
         """Which sides are repartitioned: those with another key or of several topics, and one of two whose keys are
@@ -319,12 +325,6 @@ def _places(
     equal = [[i for i, same in enumerate(key) if bare(e) in same] for e in expressions]
     places = [i for indexes in equal for i in indexes[:1]]
     return places if sorted(places) == list(range(len(key))) and len(places) == len(expressions) else None
-
-
-def _key_columns(node: PlanNode, places: Sequence[int] | None) -> tuple[typed.TypedExpression, ...]:
-    """The node's key columns at these indexes; none if there are no places."""
-    key = key_refs(node.schema)
-    return tuple(key[i] for i in places or ())
 
 
 def repartition_streams(plan: PlanNode, partitions: Mapping[str, int]) -> PlanNode:

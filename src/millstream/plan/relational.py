@@ -44,7 +44,7 @@ from millstream.plan.clauses import RELATIONAL, check_places, table_calls
 from millstream.plan.column_names import Aliases, origin
 from millstream.plan.nodes import ClientOutput, Filter, NamedExpression, type_of
 from millstream.plan.pull_queries import FullScan, PullPlan, table_accesses
-from millstream.plan.relational_joins import JoinedSource, join_tables, moved, side_of
+from millstream.plan.relational_joins import JoinedSource, conjuncts, join_tables, moved, side_of
 from millstream.plan.relational_nodes import (
     Distinct,
     Group,
@@ -221,16 +221,10 @@ def _reached(
 ) -> RelationalNode:
     """Applies WHERE: each conjunct is pushed down as far as possible, and chooses how its table is read."""
     scope = _scope(sources, planning)
-    conditions = [] if query.where is None else _conjuncts(resolved_condition(query.where, scope, "WHERE"), query.where)
+    conditions = [] if query.where is None else conjuncts(resolved_condition(query.where, scope, "WHERE"), query.where)
     for typed, written in conditions:
         _check_columns(typed, written, "WHERE")
     return _narrowed(node, conditions, query.span, planning)
-
-
-def _conjuncts(typed: TypedExpression, written: tree.Expression) -> list[tuple[TypedExpression, tree.Expression]]:
-    if isinstance(typed, TypedLogical) and isinstance(written, tree.Logical) and typed.operator == "AND":
-        return [*_conjuncts(typed.left, written.left), *_conjuncts(typed.right, written.right)]
-    return [(typed, written)]
 
 
 _Conditions = Sequence[tuple[TypedExpression, tree.Expression]]

@@ -65,15 +65,20 @@ def _joined(join: tree.JoinClause, left: RelationalNode, right: RelationalNode, 
     for part in typed_condition.walk():
         if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
             raise StatementError(unresolved("JOIN ON", part.name), join.condition.span)
-    pairs = [pair for conjunct in _conjuncts(typed_condition) if (pair := _equal(conjunct, width)) is not None]
+    conditions = conjuncts(typed_condition, join.condition)
+    pairs = [pair for typed, _ in conditions if (pair := _equal(typed, width)) is not None]
     left_keys, right_keys = (tuple(keys) for keys in (zip(*pairs, strict=True) if pairs else ((), ())))
     return RowJoin(left, right, OUTER_SIDES[join.kind], left_keys, right_keys, typed_condition, to_sql(join.condition))
 
 
-def _conjuncts(typed: TypedExpression) -> list[TypedExpression]:
-    if isinstance(typed, TypedLogical) and typed.operator == "AND":
-        return [*_conjuncts(typed.left), *_conjuncts(typed.right)]
-    return [typed]
+def conjuncts(typed: TypedExpression, written: tree.Expression) -> list[tuple[TypedExpression, tree.Expression]]:
+    """The conditions that AND combines in the statement, each typed and as written.
+
+    A BETWEEN stays one condition, although it is typed as an AND.
+    """
+    if isinstance(typed, TypedLogical) and isinstance(written, tree.Logical) and typed.operator == "AND":
+        return [*conjuncts(typed.left, written.left), *conjuncts(typed.right, written.right)]
+    return [(typed, written)]
 
 
 def _equal(typed: TypedExpression, width: int) -> tuple[TypedExpression, TypedExpression] | None:
