@@ -174,7 +174,7 @@ class DecodeCall(spec: Spec) extends Transcode.CodecCall {
     if (known != null) known
     else {
       val row = decode(bytes)
-      if (scan != null) scan.keep(spec, bytes, row)
+      if (scan != null) scan.shareDecoded(spec, bytes, row)
       row
     }
   }

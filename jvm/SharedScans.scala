@@ -40,7 +40,7 @@ private[millstream] final case class ScanKey(conf: Map[String, String], topic: K
  */
 private[millstream] final class ScanSegment(val from: Long, val to: Long,
     val records: Array[ConsumerRecord[Array[Byte], Array[Byte]]], val bytesBefore: Long) {
-  /** The segment behind it; ScanSegment.Cut if readers here are too far behind; null while there is none. */
+  /** The next segment; ScanSegment.Cut if readers of this one are too far behind; null while there is none. */
   @volatile var next: ScanSegment = _
   private val decoded = new ConcurrentHashMap[Spec, AtomicReferenceArray[InternalRow]]
 
@@ -54,7 +54,7 @@ private[millstream] final class ScanSegment(val from: Long, val to: Long,
 
 private[millstream] object ScanSegment {
   private val Bytes = 200L
-  /** Stands behind the segment of a reader that has to leave the scan. */
+  /** The next segment of readers that have to leave the scan. */
   val Cut = new ScanSegment(0, 0, Array.empty, 0)
 
   private def size(record: ConsumerRecord[Array[Byte], Array[Byte]]): Long =
@@ -113,15 +113,17 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
   /** Leave the scan. */
   def leave(): Unit = scan.leave(this)
 
-  /** The row of a spec that another reader has decoded of `bytes`, the value of the record that `next` has returned last. */
+  /**
+   * The row that another reader has decoded from `bytes`, the value of the last record that `next` returned; else null.
+   */
   def decoded(spec: Spec, bytes: Array[Byte]): InternalRow =
-    if (isValue(bytes)) valuesOf(spec).getAcquire(index - 1) else null
+    if (isLastValue(bytes)) valuesOf(spec).getAcquire(index - 1) else null
 
-  /** The reader has decoded `bytes` itself: others may take the row. */
-  def keep(spec: Spec, bytes: Array[Byte], row: InternalRow): Unit =
-    if (isValue(bytes)) valuesOf(spec).setRelease(index - 1, row)
+  /** Share with other readers the row that this one has decoded from `bytes`. */
+  def shareDecoded(spec: Spec, bytes: Array[Byte], row: InternalRow): Unit =
+    if (isLastValue(bytes)) valuesOf(spec).setRelease(index - 1, row)
 
-  private def isValue(bytes: Array[Byte]): Boolean = index > 0 && (segment.records(index - 1).value eq bytes)
+  private def isLastValue(bytes: Array[Byte]): Boolean = index > 0 && (segment.records(index - 1).value eq bytes)
 
   private def valuesOf(spec: Spec): AtomicReferenceArray[InternalRow] = {
     if ((valuesSegment ne segment) || (valuesSpec ne spec)) {
@@ -168,7 +170,7 @@ private[millstream] final class SharedScan(key: ScanKey) {
     }
   }
 
-  /** A reader reads no more; with the last one the consumer is closed. */
+  /** Remove a reader; the consumer is closed with the last one. */
   def leave(reader: ScanReader): Unit = locked {
     readers -= reader
     if (readers.isEmpty) {
@@ -224,9 +226,10 @@ private[millstream] final class SharedScan(key: ScanKey) {
   private def fetch(time: Duration): Unit =
     try {
       open()
-      // The other readers learn whether Kafka has a further record when a poll is over, so it must not be a long one before.
-      val most = if (isCaughtUp || time.compareTo(UnknownEnd) < 0) time else UnknownEnd
-      val records = consumer.poll(most).records(partition).toArray(NoRecords)
+      // Other readers learn only at the end of a poll whether Kafka has a further record, so polls are short until
+      // then.
+      val timeout = if (isCaughtUp || time.compareTo(UnknownEnd) < 0) time else UnknownEnd
+      val records = consumer.poll(timeout).records(partition).toArray(NoRecords)
       // Headers are decoded when they are first read, which is not thread-safe: do it before other threads see them.
       records.foreach(_.headers.forEach { header => header.key; header.value })
       val last = if (records.isEmpty) latest.to else records.last.offset + 1
@@ -281,12 +284,14 @@ private object SharedScan {
   private val UnknownEnd = Duration.ofMillis(100)
 }
 
-/** The scans of this JVM, by key; a scan is there while at least two tasks read its partition. */
+/** The scans of this JVM, by key; a scan exists while at least two tasks read its partition. */
 private[millstream] object SharedScans {
   private final class Entry { val tasks = mutable.HashSet.empty[PartitionConsumer]; var scan: SharedScan = _ }
   private val entries = new ConcurrentHashMap[ScanKey, Entry]
 
-  /** A task begins to read with this consumer. The tasks that read there are woken when they become two. */
+  /**
+   * A task begins to read with this consumer. When it is the second one, the first is woken, so that both join a scan.
+   */
   def enter(key: ScanKey, task: PartitionConsumer): Unit = {
     var others = Seq.empty[PartitionConsumer]
     entries.compute(key, (_, known) => {
