@@ -28,8 +28,8 @@ object Producers {
   type Producer = KafkaProducer[Array[Byte], Array[Byte]]
   private val open = new ConcurrentHashMap[JavaMap[String, String], Producer]
   private val prompts = new ConcurrentHashMap[Producer, ProducerPrompt]
-  // In ms. A broker may know the old topic for a moment.
-  private val LearnedWithin = 10_000L
+  // In ms. A broker may answer with the old topic's metadata for a moment.
+  private val RefreshTimeoutMs = 10_000L
   private val RefreshMs = 200L
 
   /** The producer of these settings, created at its first use. */
@@ -52,12 +52,13 @@ object Producers {
     catch { case e: Exception => replaceAfter(e, producer); throw e }
 
   /**
-   * Let a producer learn the partitions of a topic if it knows another one of that name, which was deleted: it refreshes
-   * them every five minutes, and keys would go to the partitions of the old topic. Waits for the answer.
+   * Refresh a producer's metadata of a topic if they are those of a deleted topic of the same name. By itself a
+   * producer refreshes them every five minutes, and until then would choose a key's partition among those of the old
+   * topic. Waits for the answer.
    */
-  def learn(producer: Producer, topic: KafkaTopic): Unit = {
+  def refreshMetadata(producer: Producer, topic: KafkaTopic): Unit = {
     val metadata = KafkaInternals.get(producer, "metadata").asInstanceOf[ProducerMetadata]
-    val deadline = SteadyClock.getTimeMillis() + LearnedWithin
+    val deadline = SteadyClock.getTimeMillis() + RefreshTimeoutMs
     def isReplaced = {
       val known = metadata.fetch().topicId(topic.name)
       known != Uuid.ZERO_UUID && known.toString != topic.id
@@ -98,7 +99,7 @@ object Producers {
  *   a task that has more to read     its rows linger for some milliseconds, and fill requests
  *   a task that is about to wait     request(): its rows are on their way some microseconds later
  *
- * While a flush goes on, no row of the producer lingers. Requests that come meanwhile are one flush after it.
+ * During a flush no row of the producer lingers. Requests made during a flush are combined into one flush after it.
  */
 final class ProducerPrompt(producer: Producers.Producer) extends Logging {
   private val requests = new Semaphore(0)
@@ -139,7 +140,7 @@ object Sink {
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, time, key, value)
     names.asScala.zip(headers.asScala).foreach { case (name, header) => record.headers.add(name, header) }
     val producer = Producers.get(conf)
-    Producers.learn(producer, sinkTopic(conf, topic))
+    Producers.refreshMetadata(producer, sinkTopic(conf, topic))
     Producers.send(producer, record, Producers.onFailure(producer)(_ => ())).get()
   }
 
@@ -237,42 +238,42 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
       throw new IllegalStateException(s"the query $query has ended")
     if (transactions == null) {
       producer = Producers.get(conf)
-      Producers.learn(producer, topic)
+      Producers.refreshMetadata(producer, topic)
       if (isPrompt) {
         prompt = Producers.prompt(producer)
         UnsentRows.add(TaskContext.get(), this)
       }
     }
-    val all = Counts.ofTask(query)
-    counts = all.writesOf(partition.toInt)
+    val queryCounts = Counts.ofTask(query)
+    counts = queryCounts.writesOf(partition.toInt)
     clock = new WallClock
     firstFailure = new AtomicReference
-    val (first, current) = (firstFailure, QueryRuns.of(run))
+    val (first, queryRun) = (firstFailure, QueryRuns.of(run))
     // Within a transaction, a failed send aborts the transaction.
     failed = (e: Exception) =>
       if (transactions != null || !skips || !ProductionErrors.logged(query, topic.name, e)) {
         if (first.compareAndSet(null, e)) {
-          val why = unwritten(e)
-          all.fail(why)
-          current.failTask(why)
+          val why = writeError(e)
+          queryCounts.fail(why)
+          queryRun.failTask(why)
         }
       }
     callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
     if (limits.bytes > 0) {
       val onExpired = () => if (prompt != null) prompt.request()
-      cache = new RecordCache(limits, TaskContext.get(), current, sendNow, onExpired, failed)
+      cache = new RecordCache(limits, TaskContext.get(), queryRun, sendNow, onExpired, failed)
     }
-    val saves = current.saves
+    val saves = queryRun.saves
     if (saves != null) {
       sent = new SentRows(saves, () => drain())
       Marks.current.add(sent)
-      next(sent.current)
+      countIn(sent.current)
     }
     true
   }
 
-  /** Count the acknowledgements of the rows from now on in another range. */
-  private def next(current: SentRange): Unit = {
+  /** Count the acknowledgements of the rows that are sent from now on in this range. */
+  private def countIn(current: SentRange): Unit = {
     val (failures, first) = (Producers.onFailure(producer)(failed), firstFailure)
     range = current
     callback = (metadata, e) => {
@@ -302,7 +303,7 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
     if (headers != null) addHeaders(headers, appendTime.ownHeaders(headers), record.headers)
     if (!skips || !ProductionErrors.loggedAsTooLarge(query, record, limit)) {
       if (transactions != null) producer = transactions.begin()
-      if (sent != null && (sent.current ne range)) next(sent.current)
+      if (sent != null && (sent.current ne range)) countIn(sent.current)
       Producers.send(producer, record, callback)
       isLingering = true
       if (range != null) range.add()
@@ -337,15 +338,15 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
 
   private def check(): Unit = {
     val e = firstFailure.get
-    if (e != null) throw new RuntimeException(unwritten(e), e)
+    if (e != null) throw new RuntimeException(writeError(e), e)
   }
 
-  private def unwritten(e: Exception): String = s"could not write to topic ${topic.name}: $e"
+  private def writeError(e: Exception): String = s"could not write to topic ${topic.name}: $e"
 }
 
 /**
- * The time of day by the monotonic clock, so that a record needs one look at a clock: reading one takes two hundredths of
- * the time of a record. It follows changes of the time of day after a tenth of a second at the latest.
+ * The time of day, computed from the monotonic clock, so that one clock is read for each record: reading one takes 2 %
+ * of the time of a record. It follows changes of the time of day within a tenth of a second.
  */
 final class WallClock {
   private var comparedAt, millis = 0L
