@@ -34,8 +34,8 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
   private val servers = url.split(',').map(_.trim.stripSuffix("/")).filter(_.nonEmpty)
   /** The index of the server that requests go to. */
   @volatile private var current = 0
-  /** The last failure, and its time: what waited for another's request meanwhile need not repeat it. */
-  @volatile private var failure = (System.nanoTime - Recent, null: RegistryAway)
+  /** The time of the last failure, and the failure: a request that waited during it fails at once. */
+  @volatile private var failure = (System.nanoTime - FailureNanos, null: RegistryAway)
 
   private lazy val client = builder.build()
   private val schemas = new ConcurrentHashMap[Int, Registered]
@@ -48,7 +48,7 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
     if (known != null) known
     else {
       val requestedAt = unknown.getOrDefault(id, Long.MinValue)
-      if (requestedAt + Forgotten > System.nanoTime) throw noSchema(id)
+      if (requestedAt + UnknownIdNanos > System.nanoTime) throw noSchema(id)
       // Not in computeIfAbsent: a client's request would wait for that of a task, which has no end while it is away.
       val read = requested(id)
       schemas.put(id, read)
@@ -83,13 +83,14 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
 
   private def registered(subject: String, schema: Registered): Int = {
     val first = posted(subject, schema.kind, schema.text)
-    val answer = if (first.statusCode == 422) marked(schema).fold(first)(posted(subject, schema.kind, _)) else first
+    val answer =
+      if (first.statusCode == 422) withSchemaKeyword(schema).fold(first)(posted(subject, schema.kind, _)) else first
     if (answer.statusCode == 200) mapper.readTree(answer.body).get("id").asInt
-    else renamed(subject, schema).getOrElse(throw refused(s"register a schema for $subject", answer))
+    else alikeId(subject, schema).getOrElse(throw refused(s"register a schema for $subject", answer))
   }
 
   /** The id of the subject's latest schema if it differs in the names of messages only: the bytes are the same. */
-  private def renamed(subject: String, schema: Registered): Option[Int] =
+  private def alikeId(subject: String, schema: Registered): Option[Int] =
     if (schema.kind != "PROTOBUF") None
     else
       read(s"/subjects/${encoded(subject)}/versions/latest").filter { node =>
@@ -107,7 +108,7 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
   }
 
   /** The `$schema` to add for Apicurio, which recognizes an object schema only by that (client.py does the same). */
-  private def marked(schema: Registered): Option[String] =
+  private def withSchemaKeyword(schema: Registered): Option[String] =
     if (schema.kind != "JSON" || schema.text.contains("\"$schema\"")) None
     else Some("{\"$schema\": \"http://json-schema.org/draft-07/schema#\", " + schema.text.trim.drop(1))
 
@@ -134,7 +135,7 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
   private def send(path: String, complete: HttpRequest.Builder => HttpRequest.Builder): HttpResponse[String] = {
     var attempt = 0
     val isTask = isStreamingTask
-    if (!isTask && System.nanoTime - failure._1 < Recent) throw failure._2
+    if (!isTask && System.nanoTime - failure._1 < FailureNanos) throw failure._2
     while (true) {
       val server = current
       val seconds = if (isTask) TaskSeconds else ClientSeconds
@@ -206,10 +207,10 @@ object SchemaRegistry {
   private val TaskSeconds = 10L
   private val ClientSeconds = 4L
   private val Rounds = 3
-  /** For so many nanoseconds after a failure other clients fail without a request. */
-  private val Recent = 1_000_000_000L
+  /** For so many nanoseconds after a failure, other clients' calls fail without a request. */
+  private val FailureNanos = 1_000_000_000L
   /** How long, in nanoseconds, an id that the registry does not know is not requested again. */
-  private val Forgotten = 10_000_000_000L
+  private val UnknownIdNanos = 10_000_000_000L
   private val Settings = "spark.millstream.schema.registry."
   private val mapper = new ObjectMapper
   private val known = new ConcurrentHashMap[String, SchemaRegistry]

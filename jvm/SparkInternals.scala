@@ -65,7 +65,7 @@ object SparkInternals {
   def analyzed(frame: DataFrame): LogicalPlan = execution(frame).analyzed
   /** The frame's plan after optimization. */
   def optimized(frame: DataFrame): LogicalPlan = execution(frame).optimizedPlan
-  /** The frame's plan as it was made. */
+  /** The frame's logical plan, over which further steps are planned. */
   def logical(frame: DataFrame): LogicalPlan = frame.asInstanceOf[ClassicDataset[_]].logicalPlan
   /** A frame of a logical plan. */
   def frame(session: SparkSession, plan: LogicalPlan): DataFrame = ClassicDataset.ofRows(classic(session), plan)
@@ -83,12 +83,12 @@ object SparkInternals {
   /** Let Spark end the batches of real-time mode by our clock in this JVM; the driver's and the executors' must agree. */
   def setBatchClock(): Unit = LowLatencyClock.setClock(SteadyClock)
 
-  /** Rules that put an empty relation in the place of a filter that is never true, and so of its leaves. */
+  /** Optimizer rules that replace a filter that is never true, and the leaves below it, by an empty relation. */
   private val EmptyingRules = Seq(PruneFilters, PropagateEmptyRelation).map(_.ruleName)
 
   /**
-   * The result of `make`, which evaluates plans in this JVM, for this thread: with expressions compiled to Java or
-   * interpreted, and with each leaf of a plan kept.
+   * Runs `make`, which plans what this JVM evaluates without a job, and returns its result. For this thread expressions
+   * are compiled to Java or interpreted, as `compiled` says, and the optimizer keeps every leaf of a plan.
    */
   def evaluating[A](spark: SparkSession, compiled: Boolean)(make: => A): A = {
     val conf = classic(spark).sessionState.conf.clone()
@@ -102,7 +102,7 @@ object SparkInternals {
   /** The specs of a frame's stateful operators; an operator's number is its index. */
   def operatorSpecs(frame: DataFrame): Seq[OperatorSpec[_ >: Null <: AnyRef]] = analyzed(frame).collect {
     case planned: TransformWithState => (planned.statefulProcessor: Any)
-  }.collect { case of: StatefulProcessorOf => of.spec }
+  }.collect { case processor: StatefulProcessorOf => processor.spec }
 
   /** A leaf without rows; the optimizer cannot see that it is empty. */
   def emptyPlan(session: SparkSession, schema: StructType): LogicalPlan =
@@ -303,11 +303,11 @@ object StatefulPlan {
   def apply(spec: OperatorSpec[_ >: Null <: AnyRef], child: LogicalPlan): LogicalPlan = {
     val binary = encoderFor(Encoders.BINARY).asInstanceOf[ExpressionEncoder[Any]]
     val out = AttributeReference("out", ObjectType(classOf[Array[Byte]]), nullable = false)()
-    val never = Literal.create(null, BinaryType)
+    val unused = Literal.create(null, BinaryType)
     val group = spec.groupBy.map(name => child.output.find(_.name == name).get)
     val processor = new StatefulProcessorOf(spec).asInstanceOf[StatefulProcessor[Any, Any, Any]]
-    val planned = TransformWithState(never, never, group, child.output, processor, TimeMode.None(), OutputMode.Update(),
-      binary, out, child, false, group, child.output, never, LocalRelation(child.output))
+    val planned = TransformWithState(unused, unused, group, child.output, processor, TimeMode.None(),
+      OutputMode.Update(), binary, out, child, false, group, child.output, unused, LocalRelation(child.output))
     val fields = spec.out.map(field => Alias(OutputField(out, field.dataType, field.nullable), field.name)())
     SerializeFromObject(fields, planned)
   }
@@ -361,7 +361,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
       }
   }
 
-  /** True if the rows come from an exchange, whose reader sees to the changes that wait. */
+  /** True if the rows come from an exchange, whose reader has waiting changes forwarded when they are due. */
   @tailrec private def readsExchange(plan: SparkPlan): Boolean = plan match {
     case _: Exchange => true
     case other: UnaryExecNode if !other.isInstanceOf[StatefulExec] => readsExchange(other.child)
@@ -377,8 +377,8 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
       tableInput: TableInput, backlog: Backlog, sources: Seq[Int], run: String,
       limits: CacheLimits): Iterator[InternalRow] = {
     val families = new BatchStateFamilies(store, getStateInfo)
-    val current = QueryRuns.of(run)
-    val cache = StateCaches.take(families, spec.codec, current.saves)
+    val queryRun = QueryRuns.of(run)
+    val cache = StateCaches.take(families, spec.codec, queryRun.saves)
     val watermarks = Watermarks.current
     watermarks.expected = sources
     if (limits.bytes > 0) watermarks.waiting = new WaitingChanges(limits)
@@ -386,8 +386,8 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     val key = UnsafeProjection.create(group.filter(_.name != StreamTimePunctuation.Column), child.output)
     val (outRows, began) = (longMetric("numOutputRows"), System.nanoTime)
     val ordered = inOrder
-    // It may end after its query, and after the first rows of the next run: then it must pass nothing on.
-    val last = () => if (current.isStopped) mutable.ArrayBuffer.empty[UnsafeRow] else task.end()
+    // The task may end after its query has, even after the next run has begun: then it must emit nothing.
+    val last = () => if (queryRun.isStopped) mutable.ArrayBuffer.empty[UnsafeRow] else task.end()
     val all = new OutputRows(rows, watermarks, task.begin(), last, { row =>
       val outs = if (row eq watermarks.controlRow) task.limited(watermarks) else {
         val in = ordered(row)
@@ -402,7 +402,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
       outs
     })
     val indexes = output.map(column => spec.out.fieldIndex(column.name))
-    val outs = if (indexes == spec.out.indices) all else all.map(only(indexes))
+    val outs = if (indexes == spec.out.indices) all else all.map(columnsAt(indexes))
     CompletionIterator[InternalRow, Iterator[InternalRow]](outs, {
       longMetric("allUpdatesTimeMs") += (System.nanoTime - began) / 1000000
       longMetric("numUpdatedStateRows") += cache.updates
@@ -422,7 +422,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
       row => project(row)
     }
 
-  private def only(indexes: Seq[Int]): InternalRow => InternalRow =
+  private def columnsAt(indexes: Seq[Int]): InternalRow => InternalRow =
     UnsafeProjection.create(indexes.map(i => BoundReference(i, spec.out(i).dataType, spec.out(i).nullable)))
 
   override protected def withNewChildInternal(child: SparkPlan): StatefulExec = copy(child = child)
@@ -430,33 +430,33 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
 
 /**
  * The rows of `first`, then the outputs of each row of `rows` in turn, then those of `last`: `flatMap` without an iterator
- * for each row. A watermark is passed on when all outputs of the rows before it have been taken.
+ * for each row. A watermark is forwarded when all outputs of the rows before it have been read.
  */
 private final class OutputRows(rows: Iterator[InternalRow], watermarks: TaskWatermarks,
     first: mutable.ArrayBuffer[UnsafeRow], last: () => mutable.ArrayBuffer[UnsafeRow],
     process: InternalRow => mutable.ArrayBuffer[UnsafeRow]) extends Iterator[InternalRow] {
   private var outs = first
-  private var passed = 0
+  private var emitted = 0
   private var isAtEnd = false
 
   override def hasNext: Boolean = {
-    while (passed == outs.size && !isAtEnd) {
-      isAtEnd = !isMore
+    while (emitted == outs.size && !isAtEnd) {
+      isAtEnd = !hasInput
       outs = if (isAtEnd) last() else process(rows.next())
-      passed = 0
+      emitted = 0
     }
-    passed < outs.size
+    emitted < outs.size
   }
 
-  private def isMore: Boolean = {
+  private def hasInput: Boolean = {
     watermarks.forward()
     rows.hasNext
   }
 
   override def next(): InternalRow = {
     if (!hasNext) throw new NoSuchElementException
-    passed += 1
-    outs(passed - 1)
+    emitted += 1
+    outs(emitted - 1)
   }
 }
 

@@ -65,8 +65,8 @@ object SqlType {
 
   /** The struct that a JSON list of {"name", "type"} describes. */
   def columns(list: JsonNode, prefix: String): Struct = {
-    val each = list.elements.asScala.toSeq
-    Struct(each.map(_.get("name").asText), each.map(c => of(c.get("type"))), prefix)
+    val fields = list.elements.asScala.toSeq
+    Struct(fields.map(_.get("name").asText), fields.map(c => of(c.get("type"))), prefix)
   }
 
   /** The SQL type of Spark's type; fields have Spark's names, since there are no user names. */
@@ -102,7 +102,7 @@ case class Physical(registry: String, subject: String, registered: Registered, m
   def writtenId: Int = id.getOrElse(SchemaRegistry.of(registry).id(subject, registered))
 }
 
-/** Parses specs, each text once as long as it is used often. */
+/** Parses specs; those of the texts that were used last are cached. */
 object Spec {
   private val mapper = new ObjectMapper
   private val known = new Memo[String, Spec](parse(_))

@@ -10,14 +10,13 @@ import org.apache.spark.sql.catalyst.expressions._
  * and copied. If the expression is known to build a struct, an array of structs, or one of two such values, the
  * struct's fields are projected into a row directly:
  *
- *
  *   array(named_struct('k', row.k, 'n', new.n))       one projection of (row.k, new.n)
  *   if(new is null, array(), array(…))                a predicate, and the projections of either branch
  *   transform(…)                                      any other form: the array is evaluated, its structs are referenced
  */
 object StructProjection {
 
-  /** Calls a function with each row that an environment results in. */
+  /** Evaluates an environment, and calls a function with each row of the result. */
   type Rows = (InternalRow, UnsafeRow => Unit) => Unit
 
   /** The rows of an array of structs with `fields` fields; no rows for null. */
