@@ -57,7 +57,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   private val dirty = new ArrayList[CachedState[S]]
   /** States that have changed since the last save. */
   private var unsaved = new ArrayList[CachedState[S]]
-  /** How many of `dirty`, and of `unsaved`, were forgotten. */
+  /** The numbers of forgotten states in `dirty` and in `unsaved`. */
   private var forgotten, forgottenUnsaved = 0
   private var isSaving, isOverflowed = false
   private var size = 0L
@@ -163,12 +163,12 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   override def remove(key: Array[Byte]): Unit = put(key, null)
 
   private def weigh(cached: CachedState[S]): Unit = {
-    val now = cached.key.length + Overhead + (if (cached.state == null) 0 else codec.weight(cached.state))
-    size += now - cached.weight
-    cached.weight = now
+    val weight = cached.key.length + Overhead + (if (cached.state == null) 0 else codec.weight(cached.state))
+    size += weight - cached.weight
+    cached.weight = weight
   }
 
-  /** Evict states that have not been used for long until the memory limit is met; the newest one, in use, is kept. */
+  /** Evict states that have not been used for long until the memory limit is met; the one in use, the newest, stays. */
   private def evict(): Unit =
     if (size > StateCaches.memoryLimit) {
       while (size > StateCaches.memoryLimit * 7 / 8 && latest.size > 1) evict(latest.unused(lastState))
@@ -275,8 +275,8 @@ object StateCache {
       .toMap
   }
 
-  /** Make changes that `changes` has returned, in a store. */
-  def change(store: StateFamilies, entries: Iterator[(Array[Byte], Array[Byte])]): Unit =
+  /** Apply changes that `changes` has returned to a store. */
+  def applyChanges(store: StateFamilies, entries: Iterator[(Array[Byte], Array[Byte])]): Unit =
     entries.foreach { case (key, value) =>
       val (family, own) = (Families(key(0)), Arrays.copyOfRange(key, 1, key.length))
       if (value == null) store.remove(family, own) else store.put(family, own, value)
@@ -293,11 +293,11 @@ object StateCache {
 final class StateChanges(states: Array[(Array[Byte], Array[Byte])], times: Array[(Array[Byte], Array[Byte])],
     val rows: Long, val stateBytes: Long) {
   /** The pairs; the first byte of a key is the number of its family in StateCache.Families. */
-  def entries: Iterator[(Array[Byte], Array[Byte])] = in(0, states) ++ in(1, times)
+  def entries: Iterator[(Array[Byte], Array[Byte])] = inFamily(0, states) ++ inFamily(1, times)
   /** The bytes of all keys and values. */
   def size: Long = (states ++ times).map { case (key, value) => key.length + (if (value == null) 0L else value.length) }.sum
 
-  private def in(family: Byte, pairs: Array[(Array[Byte], Array[Byte])]) =
+  private def inFamily(family: Byte, pairs: Array[(Array[Byte], Array[Byte])]) =
     pairs.iterator.map { case (key, value) => (family +: key, value) }
 }
 
@@ -305,24 +305,26 @@ final class StateChanges(states: Array[(Array[Byte], Array[Byte])], times: Array
  * The caches of this JVM between batches, by run. A cache is reused only if the batch starts from the cache's commit.
  */
 object StateCaches {
-  private case class Kept(commit: StateCommit, cache: StateCache[_])
+  private case class CommittedCache(commit: StateCommit, cache: StateCache[_])
   private val tasks = new AtomicInteger
 
   /** The bytes of states that a task may keep in memory; all tasks together may use a quarter of the heap. */
   @volatile var memoryLimit: Long = Runtime.getRuntime.maxMemory / 4
 
-  private def share(more: Int): Unit =
-    memoryLimit = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(more))
+  /** Share the memory out to so many tasks more, or less. */
+  private def addTasks(number: Int): Unit =
+    memoryLimit = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(number))
 
   /** The cache of the task's partition, opened for its batch; `saves` of the run, null if it has none. */
   def take[S >: Null <: AnyRef](store: BatchStateFamilies, codec: StateCodec[S], saves: BatchSaves): StateCache[S] = {
-    share(1)
-    TaskContext.get().addTaskCompletionListener[Unit](_ => share(-1))
-    val kept = Option(RunScope.values.remove(store.id)).flatMap(r => Option(r.asInstanceOf[SoftReference[Kept]].get))
-    val current = kept.filter(_.commit == store.base).map(_.cache.asInstanceOf[StateCache[S]])
+    addTasks(1)
+    TaskContext.get().addTaskCompletionListener[Unit](_ => addTasks(-1))
+    val reference = Option(RunScope.values.remove(store.id)).map(_.asInstanceOf[SoftReference[CommittedCache]])
+    val committed = reference.flatMap(r => Option(r.get)).filter(_.commit == store.base)
+    val current = committed.map(_.cache.asInstanceOf[StateCache[S]])
     val participant = OperatorParticipant(store.id.operatorId, store.id.partitionId)
     val saved = if (saves == null || current.nonEmpty) Nil else saves.changesOf(store.base.version, participant)
-    saved.foreach(file => saves.folder.changes(file)(StateCache.change(store, _)))
+    saved.foreach(file => saves.folder.changes(file)(StateCache.applyChanges(store, _)))
     val cache = current.getOrElse(new StateCache(store.base.version == 0 && saved.isEmpty, codec))
     cache.open(store, saves = saves != null)
     if (saves != null) Marks.current.add { save =>
@@ -335,6 +337,6 @@ object StateCaches {
   /** Write the batch's changes, commit the store, and keep the cache for the next batch. */
   def commit(cache: StateCache[_], store: BatchStateFamilies): Unit = {
     cache.flush()
-    RunScope.values.put(store.id, new SoftReference(Kept(store.commit(), cache)))
+    RunScope.values.put(store.id, new SoftReference(CommittedCache(store.commit(), cache)))
   }
 }

@@ -13,7 +13,7 @@ final class CachedState[S](val key: Array[Byte], var state: S, var stored: Boole
   var saved = true
   /** True if a save within the batch has a state of the key. */
   var inSaves = false
-  /** True if it was looked up since it was last passed over by an eviction. */
+  /** True if it was looked up since the search for a state to evict last passed it. */
   var used = true
   /** Its approximate bytes of memory. */
   var weight = 0
@@ -25,8 +25,8 @@ final class CachedState[S](val key: Array[Byte], var state: S, var stored: Boole
  *   hashes   0  h(a)  h(b)  0  …     0: the place is free
  *   states   –  a     b     –  …     b's own place was that of a, which was taken
  *
- * A task may have millions of small states. A map of Java's has one more object for each, which the collector copies and
- * visits; and a key without a state, such as that of a join's first row, is found to have none in `hashes` alone.
+ * A task may have millions of small states. A HashMap would have one more object for each, which the garbage collector
+ * copies and visits. And for a key without a state, such as that of a join's first row, a search reads only `hashes`.
  */
 final class StateTable[S] {
   import StateTable._
