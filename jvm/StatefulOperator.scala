@@ -101,7 +101,7 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   lazy val side: Int = at("side")
   lazy val partition: Int = at("partition")
   lazy val offset: Int = at("offset")
-  /** The column with a partition's number among those of all scans (InputPlace). */
+  /** The column with a partition's number among those of all scans (ScanPartition). */
   lazy val scanPartition: Int = Some(at("scan_partition")).filter(_ >= 0).getOrElse(partition)
   private lazy val punctuation = at(StreamTimePunctuation.Column)
   /** True if a row only carries stream time. */

@@ -113,19 +113,19 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   private val partitions = new JavaHashMap[Int, PartitionRuntime]
   private var watermarks: TaskWatermarks = _
   private var lastPartition: PartitionRuntime = _
-  private val chunksInReach = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
+  private val chunksInWindow = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
 
-  // Then which rows are late on their own side does not depend on the other one.
+  // If so, whether a row is late on its own side does not depend on the other side.
   private val inOrder = backlog.inOrder && !spec.sharedClock && spec.scans.forall(_ == 1)
 
-  /** The stream times of a source partition, of both sides and of each, and what they will do to its rows. */
+  /** The stream times of a source partition (of both sides together, and of each), and the work that waits for them. */
   private final class PartitionRuntime(val number: Int) {
-    import StreamStreamJoinTask.{placeClock, sideClock}
+    import StreamStreamJoinTask.{scanClock, sideClock}
     val clock: StreamClock = states.clock(number)
     val ofSide: Array[StreamClock] = Array(0, 1).map(side => states.clock(sideClock(number, side)))
     val work: Array[PendingSide] = pending(number)
     private val timeLimit =
-      new StreamTimeLimit(if (spec.sharedClock) backlog else backlog.of(number), place => states.clock(placeClock(place)))
+      new StreamTimeLimit(if (spec.sharedClock) backlog else backlog.of(number), scan => states.clock(scanClock(scan)))
     limited()
 
     /** The limit of stream time, in ms, while a side is behind the other one; 0 for none. */
@@ -170,7 +170,9 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
       emitUnmatched(in, source.work, clock, outs)
       removeChunks(source.work(side), sideClock)
       if (!spec.isPunctuation(in))
-        guarded(in, outs) { join(group, in, Moment(source, side, clock, if (inOrder) sideTime else sideClock, limit), outs) }
+        guarded(in, outs) {
+          join(group, in, ArrivalTimes(source, side, clock, if (inOrder) sideTime else sideClock, limit), outs)
+        }
     }
     outs
   }
@@ -183,7 +185,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
 
   override def begin(): mutable.ArrayBuffer[UnsafeRow] = expireLimited()
 
-  /** What is due by the stream times that the limits allow now. */
+  /** Processes what is due by the stream times that the limits allow now. */
   private def expireLimited(): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow]
     pending.numbers.foreach { number =>
@@ -202,12 +204,12 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
    * A row's partition and side, with stream time there: of both sides (`clock`) and of its side (`sideClock`, which does
    * not wait for the other side); and the `limit` of stream time while a side is behind the other one.
    */
-  private case class Moment(partition: PartitionRuntime, side: Int, clock: Long, sideClock: Long, limit: Long)
+  private case class ArrivalTimes(partition: PartitionRuntime, side: Int, clock: Long, sideClock: Long, limit: Long)
 
   // ------------------------------------------------------------ the current row
 
   /** Everything that may fail is computed first, so that a failure changes nothing. */
-  private def join(group: Array[Byte], in: UnsafeRow, at: Moment, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
+  private def join(group: Array[Byte], in: UnsafeRow, at: ArrivalTimes, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     val (side, time, before) = (sides(at.side), in.getLong(spec.time), outs.size)
     val otherTime = at.partition.ofSide(1 - at.side).time
     // Rows of the other side that have expired by its own stream time do not join, even if they are still stored.
@@ -215,27 +217,28 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     val from = Math.max(time - side.side.before, otherClock - retention + 1)
     val to = time + side.side.after
     findChunks(group, 1 - at.side, from, to)
-    chunksInReach.foreach { case (_, chunk) => joinWith(chunk, at.side, in, from, to, outs) }
+    chunksInWindow.foreach { case (_, chunk) => joinWith(chunk, at.side, in, from, to, outs) }
     val unmatched = outs.size == before && side.side.outer
-    // As in Kafka Streams (KStreamKStreamJoin), grace does not count for a row that comes when its own window is past.
-    val isPast = time + side.side.after < at.clock
-    val waits = unmatched && !eager && !isPast
+    // As in Kafka Streams (KStreamKStreamJoin), a row that arrives after its own window's end does not wait for the
+    // grace.
+    val windowHasEnded = time + side.side.after < at.clock
+    val waits = unmatched && !eager && !windowHasEnded
     val joinable = time > at.sideClock - retention
     val entry = if (unmatched || joinable) side.stored(in) else null
     if (unmatched && !waits) outs += side.unmatched(entry, in, time)
     if (sides(1 - at.side).waits)
-      chunksInReach.foreach { case (key, chunk) => settleJoined(key, chunk, 1 - at.side, from, to) }
+      chunksInWindow.foreach { case (key, chunk) => settleJoined(key, chunk, 1 - at.side, from, to) }
     if (waits || joinable) add(group, at, time, entry, waits)
   }
 
   /** Finds the chunks of a side that have rows between two times. */
   private def findChunks(group: Array[Byte], side: Int, from: Long, to: Long): Unit = {
-    chunksInReach.clear()
+    chunksInWindow.clear()
     var number = Math.floorDiv(from, width)
     while (number * width <= to) {
       val key = StreamStreamJoinTask.chunkKey(group, side, number)
       val chunk = states.get(key)
-      if (chunk != null) chunksInReach += ((key, chunk))
+      if (chunk != null) chunksInWindow += ((key, chunk))
       number += 1
     }
   }
@@ -265,13 +268,13 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     if (changed) states.put(key, chunk)
   }
 
-  private def add(group: Array[Byte], at: Moment, time: Long, entry: Array[Byte], waits: Boolean): Unit = {
+  private def add(group: Array[Byte], at: ArrivalTimes, time: Long, entry: Array[Byte], waits: Boolean): Unit = {
     val number = Math.floorDiv(time, width)
     val key = StreamStreamJoinTask.chunkKey(group, at.side, number)
-    val known = states.get(key)
-    val chunk = if (known == null) new JoinChunk(at.partition.number) else known
+    val existing = states.get(key)
+    val chunk = if (existing == null) new JoinChunk(at.partition.number) else existing
     val work = partition(chunk.partition).work(at.side)
-    if (known == null) work.add(number, key)
+    if (existing == null) work.add(number, key)
     if (waits) {
       pending.arrivals += 1
       work.rows.add(sides(at.side).pending(entry, time, pending.arrivals, key))
@@ -338,8 +341,8 @@ object StreamStreamJoinTask {
   /** The clock number of one side in a partition; the clock of both sides has the partition's number. */
   private def sideClock(partition: Int, side: Int): Int = -1 - 2 * partition - side
 
-  /** The clock number of one partition of one side, where partitions share the other clocks. */
-  private def placeClock(place: InputPlace): Int = Int.MinValue + 2 * place.partition + place.input
+  /** The clock number of one scanned partition of one side, where all partitions share the other clocks. */
+  private def scanClock(scan: ScanPartition): Int = Int.MinValue + 2 * scan.partition + scan.input
 
   private def chunkKey(group: Array[Byte], side: Int, number: Long): Array[Byte] = {
     val key = Arrays.copyOf(group, group.length + 9)

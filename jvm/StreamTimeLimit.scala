@@ -6,32 +6,32 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.SparkPlan
 
 /**
- * What a task knows of the records that its sources' partitions had when the run began, until they have been read. One
- * partition may be read much faster than another, whose rows must not be late for that: so stream time is limited to
- * the least one of the partitions that are `behind`.
+ * Limits stream time while the backlogs of a run's source partitions are being read. One partition may be read much
+ * faster than another, whose rows must not count as late because of that. So stream time is at most the least one of
+ * the partitions that are `behind`: those not yet read up to the end that they had when the run began.
  *
  *   when the run began, partition 0 ended at offset 2, partition 1 at offset 3
  *   row (partition, offset, clock)    behind              limit
- *   0, 0, 1000                        0 at 1000, 1        none of both may be late
+ *   0, 0, 1000                        0 at 1000, 1        no stream time yet, as 1 has none
  *   0, 1, 61000; punctuation 0, 2     1                   the same
  *   1, 0, 2000                        1 at 2000           2000
  *   1, 2, 3000                        1 at 3000           3000
  *   punctuation 1, 3, 3000            none                no limit
  *
  * `backlog` has those end offsets by input and partition. A partition is behind until a row or a punctuation arrives
- * with that offset or a later one. Some operators have watermarks only (Watermarks.scala). `clockOf` has the stream
- * time of a partition from batch to batch.
+ * with that offset or a later one. Some operators have watermarks only (Watermarks.scala). `clockOf` gives the stream
+ * time of a partition, which is kept from batch to batch.
  */
-final class StreamTimeLimit(backlog: Backlog, clockOf: InputPlace => StreamClock) {
+final class StreamTimeLimit(backlog: Backlog, clockOf: ScanPartition => StreamClock) {
   private final class Partition(val clock: StreamClock, val end: Option[Long])
 
   private val behind = backlog.ends.getOrElse(Map.empty)
-  // By input and partition, since each row looks its own one up.
-  private val known = new Array[Array[Partition]](2)
-  private val unread = mutable.ArrayBuffer.from(behind.keys.map(place => partition(place.input, place.partition)))
+  // By input and partition: arrays, as each row looks up its own partition.
+  private val partitions = new Array[Array[Partition]](2)
+  private val unread = mutable.ArrayBuffer.from(behind.keys.map(scan => partition(scan.input, scan.partition)))
   private val hasWatermarksOnly = backlog.ends.isEmpty
   private var watermark = if (backlog.isUnread) Long.MinValue else Long.MaxValue
-  private var least = leastOf
+  private var least = leastTime
 
   /** True if there is no limit: the backlog has been read. */
   def isOff: Boolean = watermark == Long.MaxValue
@@ -40,8 +40,8 @@ final class StreamTimeLimit(backlog: Backlog, clockOf: InputPlace => StreamClock
   def limit: Long = Math.max(least, watermark)
 
   /**
-   * Watermarks limit stream time to `time` (Watermarks.scala), for good if there are no ends; else they only tell how far
-   * the backlog has been read at least. True if the limit may be another one now.
+   * Watermarks limit stream time to `time` (Watermarks.scala), for good if there are no ends; otherwise they are only a
+   * lower bound of how far the backlog has been read. True if the limit may have changed.
    */
   def moved(time: Long): Boolean = {
     val before = watermark
@@ -58,23 +58,24 @@ final class StreamTimeLimit(backlog: Backlog, clockOf: InputPlace => StreamClock
     if (isRead) unread -= own
     if (unread.isEmpty) moved(Long.MaxValue)
     // The least time can only change if it was this partition's.
-    else if (isRead || before == null || before <= least) least = leastOf
+    else if (isRead || before == null || before <= least) least = leastTime
   }
 
   private def partition(input: Int, number: Int): Partition = {
-    val row = known(input)
-    if (row != null && number < row.length && row(number) != null) row(number) else add(InputPlace(input, number))
+    val ofInput = partitions(input)
+    if (ofInput != null && number < ofInput.length && ofInput(number) != null) ofInput(number)
+    else add(ScanPartition(input, number))
   }
 
-  private def add(place: InputPlace): Partition = {
-    val row = Option(known(place.input)).getOrElse(new Array[Partition](place.partition + 1))
-    known(place.input) = java.util.Arrays.copyOf(row, Math.max(row.length, place.partition + 1))
-    val partition = new Partition(clockOf(place), behind.get(place))
-    known(place.input)(place.partition) = partition
+  private def add(scan: ScanPartition): Partition = {
+    val known = Option(partitions(scan.input)).getOrElse(new Array[Partition](scan.partition + 1))
+    partitions(scan.input) = java.util.Arrays.copyOf(known, Math.max(known.length, scan.partition + 1))
+    val partition = new Partition(clockOf(scan), behind.get(scan))
+    partitions(scan.input)(scan.partition) = partition
     partition
   }
 
-  private def leastOf: Long = {
+  private def leastTime: Long = {
     var (least, i) = (if (unread.isEmpty) Long.MinValue else Long.MaxValue, 0)
     while (i < unread.size) {
       val time = unread(i).clock.time
@@ -86,13 +87,13 @@ final class StreamTimeLimit(backlog: Backlog, clockOf: InputPlace => StreamClock
 }
 
 /**
- * A partition of an input of an operator: the input is 0, for a join's right side 1.
+ * A partition that is scanned for an input of an operator: the input is 0, for a join's right side 1.
  *
  * An input may be the union of several scans, whose partitions have the same numbers: `partition` is the number among
  * those of all scans. Partition p of scan i of n is p * n + i; the rows have it in the column `scan_partition`. All
  * partitions of a union share the other stream times (`sharedClock`).
  */
-final case class InputPlace(input: Int, partition: Int)
+final case class ScanPartition(input: Int, partition: Int)
 
 /**
  * What the sources below an operator have not read yet, when a batch begins, of the records that their partitions had
@@ -100,7 +101,7 @@ final case class InputPlace(input: Int, partition: Int)
  * watermarks say how far they have been read: below a join of streams, whose sides are to be read at one pace also later,
  * and for an operator above another one. There, the rows of a partition come through several tasks, and not `inOrder`.
  */
-final case class Backlog(ends: Option[Map[InputPlace, Long]], inOrder: Boolean = true) {
+final case class Backlog(ends: Option[Map[ScanPartition, Long]], inOrder: Boolean = true) {
   /** True if there is something left to read. */
   def isUnread: Boolean = !ends.exists(_.isEmpty)
 
@@ -127,7 +128,7 @@ object Backlog {
       val first = inputs.scanLeft(0)(_ + _)
       val ends = for (input <- inputs.indices; scan <- 0 until inputs(input)) yield
         scans(first(input) + scan).collect { case task: KafkaInputPartition if isBehind(task) =>
-          InputPlace(input, task.key.partition * inputs(input) + scan) -> task.endAtStart
+          ScanPartition(input, task.key.partition * inputs(input) + scan) -> task.endAtStart
         }
       Backlog(Some(ends.flatten.toMap))
     }

@@ -22,15 +22,15 @@ import org.apache.spark.sql.types._
  *   a, 15                a, 15, null → 0
  *
  * Boundaries are `first`, `first` + `step`, … . The children are the row's partition (of a union's rows the number
- * among those of all scans, InputPlace), clock, side (null if rows have no sides), offset, whether it is the last row of
- * its record, and group. When the records that the partition had at the run's start have been read, a punctuation with
- * the offset behind them goes to every task (StreamTimeLimit). `tasks` is set by StatefulOperatorRule, because a
- * checkpoint keeps the number of tasks it began with.
+ * among those of all scans, ScanPartition), clock, side (null if rows have no sides), offset, whether it is the last
+ * row of its record, and group. When the records that the partition had at the run's start have been read, a
+ * punctuation with the offset behind them goes to every task (StreamTimeLimit). `tasks` is set by StatefulOperatorRule,
+ * because a checkpoint keeps the number of tasks it began with.
  */
 case class StreamTimePunctuation(children: Seq[Expression], id: String, first: Long, step: Long, tasks: Int = 1)
     extends Generator with CodegenFallback {
   import StreamTimePunctuation._
-  @transient private lazy val ownTask = HashPartitioning(children.drop(5) :+ NoNumber, tasks).partitionIdExpression
+  @transient private lazy val ownTask = HashPartitioning(children.drop(5) :+ NullNumber, tasks).partitionIdExpression
   @transient private lazy val numbers = routes(tasks)
   @transient private var isBacklogRead = false
   @transient private var end = 0L
@@ -46,13 +46,13 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
     val row = new GenericInternalRow(Array[Any](partition, clock, side, offset, null))
     if (tasks == 1 && isBacklogRead || clock == null) Iterator.single(row)
     else {
-      val known = clocks.getOrElseUpdate((partition, side), newClock(partition, side))
-      val moved = known.advance(clock.asInstanceOf[Long])
+      val streamTime = clocks.getOrElseUpdate((partition, side), newClock(partition, side))
+      val moved = streamTime.advance(clock.asInstanceOf[Long])
       val isLast = children(4).eval(in) == true
-      if (!isBacklogRead && isLast && readsBacklogEnd(known))
-        Iterator.single(row) ++ punctuations(partition, known, side, end)
+      if (!isBacklogRead && isLast && readsBacklogEnd(streamTime))
+        Iterator.single(row) ++ punctuations(partition, streamTime, side, end)
       else if (!moved) Iterator.single(row)
-      else Iterator.single(row) ++ punctuations(partition, known, side, offset, except = ownTask.eval(in))
+      else Iterator.single(row) ++ punctuations(partition, streamTime, side, offset, except = ownTask.eval(in))
     }
   }
 
@@ -88,15 +88,15 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
 }
 
 /**
- * Stream time of one partition (and side), and the part of it that other tasks know. Beyond `MostPerSecond` in a second of
- * wall-clock time, which a backlog exceeds, punctuations are kept back: one of `MostKept` rows that move stream time, the
- * next such row in a later second, or the end of the batch sends it.
+ * Stream time of one partition (and side), and the last boundary that other tasks know. At most `MaxPerSecond`
+ * punctuations are sent in a second of wall-clock time. A backlog exceeds that; what is held back is sent after
+ * `MaxHeldBack` rows that move stream time, with the next such row in a later second, or at the end of the batch.
  */
 final class PunctuationClock(first: Long, step: Long) {
   @volatile private[millstream] var time = Long.MinValue
-  private var known = -1L
+  private var sentBoundary = -1L
   private var second, sent = 0L
-  private var kept = 0
+  private var heldBack = 0
   private var isBacklogRead = false
 
   /** True if a row of this time makes it necessary to send punctuations. */
@@ -112,25 +112,25 @@ final class PunctuationClock(first: Long, step: Long) {
     first
   }
 
-  /** True if other tasks do not know stream time yet; they are then regarded as knowing it. */
+  /** True if other tasks do not know stream time yet; from now on they count as knowing it. */
   def flush(): Boolean = synchronized {
     val behind = isBehind
-    known = Math.max(known, reached)
-    kept = 0
+    sentBoundary = Math.max(sentBoundary, boundary)
+    heldBack = 0
     behind
   }
 
-  private def reached: Long = Math.floorDiv(time - first, step)
+  private def boundary: Long = Math.floorDiv(time - first, step)
   /** True if other tasks do not know stream time. */
-  def isBehind: Boolean = synchronized(reached > known)
+  def isBehind: Boolean = synchronized(boundary > sentBoundary)
 
   private def isAllowed: Boolean = {
     val now = System.nanoTime / 1000000000L
     if (now != second) sent = 0
     second = now
     sent += 1
-    kept += 1
-    sent <= StreamTimePunctuation.MostPerSecond || kept >= StreamTimePunctuation.MostKept
+    heldBack += 1
+    sent <= StreamTimePunctuation.MaxPerSecond || heldBack >= StreamTimePunctuation.MaxHeldBack
   }
 }
 
@@ -138,11 +138,11 @@ final class PunctuationClock(first: Long, step: Long) {
 object StreamTimePunctuation {
   /** The column that is not null only in punctuations. */
   val Column = "punctuation"
-  val MostPerSecond = 1000
-  val MostKept = 256
+  val MaxPerSecond = 1000
+  val MaxHeldBack = 256
   private val Schema = new StructType().add("partition", IntegerType).add("clock", LongType).add("side", IntegerType)
     .add("offset", LongType).add(Column, LongType)
-  private val NoNumber = Literal.create(null, LongType)
+  private val NullNumber = Literal.create(null, LongType)
 
   /** For each task, a number that the exchange, hashing it with a group of nulls, sends to that task. */
   def routes(tasks: Int): IndexedSeq[Long] = {
