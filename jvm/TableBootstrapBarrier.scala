@@ -11,7 +11,9 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.BooleanType
 
-/** What holds a query's streams: the barrier itself on the driver, a mirror of it in an executor. */
+/**
+ * Holds a query's streams until its tables are read: on the driver the barrier itself, in an executor a mirror of it.
+ */
 abstract class Barrier {
   private val inputs = new ConcurrentHashMap[Int, TableInput]
 
@@ -111,7 +113,7 @@ final class TableInput(barrier: Barrier) {
   @volatile private var partitions = Array.empty[TablePartition]
   private val sentRows, arrivedRows = new LongAdder
   // The counts of the mirrors in executors, by mirror name.
-  private val sentThere, arrivedThere = new ConcurrentHashMap[String, Long]
+  private val sentRemotely, arrivedRemotely = new ConcurrentHashMap[String, Long]
 
   /** A batch begins to read a partition at an offset; `end` is the partition's end when the query started. */
   def begin(partition: Int, end: Long, from: Long): Unit = synchronized {
@@ -129,7 +131,7 @@ final class TableInput(barrier: Barrier) {
    */
   def read(number: Int, from: Long): TablePartition = {
     if (partitions.length <= number || partitions(number) == null) begin(number, Long.MinValue, from)
-    partitions(number).take(from)
+    partitions(number).beginTask(from)
     partitions(number)
   }
 
@@ -143,9 +145,9 @@ final class TableInput(barrier: Barrier) {
   /** True once the barrier is lifted. */
   def isLifted: Boolean = barrier.isLifted
   /** How many rows before the ends were sent to the operator, as far as this JVM knows. */
-  def sentSum: Long = sentRows.sum + sentThere.values.asScala.sum
+  def sentSum: Long = sentRows.sum + sentRemotely.values.asScala.sum
   /** How many rows before the ends have arrived in the operator, as far as this JVM knows. */
-  def arrivedSum: Long = arrivedRows.sum + arrivedThere.values.asScala.sum
+  def arrivedSum: Long = arrivedRows.sum + arrivedRemotely.values.asScala.sum
   // Read positions before sent counts: a row is sent before its position is recorded as read.
   def isComplete: Boolean =
     partitions.forall(p => p == null || p.isRead) && arrivedSum >= sentSum
@@ -154,34 +156,36 @@ final class TableInput(barrier: Barrier) {
 
   /** The index, partition number and end of each partition. */
   private[millstream] def ends(index: Int): Array[Long] =
-    each.flatMap { case (partition, number) => Array(index.toLong, number.toLong, partition.end) }
+    present.flatMap { case (partition, number) => Array(index.toLong, number.toLong, partition.end) }
 
   /** How far tasks of this JVM have read the partitions, in the form of BarrierMirror.report. */
-  private[millstream] def progress(index: Int): Array[Long] = each.filter(_._1.attempt >= 0).flatMap {
+  private[millstream] def progress(index: Int): Array[Long] = present.filter(_._1.attempt >= 0).flatMap {
     case (partition, number) =>
       Array(index.toLong, number.toLong, partition.attempt, partition.readTo, if (partition.isRead) 1L else 0L)
   }
 
   /** Record the counts that a mirror reports. */
   private[millstream] def report(reporter: String, sent: Long, arrived: Long): Unit = {
-    sentThere.put(reporter, sent)
-    arrivedThere.put(reporter, arrived)
+    sentRemotely.put(reporter, sent)
+    arrivedRemotely.put(reporter, arrived)
   }
 
   override def toString: String = {
-    val states = each.map { case (partition, number) => s"partition $number read to ${partition.readTo} of ${partition.end}" }
+    val states = present.map { case (partition, number) =>
+      s"partition $number read to ${partition.readTo} of ${partition.end}"
+    }
     s"${states.mkString(", ")}, $sentSum rows sent, $arrivedSum arrived"
   }
 
-  private def each: Array[(TablePartition, Int)] = partitions.zipWithIndex.filter(_._1 != null)
+  private def present: Array[(TablePartition, Int)] = partitions.zipWithIndex.filter(_._1 != null)
 }
 
 /** One partition of a table; `end` is its end offset when the query started. */
 final class TablePartition(val end: Long) {
-  // All records before `next` have left the scan. `readThere`: a task of another JVM reports that it is read to its
-  // end.
+  // All records before `next` have left the scan. `isReadRemotely`: a task of another JVM reports that it is read to
+  // its end.
   @volatile private var next = 0L
-  @volatile private var readThere = false
+  @volatile private var isReadRemotely = false
   /** The attempt number of the task that reads it, here or in the last report; a later task has a greater number. */
   @volatile private[millstream] var attempt = -1L
 
@@ -191,7 +195,7 @@ final class TablePartition(val end: Long) {
   def reach(from: Long): Unit = next = from
 
   /** The current task reads it, from an offset on. */
-  def take(from: Long): Unit = {
+  def beginTask(from: Long): Unit = {
     reach(from)
     attempt = TaskContext.get().taskAttemptId()
   }
@@ -199,14 +203,14 @@ final class TablePartition(val end: Long) {
   private[millstream] def report(by: Long, reached: Long, isRead: Boolean): Unit = if (by >= attempt) {
     attempt = by
     next = reached
-    readThere = isRead
+    isReadRemotely = isRead
   }
 
   /**
    * True if no record before the end is missing. The last offsets may have no record, for example a transaction's
    * marker.
    */
-  def isRead: Boolean = next >= end || readThere || Consumers.doneTo(attempt) >= end
+  def isRead: Boolean = next >= end || isReadRemotely || Consumers.doneTo(attempt) >= end
 }
 
 /** The barriers of this driver's queries; a table input is named "<input index> <query>". */

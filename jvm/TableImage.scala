@@ -40,10 +40,10 @@ final class TableImage(frame: DataFrame) {
   private var used = 0
   private var index = new KeyIndex
   private var changes = 0L
-  private var (total, gone) = (0L, 0L)
+  private var (totalBytes, removedBytes) = (0L, 0L)
 
   /** The memory of the rows and their index, in bytes. */
-  def bytes: Long = synchronized { total + index.bytes }
+  def bytes: Long = synchronized { totalBytes + index.bytes }
   /** The number of current rows. */
   def rows: Long = synchronized { index.size }
 
@@ -65,14 +65,14 @@ final class TableImage(frame: DataFrame) {
         if (row != null) append(key, start, flat(row))
       }
     }
-    if (gone > Least && gone * 2 > total) compact()
+    if (removedBytes > CompactFrom && removedBytes * 2 > totalBytes) compact()
   }
 
   /** Remove the rows of windows that start before a time, in epoch ms. */
   def expire(before: Long): Unit = synchronized {
     changes += 1
     scan(pages, used, changes, (page, at) => {
-      if (Platform.getLong(page, base + at + Since) < before) {
+      if (Platform.getLong(page, base + at + WindowStart) < before) {
         val row = Platform.getInt(page, base + at + RowSize)
         val from = at + Header + row
         remove(Arrays.copyOfRange(page, from, from + Platform.getInt(page, base + at + KeySize)))
@@ -88,26 +88,26 @@ final class TableImage(frame: DataFrame) {
     val address = index.remove(key, pages)
     if (address >= 0) {
       val (page, at) = (pages((address >>> 32).toInt), address.toInt)
-      Platform.putLong(page, base + at + Until, changes)
-      gone += sizeOf(page, at)
+      Platform.putLong(page, base + at + RemovedAt, changes)
+      removedBytes += sizeOf(page, at)
     }
   }
 
-  private def append(key: Array[Byte], since: Long, row: UnsafeRow): Unit =
-    append(key, 0, key.length, since, row.getBaseObject, row.getBaseOffset, row.getSizeInBytes)
+  private def append(key: Array[Byte], windowStart: Long, row: UnsafeRow): Unit =
+    append(key, 0, key.length, windowStart, row.getBaseObject, row.getBaseOffset, row.getSizeInBytes)
 
-  private def append(key: Array[Byte], from: Int, length: Int, since: Long, source: AnyRef, offset: Long,
+  private def append(key: Array[Byte], from: Int, length: Int, windowStart: Long, source: AnyRef, offset: Long,
       rowSize: Int): Unit = {
     val size = Header + rowSize + ((length + 7) & ~7)
     if (pages.isEmpty || used + size > pages.last.length) {
       pages += new Array[Byte](Math.max(PageSize, size))
-      total += pages.last.length
-      gone += (if (pages.size > 1) pages(pages.size - 2).length - used else 0)
+      totalBytes += pages.last.length
+      removedBytes += (if (pages.size > 1) pages(pages.size - 2).length - used else 0)
       used = 0
     }
     val (page, at) = (pages.last, used)
-    Platform.putLong(page, base + at + Until, Long.MaxValue)
-    Platform.putLong(page, base + at + Since, since)
+    Platform.putLong(page, base + at + RemovedAt, Long.MaxValue)
+    Platform.putLong(page, base + at + WindowStart, windowStart)
     Platform.putInt(page, base + at + RowSize, rowSize)
     Platform.putInt(page, base + at + KeySize, length)
     Platform.copyMemory(source, offset, page, base + at + Header, rowSize)
@@ -121,12 +121,12 @@ final class TableImage(frame: DataFrame) {
     pages = new ArrayBuffer[Array[Byte]]
     used = 0
     index = new KeyIndex
-    total = 0
-    gone = 0
+    totalBytes = 0
+    removedBytes = 0
     scan(old, end, changes, (page, at) => {
       val row = Platform.getInt(page, base + at + RowSize)
       append(page, at + Header + row, Platform.getInt(page, base + at + KeySize),
-        Platform.getLong(page, base + at + Since), page, base + at + Header, row)
+        Platform.getLong(page, base + at + WindowStart), page, base + at + Header, row)
       true
     })
   }
@@ -139,11 +139,11 @@ object TableImage {
 
   private[millstream] val base: Long = Platform.BYTE_ARRAY_OFFSET
   private val PageSize = 1 << 20
-  private val Least = 4L << 20
+  private val CompactFrom = 4L << 20
   // The layout of a row in a page: the number of the change that removed it (8 bytes), its window's start (8), the
   // sizes of row and key (4 each), the row, and the key, padded to 8 bytes.
-  private[millstream] final val Until = 0
-  private[millstream] final val Since = 8
+  private[millstream] final val RemovedAt = 0
+  private[millstream] final val WindowStart = 8
   private[millstream] final val RowSize = 16
   private[millstream] final val KeySize = 20
   private[millstream] final val Header = 24
@@ -192,7 +192,7 @@ private[millstream] final class PageCursor(pages: scala.collection.IndexedSeq[Ar
       if (following + Header <= end && Platform.getInt(page, base + following + RowSize) > 0) {
         at = following
         following += sizeOf(page, at)
-        if (Platform.getLong(page, base + at + Until) > changes) return true
+        if (Platform.getLong(page, base + at + RemovedAt) > changes) return true
       } else {
         number += 1
         following = 0
@@ -219,7 +219,7 @@ final class ImageSnapshot(pages: Array[Array[Byte]], used: Int, changes: Long, f
     }
   }
 
-  private def walk(give: (UnsafeRow, Array[Byte], Int) => InternalRow): Iterator[InternalRow] = {
+  private def walk(output: (UnsafeRow, Array[Byte], Int) => InternalRow): Iterator[InternalRow] = {
     val cursor = new PageCursor(pages.toIndexedSeq, used, changes)
     val row = new UnsafeRow(fields)
     new AdvancingRows {
@@ -227,7 +227,7 @@ final class ImageSnapshot(pages: Array[Array[Byte]], used: Int, changes: Long, f
         if (!cursor.next()) null
         else {
           row.pointTo(cursor.page, base + cursor.at + Header, Platform.getInt(cursor.page, base + cursor.at + RowSize))
-          give(row, cursor.page, cursor.at)
+          output(row, cursor.page, cursor.at)
         }
     }
   }
