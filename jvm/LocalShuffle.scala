@@ -254,7 +254,7 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
         UnsentRows.send(task)
         channels.foreach(_.acknowledge())
         val longest = 10L * SlowTasks.interval
-        waiter.await(if (watermarks == null) longest else watermarks.patience(longest))(isAnyReadable)
+        waiter.await(if (watermarks == null) longest else watermarks.maxWait(longest))(isAnyReadable)
         LocalExchanges.check(context)
       }
     }

@@ -178,7 +178,7 @@ private final class MessageQueue(task: Long) extends LinkedBlockingQueue[Streami
     else if (watermarks != null && watermarks.isAnyDue) throw WatermarkRead
     else {
       UnsentRows.send(task)
-      val longest = if (watermarks == null) MessageQueue.WaitMs else watermarks.patience(MessageQueue.WaitMs)
+      val longest = if (watermarks == null) MessageQueue.WaitMs else watermarks.maxWait(MessageQueue.WaitMs)
       withoutWatermark(super.poll(longest, TimeUnit.MILLISECONDS))
     }
   }

@@ -5,25 +5,24 @@ import java.util.LinkedHashMap
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /**
- * The changes of a fold's states whose output rows have not been passed on: for each key what the state was before the
- * first of them, what it is after the last one, and the row and the stream time of that. So the rows between are not even
- * computed, as Flink's mini-batches do it; RecordCache.scala only does not write them.
+ * The changes of a fold's states whose output rows have not been emitted: for each key the state before the first
+ * change, the state after the last one, and the row and the stream time of the last one. So the output rows between are
+ * not even computed, as in Flink's mini-batches; RecordCache.scala coalesces rows that have been computed.
  *
  *   COUNT(*), an interval of 1 s     row a @0.0   row b @0.2   row a @0.7       @1.0: is due
  *   a                                0 → 1                     0 → 2            passes on (before 0, new 2)
  *   b                                             0 → 1                         passes on (before 0, new 1), first
  *
- * Nothing is passed on later than its `interval`, nor after the mark of a save, nor after its batch: the reader of the
- * task's exchange lets the task forward them, by a control row (Watermarks.scala), when the task waits for
- * rows, and before it passes a mark.
+ * A change waits for its `interval` at most, and neither beyond the mark of a save nor beyond its batch: the reader of
+ * the task's exchange returns a control row (Watermarks.scala), at which the task emits them, while the task waits for
+ * rows and before a mark.
  *
- * After a crash, rows that the run before has written are not taken back by a change that is not passed on: with HAVING
- * COUNT(*) < 3, the run has written 2 and not saved it; the next one counts from 0 to 3 at once, and 2 stays in the topic. So
- * a query whose rows may be missed in this way coalesces again when it has read what was there when it started
- * (`OperatorCoalescing.afterBacklog`): until then its changes are those of any other query.
+ * After a crash, coalescing may leave out a change that would have retracted a row of the run before: with HAVING
+ * COUNT(*) < 3, that run has written 2 and not saved it; the next run counts from 0 to 3 in one change, and 2 stays in
+ * the topic. So a query to which this can happen coalesces only when it has read the records that were there when it
+ * started (`OperatorCoalescing.afterBacklog`); until then it emits every change.
  *
- * Changes are in the order in which their keys changed last, as in Kafka Streams. Only
- * the task's own thread uses it.
+ * Changes are in the order in which their keys changed last, as in Kafka Streams. Only the task's own thread uses it.
  */
 final class WaitingChanges(limits: CacheLimits) {
   import WaitingChanges._
@@ -37,14 +36,15 @@ final class WaitingChanges(limits: CacheLimits) {
   /** True if no change waits. */
   def isEmpty: Boolean = changes.isEmpty
 
-  /** True if the changes are to be passed on now. */
+  /** True if the changes are to be emitted now. */
   def isDue: Boolean = isExpired || !isEmpty && nanosLeft <= 0
 
-  /** The same as of one of the last rows, for a task that is busy: it costs nothing. */
+  /** The same, as one of the last calls of `add` has found it: for a busy task, as no clock is read. */
   def isExpired: Boolean = expired
 
   /** For how many of at most `ms` the changes may still wait; at least 1. */
-  def patience(ms: Long): Long = if (isEmpty || limits.interval == 0) ms else Math.max(1, Math.min(ms, nanosLeft / Ms + 1))
+  def maxWait(ms: Long): Long =
+    if (isEmpty || limits.interval == 0) ms else Math.max(1, Math.min(ms, nanosLeft / Ms + 1))
 
   private def nanosLeft: Long = if (limits.interval == 0) Long.MaxValue else dueAt - System.nanoTime
 
@@ -62,7 +62,7 @@ final class WaitingChanges(limits: CacheLimits) {
     }
     bytes += change.change(next, row, clock)
     count += 1
-    if (bytes > limits.bytes || count % LooksApart == 0 && nanosLeft <= 0) expired = true
+    if (bytes > limits.bytes || count % ClockInterval == 0 && nanosLeft <= 0) expired = true
   }
 
   /** Remove the change of a key and return it; null if there is none. */
@@ -83,14 +83,14 @@ final class WaitingChanges(limits: CacheLimits) {
 
 private object WaitingChanges {
   private val Ms = 1_000_000L
-  /** The changes between two looks at the clock, which takes as long as a tenth of a change. */
-  private val LooksApart = 32
+  /** The number of changes between two readings of the clock; one reading takes a tenth of the time of a change. */
+  private val ClockInterval = 32
 }
 
-/** How the operators of a run coalesce; `afterBacklog`: only when what was there at its start has been read. */
+/** How the operators of a run coalesce; `afterBacklog`: only when the records that were there at its start are read. */
 private[millstream] final case class OperatorCoalescing(limits: CacheLimits, afterBacklog: Boolean)
 
-/** What has become of a state that was `before`. */
+/** The change of one state: what it was `before`, and what it is now. */
 final class WaitingChange(val key: Array[Byte], val before: Array[Byte], fields: Int) {
   val row: UnsafeRow = UnsafeRow.createFromByteArray(0, fields)
   var next: Array[Byte] = _

@@ -8,39 +8,39 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 
 /*
- * Stream time where rows come by several ways. To an operator above a join the rows of one partition come through several
- * tasks of the join, of which one may be far ahead of another; to a join of two streams, those of its sides from two tasks.
- * So a row must not move stream time before the rows that are earlier have come.
+ * Watermarks: stream time where the rows of one partition arrive through several tasks. An operator above a join
+ * receives them from all tasks of the join, one of which may be far ahead of another; a join of two streams receives
+ * its two sides from two tasks. There a row must not advance stream time before the earlier rows have arrived.
  *
- * A source's task sends watermarks between its rows: it is busy, with the greatest time of a record so far, when it has
- * read a record after a wait, and again every so many records; and it is idle when it has no record to read, and Kafka has
- * none, as far as is known. It is not idle before it has read all records that its partition had when the run began. Each
- * task passes a source's watermark on when it has come from all tasks that write to it, behind the rows that it has made of
- * what came before:
+ * A source's task sends watermarks between its rows. A watermark is busy, with the greatest record time so far: it is
+ * sent when a record is read after a wait, and then every so many records. Or it is idle: it is sent when there is no
+ * record to read and, by Kafka's last answer, Kafka has none; not before all records have been read that the partition
+ * had when the run began. Each task forwards a source's watermark when it has arrived from all tasks that write to it,
+ * after the output rows of the rows before it:
  *
  *   source        busy 0, row @1, row @8, row @3, busy 8, row @9, idle 9
  *   join, task 0  busy 0, row @8, busy 8, row @9, idle 9            it reads fast
  *   join, task 1  busy 0, row @1, row @3, busy 8, idle 9            it reads slowly
  *   windows       limit 0 until both are at busy 8, then 8; none when both are idle at 9
  *
- * While a source is busy, stream time above the join is at most its watermark; of several sources the least one, in a
- * join of those that read the row's partition. While all are idle there is no limit. Another operator over a source does
- * not need this: the rows of a partition come to it from one task. It only learns that backlogs have been read, which it
- * otherwise learns by their offsets (StreamTimeLimit.scala).
+ * While a source is busy, stream time above the join is at most its watermark; with several sources the least one, in a
+ * join the least one of those that read the row's partition. While all are idle there is no limit. Other operators do
+ * not need this limit, as the rows of a partition reach them from one task. To these, watermarks only say that backlogs
+ * have been read, as offsets do (StreamTimeLimit.scala).
  *
- * That of a busy source does not overtake punctuations (StreamTimePunctuation.scala): while a task keeps these back, other
- * tasks do not know yet which windows have closed, and it keeps the watermark too.
+ * A busy watermark does not overtake punctuations (StreamTimePunctuation.scala): while a task holds these back, other
+ * tasks do not know yet which windows have closed, so it holds the watermark back too.
  *
  * For the same reason a row's `clock` above a join is the stream time of its task, not that of the run: the last row of a
  * burst must not carry the time of the next one, which another task has begun.
  *
- * There are none in a plan whose tasks may keep rows back (SparkInternals.canSave): there, stream time above a join waits
- * until a batch begins without a backlog, and rows may overtake each other.
+ * No watermarks are sent in a plan whose tasks may hold rows back (SparkInternals.canSave): there, stream time above a
+ * join waits for a batch that begins without a backlog, and rows may overtake each other.
  */
 
 /**
- * A source's watermark: `source` is the number of its task. All rows of the records before `position` have been passed on;
- * their greatest time is `time`, in ms. `isDirect`: it comes from the source's own task.
+ * A source's watermark: `source` is the number of its task. All rows of the records before `position` have been
+ * forwarded; their greatest time is `time`, in ms. `isDirect`: it comes from the source's own task.
  */
 final case class Watermark(source: Int, time: Long, position: Long, isIdle: Boolean, isDirect: Boolean) {
   /** The partition that the source reads. */
@@ -51,7 +51,7 @@ final case class Watermark(source: Int, time: Long, position: Long, isIdle: Bool
 final class TaskWatermarks(task: Long) {
   private final class SourceProgress(channels: Int) {
     val latest = new Array[Watermark](channels)
-    var passed: Watermark = _
+    var forwarded: Watermark = _
   }
 
   private val sources = mutable.HashMap.empty[Int, SourceProgress]
@@ -61,14 +61,16 @@ final class TaskWatermarks(task: Long) {
   /** The latest stream time that rows may have caused, in ms: Long.MaxValue for any, Long.MinValue for none. */
   var limit: Long = Long.MinValue
 
-  /** The changes that wait in the task's operator; null if none does. The reader sees to it that they do not for long. */
+  /**
+   * The changes that wait in the task's operator, until the reader finds that they are due; null if it coalesces none.
+   */
   var waiting: WaitingChanges = _
 
-  /** True if changes have waited long enough. The task does not wait for rows then. */
+  /** True if changes have waited long enough; the reader then does not wait for rows. */
   def isAnyDue: Boolean = waiting != null && waiting.isDue
 
   /** For how many of at most `ms` the task may wait for rows. */
-  def patience(ms: Long): Long = if (waiting == null) ms else waiting.patience(ms)
+  def maxWait(ms: Long): Long = if (waiting == null) ms else waiting.maxWait(ms)
 
   /** Before a mark: the changes that wait are due at once. True if there are any. */
   def expireChanges(): Boolean = {
@@ -79,15 +81,15 @@ final class TaskWatermarks(task: Long) {
   /** A row without fields: the task reads it in place of a watermark, or when the changes that wait are due. */
   val controlRow = new UnsafeRow(0)
 
-  /** A watermark has come from a channel; true if that changes what the task knows. */
+  /** A watermark has arrived from a channel; true if the watermark of its source has changed by that. */
   private[spark] def received(channel: Int, channels: Int, watermark: Watermark): Boolean = {
     val source = sources.getOrElseUpdate(watermark.source, new SourceProgress(channels))
     source.latest(channel) = watermark
-    val passed = if (watermark.isDirect) watermark.copy(isDirect = false) else merged(source.latest)
-    val isNew = passed != null && passed != source.passed
+    val forwarded = if (watermark.isDirect) watermark.copy(isDirect = false) else merged(source.latest)
+    val isNew = forwarded != null && forwarded != source.forwarded
     if (isNew) {
-      source.passed = passed
-      unsent = passed
+      source.forwarded = forwarded
+      unsent = forwarded
       limit = least(expected.size)(_ => true)
     }
     isNew
@@ -97,7 +99,7 @@ final class TaskWatermarks(task: Long) {
   def limitOf(partition: Int): Long =
     least(expected.count(KafkaInputPartition.partitionOf(_) == partition))(_.partition == partition)
 
-  /** What has come from all channels; null if there is one that has not sent anything. */
+  /** The source's watermark of all channels; null if one of them has not sent any. */
   private def merged(latest: Array[Watermark]): Watermark =
     if (latest.contains(null)) null
     else {
@@ -107,14 +109,14 @@ final class TaskWatermarks(task: Long) {
     }
 
   private def least(count: Int)(counts: Watermark => Boolean): Long = {
-    val known = sources.values.map(_.passed).filter(passed => passed != null && counts(passed))
+    val known = sources.values.map(_.forwarded).filter(forwarded => forwarded != null && counts(forwarded))
     if (known.size < count) Long.MinValue
     else known.map(one => if (one.isIdle) Long.MaxValue else one.time).minOption.getOrElse(Long.MaxValue)
   }
 
   /**
-   * Pass the last one on: called when all rows that came before it have been passed on. If its source is busy, it waits for
-   * punctuations that the task has kept back: what they close is to come before it.
+   * Forward the last one: called when all output rows of the rows before it have been forwarded. A busy one waits for
+   * the punctuations that the task holds back: the rows of the windows that they close go before it.
    */
   def forward(): Unit = if (unsent != null && (unsent.isIdle || Marks.hasSentTime(task))) {
     UnsentRows.watermark(task, unsent)
@@ -140,8 +142,8 @@ object Watermarks {
 }
 
 /**
- * What a source's task knows of times. `hasRecordTimes`: rows have the times of their records. `idleMs`: how long it may
- * have no further record and still be busy; -1: it is idle even while Kafka has further ones (max.task.idle.ms).
+ * The times of a source's rows. `hasRecordTimes`: they are those of their records. `idleMs`: how long the source stays
+ * busy without a further record; with -1 it is idle even while Kafka has further ones (max.task.idle.ms).
  */
 final case class SourceTimes(hasRecordTimes: Boolean, idleMs: Long)
 
@@ -152,23 +154,25 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
 
   private val task = context.taskAttemptId()
   private val (isNeeded, isAlwaysNeeded) = requested(context.getLocalProperty(Property))
-  private val apart = if (!isAlwaysNeeded) ApartInBacklog else if (DriverEndpoint.isRemote) ApartRemote else Apart
+  private val recordsApart =
+    if (!isAlwaysNeeded) RecordsApartInBacklog else if (DriverEndpoint.isRemote) RecordsApartRemote else RecordsApart
   private var isBusy, isIdle = false
   /** The records since the last one. */
   private var records = 0
   /** When Kafka was first known to have no further record; null if it has one, or if that is not known. */
   private var caughtUpAt: java.lang.Long = _
 
-  /** The rows of all records have been passed on, and another one is to be read. */
+  /** The rows of all records so far have been forwarded, and another record is to be read. */
   def next(): Unit = if (isNeeded && (!isIdle || isAlwaysNeeded)) {
-    if (!isBusy || (records >= apart && Marks.hasSentTime(task))) send(idle = false)
+    if (!isBusy || (records >= recordsApart && Marks.hasSentTime(task))) send(idle = false)
     records += 1
     caughtUpAt = null
   }
 
   /**
-   * The rows of all records have been passed on, and no other one has been fetched. Returns for how long the task may wait
-   * for one, at most `ms`: if it is not idle yet, it looks again.
+   * The rows of all records so far have been forwarded, and no other record has been fetched. Returns for how long the
+   * task may wait for one, at most `ms`; a task that is not idle yet waits for a shorter time, and then calls this
+   * again.
    */
   def await(ms: Long): Long =
     if (!isNeeded || isIdle) ms
@@ -200,14 +204,14 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
 private[millstream] object SourceWatermarks {
   /** Spark's local property by which tasks on all machines learn whether they are to send watermarks. */
   private val Property = "millstream.watermarks"
-  /** How often a source of which Kafka may have further records looks whether it is idle, in ms. */
+  /** How often a source checks whether it is idle while Kafka may have further records, in ms. */
   private val RecheckMs = 100L
   /** The number of records between two watermarks of a busy source. */
-  private val Apart = 256
+  private val RecordsApart = 256
   /** The same on a cluster, where each sends the rows before it, however few these are. */
-  private val ApartRemote = 1024
+  private val RecordsApartRemote = 1024
   /** The same where they only matter for a partition of whose backlog no row is left. */
-  private val ApartInBacklog = 4096
+  private val RecordsApartInBacklog = 4096
 
   /** On the driver: the sources' tasks that this thread starts are to send watermarks, until they are idle or `always`. */
   def request(context: SparkContext, always: Boolean): Unit =
