@@ -1,4 +1,4 @@
-"""What the queries have written, read as a consumer of theirs would, and compared with what they should have."""
+"""Reads what the queries have written, as any consumer would, and compares it with the expected output."""
 
 import json
 import uuid
@@ -12,13 +12,13 @@ from confluent_kafka.admin import AdminClient
 
 from chaos.shapes import Row, Shape, StreamShape, TableShape
 
-# Behind a windowed key: when its window starts.
+# The bytes of the window's start, behind a windowed key.
 WINDOW_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a sink compares: rows that are not there, rows or final rows that are wrong, rows that are there again."""
+    """How a sink compares: the numbers of missing rows, of wrong rows or final rows, and of repeated rows."""
 
     lost: int = 0
     wrong: int = 0
@@ -30,7 +30,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Sink:
-    """The rows of one shape's topic so far: how often each stood there, and of a table the last row of each key."""
+    """The rows of one shape's topic so far, with how often each was read; of a table also each key's last row."""
 
     shape: Shape
     rows: Counter[Row] = field(default_factory=Counter)
@@ -86,7 +86,7 @@ class Outputs:
         self._consumer.assign([TopicPartition(name, p, 0) for name in self.sinks for p in topics[name].partitions])
 
     def read(self, seconds: float) -> None:
-        """Read what is there, and wait for more that long."""
+        """Read the records so far, and wait for more for so many seconds."""
         for message in self._consumer.consume(20_000, seconds):
             if message.error() is None:
                 key, value = message.key(), message.value()

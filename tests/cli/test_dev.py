@@ -70,8 +70,8 @@ def test_what_ends_by_itself_is_started_again(dev: subprocess.Popen[str]) -> Non
     wait_for(lambda: _has_file_connectors(RestClient(url[0])), "Kafka Connect", PATIENCE)
     for name, program in (("Kafka Connect", "ConnectDistributed"), ("Kafka", "kafka.Kafka")):
         _end(dev.pid, program)
-        told = _read_until(dev, "answers again")
-        assert re.search(rf" {name} +was ended by SIGKILL \(its log is \S+\): it is started again\n", told)
+        output = _read_until(dev, "answers again")
+        assert re.search(rf" {name} +was ended by SIGKILL \(its log is \S+\): it is started again\n", output)
     statement = "CREATE STREAM s (a INT) WITH (kafka_topic='s', format='JSON', partitions=1);"
     wait_for(lambda: _is_executed(RestClient(url[0]), statement), "Kafka", PATIENCE)
     children = _descendants(dev.pid)
@@ -89,22 +89,22 @@ def test_a_worker_that_ends_is_started_again_and_its_executor_too(dev: subproces
     client = RestClient(url[0])
     client.execute("CREATE STREAM s (a INT) WITH (kafka_topic='s', format='JSON', partitions=1);", SessionSettings())
     _end(dev.pid, "deploy.worker.Worker", "/worker-1")
-    told = _read_until(dev, "answers again")
-    assert re.search(r" Spark worker 1 +was ended by SIGKILL \(its log is \S+\): it is started again\n", told)
+    output = _read_until(dev, "answers again")
+    assert re.search(r" Spark worker 1 +was ended by SIGKILL \(its log is \S+\): it is started again\n", output)
     client.execute("CREATE STREAM c AS SELECT a + 1 AS b FROM s; INSERT INTO s VALUES (1);", SessionSettings())
     with client.query("SELECT b FROM c EMIT CHANGES LIMIT 1;", SessionSettings({"auto.offset.reset": "earliest"})) as c:
         assert [*c.rows] == [[2]]
     _end(dev.pid, "deploy.master.Master")
-    told = _read_until(dev, "Spark master")
-    assert re.search(r" Spark master +was ended by SIGKILL .*: queries go on, but executors that end are not", told)
+    output = _read_until(dev, "Spark master")
+    assert re.search(r" Spark master +was ended by SIGKILL .*: queries go on, but executors that end are not", output)
     dev.send_signal(signal.SIGTERM)
     assert dev.wait(PATIENCE) == 0
 
 
 def _end(pid: int, program: str, folder: str = "") -> None:
     """Kill the JVM of a program; of several workers, the one with that folder."""
-    found = [(child, _arguments(child)) for child in _descendants(pid)]
-    java = [(child, words) for child, words in found if words and words[0].endswith("java")]
+    commands = [(child, _arguments(child)) for child in _descendants(pid)]
+    java = [(child, words) for child, words in commands if words and words[0].endswith("java")]
     (process,) = [
         child
         for child, words in java

@@ -69,8 +69,8 @@ def test_sql_parses(page: Path, sql: str) -> None:
 
 @pytest.mark.parametrize("page", doc_tables.PAGES)
 def test_tables_are_what_the_code_says(page: str) -> None:
-    there = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    assert there == doc_tables.written(page), "run python tests/docs/doc_tables.py"
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert text == doc_tables.written(page), "run python tests/docs/doc_tables.py"
 
 
 def test_every_setting_is_documented() -> None:
@@ -93,17 +93,17 @@ def citations() -> Iterator[tuple[str, str]]:
                 yield str(path.relative_to(ROOT)), cited
 
 
-def is_there(cited: str) -> bool:
+def page_exists(cited: str) -> bool:
     """Whether a page exists, with its anchor if one is named."""
     page, _, anchor = cited.partition("#")
     return (ROOT / page).exists() and (not anchor or anchor in anchors(ROOT / page))
 
 
-def test_a_page_that_is_cited_is_there() -> None:
+def test_cited_pages_exist() -> None:
     """One test for all: were each a test of its own, each process of a run would read all files before the first."""
-    found = sorted(set(citations()))
-    assert len(found) > 50
-    assert [(path, cited) for path, cited in found if not is_there(cited)] == []
+    cited_pages = sorted(set(citations()))
+    assert len(cited_pages) > 50
+    assert [(path, cited) for path, cited in cited_pages if not page_exists(cited)] == []
 
 
 def test_nothing_cites_what_is_not_in_the_repository() -> None:

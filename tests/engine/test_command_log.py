@@ -42,15 +42,17 @@ def test_it_is_created_when_the_brokers_of_its_replicas_have_started(monkeypatch
     assert kafka.create.call_count == 3
 
 
-def test_too_few_brokers_are_said_so(client: KafkaClient, kafka: BrokerClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_brokers_are_reported(
+    client: KafkaClient, kafka: BrokerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(internal_topics, "BROKERS_START", 0.1)
     service = kafka.unique()
-    told = rf"(?s)the topic _millstream-{service}_command_topic cannot be created: .*hint: start more brokers"
-    with pytest.raises(SetupError, match=told):
+    message = rf"(?s)the topic _millstream-{service}_command_topic cannot be created: .*hint: start more brokers"
+    with pytest.raises(SetupError, match=message):
         CommandLog(client, service, 3)
 
 
-def test_an_append_returns_the_commands_place() -> None:
+def test_an_append_returns_the_commands_offset() -> None:
     kafka = Mock(spec=KafkaClient, writer=Mock(spec=RecordWriter))
     kafka.bounds.return_value = {0: (0, 0)}
     kafka.writer.write.return_value = 7

@@ -98,18 +98,18 @@ def test_a_request_that_timed_out_is_repeated_by_a_new_client_only(
     is_renewed: bool, requests: int, kafka: BrokerClient, client: KafkaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has waited for as long as a user waits; the list of partitions, which is cached, is not the reason."""
-    topic, made = kafka.create_topic(partitions=1), []
+    topic, calls = kafka.create_topic(partitions=1), []
     assert client.ends(topic, 3600) == {0: 0}
 
     def timed_out(*args: Any) -> dict[int, list[int]]:
-        made.append(args)
+        calls.append(args)
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
     monkeypatch.setattr(client, "_offsets_now", timed_out)
     monkeypatch.setattr(client._admin, "is_renewed", lambda *_: is_renewed)
     with pytest.raises(KafkaException):
         client.ends(topic, 3600)
-    assert len(made) == requests
+    assert len(calls) == requests
 
 
 @contextmanager

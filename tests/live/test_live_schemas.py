@@ -2,24 +2,18 @@
 
 import json
 import re
-from base64 import b64encode
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
 
 import httpx
 import pytest
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
-from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
-from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
-from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 
 from millstream.engine.api import RequestFailed
 from millstream.services.registry import RegistryProcess
+from support.confluent import ConfluentSerde, DescriptorClient
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
 from support.registry_proxy import RegistryProxy
@@ -49,97 +43,36 @@ JSON = json.dumps(
         },
     }
 )
+PROTOBUF = 'syntax = "proto3"; message Order { string item = 1; int64 count = 2; repeated string tags = 3; }'
+SCHEMAS = {"AVRO": AVRO, "JSON_SR": JSON, "PROTOBUF": PROTOBUF}
 ROW = {"item": "nut", "count": 3, "tags": ["a", "b"]}
 
 
-def order_class() -> Any:
-    """A message class of Google's own: string item, int64 count, repeated string tags."""
-    kinds = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name="order.proto", package="acme", syntax="proto3")
-    message = file.message_type.add(name="Order")
-    message.field.add(name="item", number=1, type=kinds.TYPE_STRING, label=kinds.LABEL_OPTIONAL)
-    message.field.add(name="count", number=2, type=kinds.TYPE_INT64, label=kinds.LABEL_OPTIONAL)
-    message.field.add(name="tags", number=3, type=kinds.TYPE_STRING, label=kinds.LABEL_REPEATED)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("acme.Order"))
-
-
-def result_class() -> Any:
-    """The message that the engine registers for ITEM STRING, MORE BIGINT, TAGS ARRAY<STRING>."""
-    kinds = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name="made.proto", syntax="proto3")
-    message = file.message_type.add(name="ConnectDefault1")
-    message.field.add(name="ITEM", number=1, type=kinds.TYPE_STRING, label=kinds.LABEL_OPTIONAL)
-    message.field.add(name="MORE", number=2, type=kinds.TYPE_INT64, label=kinds.LABEL_OPTIONAL)
-    message.field.add(name="TAGS", number=3, type=kinds.TYPE_STRING, label=kinds.LABEL_REPEATED)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("ConnectDefault1"))
-
-
-@dataclass(frozen=True)
-class Theirs:
-    """Confluent's own serializer of ROW's schema, and deserializer of what the engine makes of it."""
-
-    write: Callable[[Any, SerializationContext], bytes]
-    read: Callable[[bytes, SerializationContext], Any]
-
-
-class Describing(SchemaRegistryClient):
-    """A client whose registry returns the descriptor of a .proto text: Confluent's does so on request, Apicurio's
-    not."""
-
-    def get_schema(
-        self, schema_id: int, subject_name: str | None = None, fmt: str | None = None, **rest: Any
-    ) -> Schema:
-        schema: Schema = super().get_schema(schema_id, subject_name, fmt, **rest)
-        if fmt != "serialized" or "syntax" not in str(schema.schema_str):
-            return schema
-        described = result_class().DESCRIPTOR.file.serialized_pb
-        return Schema(b64encode(described).decode(), "PROTOBUF")
-
-
-def theirs(format: str, client: SchemaRegistryClient) -> Theirs:
-    if format == "AVRO":
-        return Theirs(AvroSerializer(client, AVRO), AvroDeserializer(client))
-    if format == "JSON_SR":
-        return Theirs(JSONSerializer(JSON, client), JSONDeserializer(None, schema_registry_client=client))
-    order = order_class()
-    protobuf = ProtobufSerializer(order, client, {"use.deprecated.format": False})
-    reader = ProtobufDeserializer(result_class(), {"use.deprecated.format": False}, client)
-    return Theirs(
-        lambda row, at: protobuf(json_format.ParseDict(row, order()), at),
-        lambda data, at: json_format.MessageToDict(reader(data, at), preserving_proto_field_name=True),
-    )
-
-
 @pytest.fixture(scope="module")
-def client(registry: RegistryProcess) -> SchemaRegistryClient:
-    return Describing({"url": registry.url})
+def client(registry: RegistryProcess) -> DescriptorClient:
+    return DescriptorClient({"url": registry.url})
 
 
 def name_of(topic: str) -> str:
     return topic.replace("-", "_").upper()
 
 
-@pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
+@pytest.mark.parametrize("format", SCHEMAS)
 def test_confluents_libraries_and_the_engine_read_each_other(
-    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient, format: str
+    server: EngineProcess, kafka: BrokerClient, client: DescriptorClient, format: str
 ) -> None:
-    topic, codec = kafka.create_topic(), theirs(format, client)
+    topic = kafka.create_topic()
     name = name_of(topic)
-    kafka.produce(topic, "k", codec.write(ROW, SerializationContext(topic, MessageField.VALUE)))
+    kafka.produce(topic, "k", ConfluentSerde(client, format, topic).write(ROW, SCHEMAS[format]))
     server.execute(f"CREATE STREAM {name} (k STRING KEY) WITH (kafka_topic='{topic}', value_format='{format}');")
     server.execute(f"CREATE STREAM {name}_OUT AS SELECT k, item, count + 1 AS more, tags FROM {name} EMIT CHANGES;")
     (record,) = kafka.consume_all(f"{name}_OUT", 1)
-    assert record.value is not None
-    decoded = codec.read(record.value, SerializationContext(f"{name}_OUT", MessageField.VALUE))
+    decoded = ConfluentSerde(client, format, f"{name}_OUT").read(record.value)
     assert {**decoded, "MORE": int(decoded["MORE"])} == {"ITEM": "nut", "MORE": 4, "TAGS": ["a", "b"]}
 
 
 def test_all_types_of_avro_are_what_confluents_reader_takes_them_for(
-    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
+    server: EngineProcess, kafka: BrokerClient, client: DescriptorClient
 ) -> None:
     topic = kafka.create_topic()
     name = name_of(topic)
@@ -170,7 +103,7 @@ def test_all_types_of_avro_are_what_confluents_reader_takes_them_for(
 
 
 def test_a_new_writer_schema_in_the_middle_of_a_topic(
-    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
+    server: EngineProcess, kafka: BrokerClient, client: DescriptorClient
 ) -> None:
     topic = kafka.create_topic()
     name, at = name_of(topic), SerializationContext(topic, MessageField.VALUE)
@@ -189,11 +122,10 @@ def test_a_new_writer_schema_in_the_middle_of_a_topic(
 
 
 def test_bytes_that_no_schema_wrote_are_logged_and_skipped(
-    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
+    server: EngineProcess, kafka: BrokerClient, client: DescriptorClient
 ) -> None:
     topic = kafka.create_topic()
-    name, write = name_of(topic), theirs("AVRO", client).write
-    good = write(ROW, SerializationContext(topic, MessageField.VALUE))
+    name, good = name_of(topic), ConfluentSerde(client, "AVRO", topic).write(ROW, AVRO)
     server.execute(f"CREATE STREAM {name} (k STRING KEY) WITH (kafka_topic='{topic}', value_format='AVRO');")
     server.execute(f"CREATE STREAM {name}_OUT AS SELECT k, item FROM {name} EMIT CHANGES;")
     for bad in (b"\x01" + good[1:], good[:1] + b"\x7f" + good[2:], good[:9], b"\0"):
@@ -208,7 +140,7 @@ def test_bytes_that_no_schema_wrote_are_logged_and_skipped(
     wait_for(lambda: entries() >= 4, "four entries in the processing log")
 
 
-def test_assert_schema(server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient) -> None:
+def test_assert_schema(server: EngineProcess, kafka: BrokerClient, client: DescriptorClient) -> None:
     subject = kafka.unique("asserted") + "-value"
     with pytest.raises(RequestFailed, match=f"Schema with subject name {subject} does not exist"):
         server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' TIMEOUT 100 MILLISECONDS;")
@@ -221,7 +153,7 @@ def test_assert_schema(server: EngineProcess, kafka: BrokerClient, client: Schem
 
 
 def test_schema_ids_keep_names_and_the_physical_schema(
-    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
+    server: EngineProcess, kafka: BrokerClient, client: DescriptorClient
 ) -> None:
     topic = kafka.create_topic()
     name = name_of(topic)
@@ -251,7 +183,7 @@ def test_schema_ids_keep_names_and_the_physical_schema(
 
 
 def test_rows_are_inserted_by_the_schema_that_a_topic_has_already(
-    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
+    server: EngineProcess, kafka: BrokerClient, client: DescriptorClient
 ) -> None:
     """The registry would refuse one of the columns' own: its record has another name."""
     topic = kafka.create_topic()
@@ -284,7 +216,7 @@ PAGES = {
 
 
 def test_while_the_registry_is_away_queries_wait_and_statements_fail(
-    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient, proxy: RegistryProxy
+    server: EngineProcess, kafka: BrokerClient, client: DescriptorClient, proxy: RegistryProxy
 ) -> None:
     topic = kafka.create_topic()
     name, at = name_of(topic), SerializationContext(topic, MessageField.VALUE)
@@ -334,7 +266,7 @@ def test_dropping_a_topic_drops_its_subject(
 
 
 def test_a_refusal_of_the_registry_has_its_message(
-    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
+    server: EngineProcess, kafka: BrokerClient, client: DescriptorClient
 ) -> None:
     topic = kafka.create_topic()
     name = name_of(topic)

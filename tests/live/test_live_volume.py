@@ -79,14 +79,14 @@ def windows(rows: Sequence[Row], key: Key, step: int = SIZE, grace: int = GRACE,
 
 def sessions(rows: Sequence[Row]) -> Outputs:
     """The key, start and count of each session that is closed at the end."""
-    found: list[list[Row]] = []
+    grouped: list[list[Row]] = []
     for row in sorted(rows, key=lambda row: (row.key, row.time)):
-        if found and found[-1][0].key == row.key and row.time - found[-1][-1].time <= GAP:
-            found[-1].append(row)
+        if grouped and grouped[-1][0].key == row.key and row.time - grouped[-1][-1].time <= GAP:
+            grouped[-1].append(row)
         else:
-            found.append([row])
+            grouped.append([row])
     times = [reached(rows, partition) for partition in range(PARTITIONS)]
-    closed = [own for own in found if own[-1].time + GAP + GRACE < times[own[0].partition]]
+    closed = [own for own in grouped if own[-1].time + GAP + GRACE < times[own[0].partition]]
     return Counter((own[0].key, own[0].time, len(own)) for own in closed)
 
 

@@ -79,16 +79,16 @@ def test_output_data_of_any_schema_is_read_by_others(world: SeedWorld, format: s
             f"format='{format}', wrap_single_fields={flag}); INSERT INTO {name} VALUES ({literal}, {literal});"
         )
         (record,) = world.records(topic=topic)
-        assert world.theirs(format, "key", topic).read(record.key) == ({"K": expected} if flag else expected)
-        assert world.theirs(format, "value", topic).read(record.value) == ({"V": expected} if flag else expected)
+        assert world.confluent(format, "key", topic).read(record.key) == ({"K": expected} if flag else expected)
+        assert world.confluent(format, "value", topic).read(record.value) == ({"V": expected} if flag else expected)
 
 
 def test_ksql_can_deserialize_the_values_into_the_id_field_of_the_stream(world: SeedWorld) -> None:
     """An anonymous Avro value and a wrapped Avro key, inferred: the flag says which columns the schemas come to."""
     record = json.dumps({"type": "record", "name": "k", "fields": [{"name": "id", "type": "long"}]})
-    key = world.theirs("AVRO", "key").write({"id": 3}, record)
+    key = world.confluent("AVRO", "key").write({"id": 3}, record)
     world.kafka.create_topic(world.topic)
-    world.kafka.produce(world.topic, key, world.theirs("AVRO").write(10, '"long"'))
+    world.kafka.produce(world.topic, key, world.confluent("AVRO").write(10, '"long"'))
     world.sql(
         "CREATE STREAM {n} WITH (kafka_topic='{t}', format='AVRO', wrap_single_key=true, wrap_single_value=false);"
     )

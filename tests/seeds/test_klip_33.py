@@ -24,7 +24,7 @@ def test_single_key_column_as_an_anonymous_value(world: SeedWorld, format: str, 
     if isinstance(bytes_or_read, bytes):
         assert record.key == bytes_or_read
     else:
-        assert world.theirs(format, "key").read(record.key) == bytes_or_read
+        assert world.confluent(format, "key").read(record.key) == bytes_or_read
     assert record.value == b'{"V":1}'
 
 
@@ -44,7 +44,7 @@ def test_support_for_additional_key_column_data_types_decimal_and_boolean(world:
         if format in ("JSON", "DELIMITED"):
             assert record.key == plain
         else:
-            read = world.theirs(format, "key", f"{world.topic}-{end}").read(record.key)
+            read = world.confluent(format, "key", f"{world.topic}-{end}").read(record.key)
             # Confluent's own library leaves a payload of bytes alone as it is, whatever its logical type.
             assert (Decimal(int.from_bytes(read, "big")).scaleb(-2) if isinstance(read, bytes) else read) == expected
         ((key,),) = world.server.rows(f"SELECT k FROM {world.name}_{end} LIMIT 1;", 1)
@@ -116,7 +116,7 @@ def test_any_derived_stream_will_inherit_the_format_of_its_leftmost_source(world
 
     wait_for(is_joined, "a bid that is joined with its user", PATIENCE)
     changed = world.records(topic="{n}_AVRO")[0]
-    assert world.theirs("AVRO", "key", "{n}_AVRO").read(changed.key) == 1
+    assert world.confluent("AVRO", "key", "{n}_AVRO").read(changed.key) == 1
     joined = world.records(topic="{n}_BOTH")[0]
     assert joined.key == b"7"
     assert isinstance(joined.json, dict)
@@ -148,7 +148,7 @@ def test_the_key_schema_will_be_read_and_registered_with_the_schema_registry_as_
         "CREATE STREAM {n}_AGAIN WITH (kafka_topic='{t}', format='AVRO');"
     )
     (record,) = world.records()
-    assert world.theirs("AVRO", "key").read(record.key) == {"A": 1, "B": "x"}
+    assert world.confluent("AVRO", "key").read(record.key) == {"A": 1, "B": "x"}
     assert world.columns("{n}_AGAIN") == {"ROWKEY": "STRUCT KEY", "V": "INTEGER"}
 
 
@@ -159,14 +159,14 @@ def test_key_schemas_will_be_marked_as_readonly(world: SeedWorld, proxy: Registr
 
 
 def test_table_created_with_keys_and_values_using_schema_inference(world: SeedWorld) -> None:
-    world.client.named(f"{world.topic}-key", "AVRO", '"long"')
-    world.client.named(f"{world.topic}-value", "AVRO", record("name", "string"))
+    world.client.register_text(f"{world.topic}-key", "AVRO", '"long"')
+    world.client.register_text(f"{world.topic}-value", "AVRO", record("name", "string"))
     world.sql("CREATE TABLE {n} WITH (kafka_topic='{t}', partitions=1, format='AVRO');")
     assert world.columns() == {"ROWKEY": "BIGINT KEY", "NAME": "STRING"}
 
 
 def test_table_created_with_values_using_schema_inference(world: SeedWorld) -> None:
-    world.client.named(f"{world.topic}-value", "AVRO", record("name", "string"))
+    world.client.register_text(f"{world.topic}-value", "AVRO", record("name", "string"))
     world.sql("CREATE TABLE {n} (id BIGINT PRIMARY KEY) WITH (kafka_topic='{t}', partitions=1, value_format='AVRO');")
     assert world.columns() == {"ID": "BIGINT KEY", "NAME": "STRING"}
 
@@ -175,19 +175,19 @@ def test_table_created_with_values_using_schema_inference(world: SeedWorld) -> N
 
 
 def test_the_none_format_will_allow_users_to_explicitly_inform_the_engine_to_ignore_the_key(world: SeedWorld) -> None:
-    world.client.named(f"{world.topic}-value", "AVRO", record("v", "int"))
+    world.client.register_text(f"{world.topic}-value", "AVRO", record("v", "int"))
     world.sql(
         "SET 'ksql.persistence.default.format.key'='AVRO';"
         "CREATE STREAM {n} WITH (kafka_topic='{t}', partitions=1, key_format='NONE', value_format='AVRO');"
     )
     assert world.columns() == {"V": "INTEGER"}
     assert formats(world) == ("NONE", "AVRO")
-    world.kafka.produce(world.topic, b"\0\0no key of ours", world.theirs("AVRO").write({"v": 3}, record("v", "int")))
+    world.kafka.produce(world.topic, b"\0\0no key of ours", world.confluent("AVRO").write({"v": 3}, record("v", "int")))
     assert world.server.rows(f"SELECT * FROM {world.name} LIMIT 1;", 1) == [[3]]
 
 
 def test_without_none_the_key_schema_is_read_and_an_error_reported_if_it_does_not_exist(world: SeedWorld) -> None:
-    world.client.named(f"{world.topic}-value", "AVRO", record("v", "int"))
+    world.client.register_text(f"{world.topic}-value", "AVRO", record("v", "int"))
     with pytest.raises(RequestFailed, match=f"Subject: {world.topic}-key"):
         world.sql(
             "SET 'ksql.persistence.default.format.key'='AVRO';"

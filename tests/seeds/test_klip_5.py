@@ -60,7 +60,7 @@ def test_users_can_use_any_content_with_any_naming_convention(world: SeedWorld, 
     if format == "DELIMITED":
         assert record.value.decode() == ",".join(map(str, numbered.values()))
     else:
-        assert (world.theirs(format).read(record.value) if format == "JSON_SR" else record.json) == numbered
+        assert (world.confluent(format).read(record.value) if format == "JSON_SR" else record.json) == numbered
     for name, value in numbered.items():
         where = f"SELECT {quoted(name)} FROM {world.name} WHERE {quoted(name)} = {value} LIMIT 1;"
         assert world.server.rows(where, 1) == [[value]]
@@ -75,7 +75,7 @@ def test_the_same_approach_for_nested_fields_inside_array_map_and_struct_types(w
         f"INSERT INTO {{n}} VALUES ({struct_of('1')}, ARRAY[{struct_of('2')}], MAP('k.e y' := {struct_of('3')}));"
     )
     (record,) = world.records()
-    read: Any = world.theirs(format).read(record.value) if format == "JSON_SR" else record.json
+    read: Any = world.confluent(format).read(record.value) if format == "JSON_SR" else record.json
     structs = [dict.fromkeys(NAMES, n) for n in (1, 2, 3)]
     assert read == {"s t": structs[0], "@a": [structs[1]], "m.p": {"k.e y": structs[2]}}
     reached = ", ".join(f"`s t`->{quoted(n)} + `@a`[1]->{quoted(n)} + `m.p`['k.e y']->{quoted(n)}" for n in NAMES)

@@ -60,7 +60,7 @@ SOURCE = (
 
 def known(world: SeedWorld, format: str, text: str = "") -> int:
     """The id of the order's schema, which is registered under a subject that no topic has."""
-    return world.client.named(f"{world.topic}-elsewhere-{format}", format, text or TEXTS[format])
+    return world.client.register_text(f"{world.topic}-elsewhere-{format}", format, text or TEXTS[format])
 
 
 def create(format: str, id: int, more: str = "") -> str:
@@ -157,9 +157,9 @@ def test_data_can_be_serialized_and_deserialized_for_create_statements(world: Se
     (written,) = world.records()
     assert written.value is not None
     assert written.value[:5] == b"\0" + id.to_bytes(4, "big")
-    assert numbers(world.theirs(format).read(written.value)) == {"item": "nut", "Count": 3, "kind": "x"}
-    theirs = world.theirs(format).write({"item": "bolt", "Count": 4, "kind": "y"}, TEXTS[format])
-    world.kafka.produce(world.topic, "b", theirs)
+    assert numbers(world.confluent(format).read(written.value)) == {"item": "nut", "Count": 3, "kind": "x"}
+    encoded = world.confluent(format).write({"item": "bolt", "Count": 4, "kind": "y"}, TEXTS[format])
+    world.kafka.produce(world.topic, "b", encoded)
     rows = world.server.rows(f"SELECT * FROM {world.name} LIMIT 2;", 2)
     assert sorted(rows) == [["a", "nut", 3, "x"], ["b", "bolt", 4, "y"]]
 
@@ -188,7 +188,7 @@ def test_data_can_not_be_serialized_if_a_required_field_is_null(world: SeedWorld
 
 def test_with_unwrap_a_single_column_is_created_of_the_fetched_schema(world: SeedWorld) -> None:
     """The document calls it ROWVALUE; the cases, and today's language, ROWVAL (008-contradictions)."""
-    id = world.client.named(f"{world.topic}-elsewhere", "AVRO", '"long"')
+    id = world.client.register_text(f"{world.topic}-elsewhere", "AVRO", '"long"')
     world.sql(
         f"CREATE STREAM {{n}} WITH (kafka_topic='{{t}}', partitions=1, format='AVRO', key_schema_id={id}, "
         f"value_schema_id={id}, wrap_single_value=false);"
@@ -196,12 +196,12 @@ def test_with_unwrap_a_single_column_is_created_of_the_fetched_schema(world: See
     )
     assert world.columns() == {"ROWKEY": "BIGINT KEY", "ROWVAL": "BIGINT"}
     (record,) = world.records()
-    assert world.theirs("AVRO", "key").read(record.key) == 1
-    assert world.theirs("AVRO").read(record.value) == 2
+    assert world.confluent("AVRO", "key").read(record.key) == 1
+    assert world.confluent("AVRO").read(record.value) == 2
 
 
 def test_otherwise_the_fetched_schema_is_expected_to_be_a_struct(world: SeedWorld) -> None:
-    id = world.client.named(f"{world.topic}-elsewhere", "AVRO", '"long"')
+    id = world.client.register_text(f"{world.topic}-elsewhere", "AVRO", '"long"')
     with pytest.raises(RequestFailed, match="it is BIGINT, not a record"):
         world.sql(create("AVRO", id))
 
@@ -228,7 +228,7 @@ def test_data_is_rewritten_following_the_physical_schema_for_cas_statements(worl
         assert record.key == b"kept"
         assert record.value is not None
         assert record.value[:5] == b"\0" + id.to_bytes(4, "big")
-        read = numbers(world.theirs(format, topic=f"{{n}}_{format}").read(record.value))
+        read = numbers(world.confluent(format, topic=f"{{n}}_{format}").read(record.value))
         assert read == {"item": "nut", "Count": 3, **extra[format]}
         if format != "PROTOBUF":
             world.logged("$.item", f"{world.name}_{format}")

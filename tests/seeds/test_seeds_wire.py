@@ -89,12 +89,12 @@ def test_confluents_deserializers_read_all_types_of_keys_and_values(world: SeedW
         "INSERT INTO {n} (k) VALUES (STRUCT(a := 2));"
     )
     first, second = world.records(2)
-    assert world.theirs(format).read(first.value) == READ[format]
-    read = world.theirs(format, "key").read(first.key)
+    assert world.confluent(format).read(first.value) == READ[format]
+    read = world.confluent(format, "key").read(first.key)
     decoded = read.get("K", read)
     assert (decoded["A"], decoded["B"], decoded["D"]) == (1, "x", [3])
     # A row of nulls, and what was written is read back by the engine itself.
-    assert not any((world.theirs(format).read(second.value) or {}).values())
+    assert not any((world.confluent(format).read(second.value) or {}).values())
     rows = world.server.rows(f"SELECT i, dc, dt, tm, ts, m['k'], s->y[1], k->c FROM {world.name} LIMIT 1;", 1)
     assert rows == [[7, "-12.50", "2024-02-29", "12:34:56.789", "2024-02-29T12:34:56.789", 3, 1.5, "2.5"]]
 
@@ -103,7 +103,7 @@ def test_confluents_deserializers_read_all_types_of_keys_and_values(world: SeedW
 def test_what_confluents_serializers_write_by_the_engines_schema_is_read(world: SeedWorld, format: str) -> None:
     world.sql(f"CREATE STREAM {{n}} ({TYPES}) WITH (kafka_topic='{{t}}', partitions=1, value_format='{format}');")
     text = world.client.latest(f"{world.topic}-value")
-    written = world.theirs(format).write(READ[format], text)
+    written = world.confluent(format).write(READ[format], text)
     world.kafka.produce(world.topic, None, written)
     ((*row,),) = world.server.rows(f"SELECT * FROM {world.name} LIMIT 1;", 1)
     assert row[:5] == [True, 7, 9_000_000_000, 0.5, "hé"]
@@ -113,9 +113,9 @@ def test_what_confluents_serializers_write_by_the_engines_schema_is_read(world: 
 
 @pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
 def test_schemas_that_refer_to_others(world: SeedWorld, format: str) -> None:
-    world.client.named(f"{world.topic}-place", format, BASE[format])
+    world.client.register_text(f"{world.topic}-place", format, BASE[format])
     name = "com.acme.Place" if format == "AVRO" else "place"
-    world.client.named(
+    world.client.register_text(
         f"{world.topic}-value", format, REFERRING[format], SchemaReference(name, f"{world.topic}-place", 1)
     )
     world.sql(f"CREATE STREAM {{n}} WITH (kafka_topic='{{t}}', partitions=1, value_format='{format}');")
@@ -125,7 +125,7 @@ def test_schemas_that_refer_to_others(world: SeedWorld, format: str) -> None:
         data = head + b"\x0a\x06\x0a\x04Rome" + b"\x10\x03"
     else:
         schema = world.client.get_latest_version(f"{world.topic}-value").schema
-        data = world.theirs(format).write({"at": {"city": "Rome"}, "n": 3}, schema)
+        data = world.confluent(format).write({"at": {"city": "Rome"}, "n": 3}, schema)
     world.kafka.produce(world.topic, None, data)
     assert world.server.rows(f"SELECT `AT`->city, n FROM {world.name} LIMIT 1;", 1) == [["Rome", 3]]
 
@@ -143,8 +143,8 @@ def test_nullable_representation(world: SeedWorld, nulls: str, absent: dict[str,
         "INSERT INTO {n} VALUES (0, '', 2);"
     )
     first, second = world.records(2)
-    assert world.theirs("PROTOBUF").read(first.value) == {"X": 1}
-    assert world.theirs("PROTOBUF").read(second.value) == ({"X": 2} if not nulls else {"I": 0, "T": "", "X": 2})
+    assert world.confluent("PROTOBUF").read(first.value) == {"X": 1}
+    assert world.confluent("PROTOBUF").read(second.value) == ({"X": 2} if not nulls else {"I": 0, "T": "", "X": 2})
     rows = world.server.rows(f"SELECT i, t, x FROM {world.name} LIMIT 2;", 2)
     assert sorted(rows, key=lambda r: r[2]) == [[absent["I"], absent["T"], 1], [0, "", 2]]
 

@@ -153,4 +153,4 @@ def test_a_structured_key_is_a_record_to_others(world: SeedWorld, format: str) -
     )
     for end, decoded in (("a", {"F0": 123}), ("b", {"BAR": {"F0": 123, "F1": "hello"}})):
         (record,) = world.records(topic=f"{world.topic}-{end}")
-        assert world.theirs(format, "key", f"{world.topic}-{end}").read(record.key) == decoded
+        assert world.confluent(format, "key", f"{world.topic}-{end}").read(record.key) == decoded

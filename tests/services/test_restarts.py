@@ -1,4 +1,4 @@
-"""A service whose process ends by itself is started again, and what the user is told of it."""
+"""A service whose process ends by itself is started again, and each end and start is reported to the user."""
 
 import signal
 import threading
@@ -36,7 +36,7 @@ class FakeService:
         self.stops += 1
 
 
-def told(service: FakeService, step: float = 1e3) -> list[str]:
+def reports(service: FakeService, step: float = 1e3) -> list[str]:
     """What is reported of a service; each of its ends is `step` seconds after the one before."""
     events, times = list[str](), iter(range(1000))
     keep_running(service, service.leaving, events.append, 0.0, lambda: next(times) * step)
@@ -45,7 +45,7 @@ def told(service: FakeService, step: float = 1e3) -> list[str]:
 
 def test_it_is_started_again_whenever_it_ends() -> None:
     service = FakeService("was ended by SIGKILL", "ended with exit code 3", "ended with exit code 3")
-    assert told(service) == [
+    assert reports(service) == [
         "was ended by SIGKILL: it is started again",
         "answers again",
         *["ended with exit code 3: it is started again", "answers again"] * 2,
@@ -53,12 +53,12 @@ def test_it_is_started_again_whenever_it_ends() -> None:
 
 
 def test_it_is_given_up_if_it_does_not_start_or_ends_again_and_again() -> None:
-    assert told(FakeService("it ended", refusal="no disk")) == [
+    assert reports(FakeService("it ended", refusal="no disk")) == [
         "it ended: it is started again",
         "did not start again: no disk",
     ]
     service = FakeService(*["it ended"] * 9)
-    assert told(service, 1.0)[-1] == "it ended, 3 times within 120 s now: it is not started again"
+    assert reports(service, 1.0)[-1] == "it ended, 3 times within 120 s now: it is not started again"
     assert service.starts == restarts.MOST - 1
 
 
@@ -76,7 +76,7 @@ def test_a_service_that_is_to_end_while_it_starts_is_stopped() -> None:
             self.leaving.set()
 
     service = Leaving("it ended")
-    assert told(service) == ["it ended: it is started again"]
+    assert reports(service) == ["it ended: it is started again"]
     assert service.stops == 1
 
 

@@ -22,20 +22,20 @@ STREAM = (
 TABLE = STREAM.replace("STREAM s (id INT KEY", "TABLE s (id INT PRIMARY KEY")
 CALLS = {
     "COUNT(*)": lambda vs: len(vs),
-    "COUNT(v)": lambda vs: len(_there(vs)),
-    "SUM(v)": lambda vs: sum(_there(vs)),
-    "AVG(v)": lambda vs: sum(_there(vs)) / len(_there(vs)) if _there(vs) else 0.0,
-    "MIN(v)": lambda vs: min(_there(vs), default=None),
-    "MAX(v)": lambda vs: max(_there(vs), default=None),
+    "COUNT(v)": lambda vs: len(_not_null(vs)),
+    "SUM(v)": lambda vs: sum(_not_null(vs)),
+    "AVG(v)": lambda vs: sum(_not_null(vs)) / len(_not_null(vs)) if _not_null(vs) else 0.0,
+    "MIN(v)": lambda vs: min(_not_null(vs), default=None),
+    "MAX(v)": lambda vs: max(_not_null(vs), default=None),
     "COLLECT_LIST(v)": lambda vs: list(vs),
     "COLLECT_SET(v)": lambda vs: list(dict.fromkeys(vs)),
-    "TOPK(v, 2)": lambda vs: sorted(_there(vs), reverse=True)[:2],
-    "TOPKDISTINCT(v, 2)": lambda vs: sorted(set(_there(vs)), reverse=True)[:2],
-    "EARLIEST_BY_OFFSET(v)": lambda vs: next(iter(_there(vs)), None),
+    "TOPK(v, 2)": lambda vs: sorted(_not_null(vs), reverse=True)[:2],
+    "TOPKDISTINCT(v, 2)": lambda vs: sorted(set(_not_null(vs)), reverse=True)[:2],
+    "EARLIEST_BY_OFFSET(v)": lambda vs: next(iter(_not_null(vs)), None),
     "LATEST_BY_OFFSET(v, 2, false)": lambda vs: vs[-2:],
-    "HISTOGRAM(CAST(v AS STRING))": lambda vs: {str(v): _there(vs).count(v) for v in _there(vs)},
+    "HISTOGRAM(CAST(v AS STRING))": lambda vs: {str(v): _not_null(vs).count(v) for v in _not_null(vs)},
     "ATTR(v)": lambda vs: vs[0] if vs and len(set(vs)) == 1 else None,
-    "COUNT_DISTINCT(v)": lambda vs: len(set(_there(vs))),
+    "COUNT_DISTINCT(v)": lambda vs: len(set(_not_null(vs))),
 }
 DAY = 86_400_000
 UNDOABLE = ("COUNT(*)", "COUNT(v)", "SUM(v)", "AVG(v)", "HISTOGRAM(CAST(v AS STRING))", "ATTR(v)")
@@ -57,7 +57,7 @@ CHECKED = settings(
 )
 
 
-def _there(values: Sequence[int | None]) -> list[int]:
+def _not_null(values: Sequence[int | None]) -> list[int]:
     return [v for v in values if v is not None]
 
 

@@ -128,14 +128,14 @@ def test_a_registry_that_is_away_makes_no_record_bad(spark: SparkSession) -> Non
         away.decode(RECORD)
 
 
-def test_those_that_wait_for_a_silent_registry_fail_with_the_first(spark: SparkSession) -> None:
-    """Otherwise each would wait as long as the first has, one after the other."""
+def test_requests_that_wait_for_a_silent_registry_fail_with_the_first(spark: SparkSession) -> None:
+    """Otherwise each would wait as long as the first has, error after the other."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as silent, ThreadPoolExecutor(4) as pool:
         codec = codec_of(spark, f"http://127.0.0.1:{silent.getsockname()[1]}")
         failures = [pool.submit(codec.encode, ROW).exception for _ in range(4)]
-        told = [failure() for failure in failures]
+        errors = [failure() for failure in failures]
         silent.setblocking(False)
-        assert all("no answer within 4 s" in str(one) for one in told)
+        assert all("no answer within 4 s" in str(error) for error in errors)
         assert connections(silent) == 3, "the attempts of the first"
 
 

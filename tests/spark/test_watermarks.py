@@ -105,10 +105,10 @@ def test_a_row_above_an_operator_does_not_carry_the_time_that_another_task_has_r
     assert stream_time("over an operator") == [9, 3]
 
 
-def test_stream_time_that_moves_fast_is_told_to_other_tasks_now_and_then(spark: SparkSession) -> None:
-    """A busy source's watermark waits until it is: of rows that each move stream time, 256 at most are kept back."""
+def test_punctuations_of_a_fast_stream_time_are_limited(spark: SparkSession) -> None:
+    """Beyond a thousand a second, one is sent for each 256 rows that move stream time; busy watermarks wait for it."""
     clock = jvm.machine(spark).org.apache.spark.sql.millstream.PunctuationClock(10, 10)
-    told = [time for time in range(10, 50_000, 10) if clock.advance(time)]
-    assert told[:1000] == list(range(10, 10_010, 10))
-    assert max(later - time for time, later in pairwise(told)) <= 2560
-    assert clock.isBehind() == (told[-1] < 49_990)
+    sent = [time for time in range(10, 50_000, 10) if clock.advance(time)]
+    assert sent[:1000] == list(range(10, 10_010, 10))
+    assert max(later - time for time, later in pairwise(sent)) <= 2560
+    assert clock.isBehind() == (sent[-1] < 49_990)

@@ -23,8 +23,7 @@ _MODERN = {"use.deprecated.format": False}
 
 
 class DescriptorClient(SchemaRegistryClient):
-    """A client whose registry returns the descriptor of a .proto text: Confluent's does so on request, Apicurio's
-    not."""
+    """A client that gets the descriptor of a .proto text from any registry: only Confluent's returns it on request."""
 
     def get_schema(
         self, schema_id: int, subject_name: str | None = None, fmt: str | None = None, **rest: Any
@@ -40,7 +39,7 @@ class DescriptorClient(SchemaRegistryClient):
         """The text of a subject's newest schema."""
         return str(self.get_latest_version(subject).schema.schema_str)
 
-    def named(self, subject: str, format: str, text: str, *references: SchemaReference) -> int:
+    def register_text(self, subject: str, format: str, text: str, *references: SchemaReference) -> int:
         """The id of a schema, registered under the subject."""
         return int(self.register_schema(subject, Schema(text, KINDS[format], list(references))))
 

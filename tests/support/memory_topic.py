@@ -45,10 +45,10 @@ FAILING = b"-1"
 
 def catalog() -> Catalog:
     """The catalog after the statements."""
-    known = Catalog()
+    result = Catalog()
     for text in STATEMENTS:
-        known = outcome(parse_one(text), text, known, Facts(), SETTINGS).catalog
-    return known
+        result = outcome(parse_one(text), text, result, Facts(), SETTINGS).catalog
+    return result
 
 
 CATALOG = catalog()
@@ -251,10 +251,10 @@ class MemoryPushes:
 
 def rows(subscription: PushSubscription, count: int) -> list[int]:
     """The next rows' only column."""
-    taken: list[int] = []
-    while len(taken) < count:
+    values: list[int] = []
+    while len(values) < count:
         batches = subscription.take(PATIENCE)
         assert batches, "no row arrived"
-        taken += [row[0] for batch in batches for row in batch]
-    assert len(taken) == count
-    return taken
+        values += [row[0] for batch in batches for row in batch]
+    assert len(values) == count
+    return values

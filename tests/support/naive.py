@@ -51,8 +51,8 @@ def undone(inputs: Sequence[CaseRecord]) -> Table:
         rows[record.key] = record.value
         if record.value is not None:
             groups[record.value["G"]] = None
-    left = [row for row in rows.values() if row is not None]
-    return {g: {"N": sum(r["G"] == g for r in left), "S": sum(r["V"] for r in left if r["G"] == g)} for g in groups}
+    last = [row for row in rows.values() if row is not None]
+    return {g: {"N": sum(r["G"] == g for r in last), "S": sum(r["V"] for r in last if r["G"] == g)} for g in groups}
 
 
 def present(inputs: Sequence[CaseRecord]) -> Table:
@@ -68,13 +68,13 @@ def counted_counts(inputs: Sequence[CaseRecord]) -> Table:
 
 def looked_up(inputs: Sequence[CaseRecord]) -> Table:
     """The last row of each key of a stream LEFT JOINed with a table, as the table was then."""
-    there: dict[Any, Any] = {}
+    right: dict[Any, Any] = {}
     table: Table = {}
     for record in inputs:
         if record.topic == "t":
-            there[record.key] = record.value
+            right[record.key] = record.value
         else:
-            table[record.key] = {"L": record.value["V"], "R": (there.get(record.key) or {}).get("V")}
+            table[record.key] = {"L": record.value["V"], "R": (right.get(record.key) or {}).get("V")}
     return table
 
 

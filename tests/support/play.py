@@ -20,7 +20,7 @@ def play(
 ) -> PlayResult:
     """What statements leave behind: the catalog, schemas and records.
 
-    `given` are keys and values by topic; those of the first topic come first.
+    `inputs` has keys and values by topic; those of the first topic come first.
     """
     bounded = Bounded(spark, compiled=False)
     case = ConformanceCase("", "", "", (statements,), {}, (), (), (), {}, None)

@@ -25,7 +25,7 @@ class SeedWorld:
         """The first records of a topic, by default the test's own; {n} as in `sql`."""
         return self.kafka.consume_all(topic.replace("{n}", self.name) or self.topic, count, PATIENCE)
 
-    def theirs(self, format: str, side: str = "value", topic: str = "") -> ConfluentSerde:
+    def confluent(self, format: str, side: str = "value", topic: str = "") -> ConfluentSerde:
         """How Confluent's libraries read and write a side of a topic."""
         return ConfluentSerde(self.client, format, topic.replace("{n}", self.name) or self.topic, side)
 

@@ -198,16 +198,16 @@ def test_a_range_of_keys_has_the_rows_that_a_scan_has(
     store: Store,
     spark: SparkSession,
 ) -> None:
-    """Keys whose bytes sort in another order than their values do are found all the same."""
+    """Keys whose bytes sort in another order than their values do are all_rows all the same."""
     stored = keys_of(catalog.sources[table]).stored
     written = [keys(text) if keys else text.encode() for text in constants]
     store.apply([Change(stored(key), 0, 0, b'{"N":1}', 1) for key in written], {0: 1})
-    found = list[Any]()
+    all_rows = list[Any]()
     for text in constants:
         bound = f"TO_BYTES('{text}', 'hex')" if keys else f"'{text}'"
         ranged = answered(f"SELECT {column} FROM {table} WHERE {column} {operator} {bound};", catalog, store, spark)
         computed = f"CONCAT({column}, CAST('' AS BYTES))" if keys else f"CONCAT({column}, '')"
         scan = answered(f"SELECT {column} FROM {table} WHERE {computed} {operator} {bound};", catalog, store, spark)
         assert ranged == scan, text
-        found += scan
-    assert found
+        all_rows += scan
+    assert all_rows
