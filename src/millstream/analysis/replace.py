@@ -80,8 +80,8 @@ def _of_columns(old: Source, new: Source) -> Iterator[SourceDifference]:
 
 def _changed(kind: str, before: Sequence[Column], after: Sequence[Column]) -> str:
     """The columns that are not as before at their place, in a sentence; "" if there are only more of them."""
-    gone = [column_text(c) for i, c in enumerate(before) if c not in after[i : i + 1]]
-    return f"The following {kind}columns are changed, missing or reordered: [{', '.join(gone)}]" if gone else ""
+    changed = [column_text(c) for i, c in enumerate(before) if c not in after[i : i + 1]]
+    return f"The following {kind}columns are changed, missing or reordered: [{', '.join(changed)}]" if changed else ""
 
 
 def _fact(old: Source, part: str, before: str, after: str) -> str:

@@ -98,8 +98,8 @@ def _place(side: str, p: Properties) -> Span:
 
 
 def _properties(side: str, p: Properties, format: Format, inherited: Serde | None) -> tuple[tuple[str, str], ...]:
-    kept = inherited.properties if inherited is not None and inherited.format == format.name else ()
-    configured = {name: value for name, value in kept if name in format.inherited}
+    inherited_properties = inherited.properties if inherited is not None and inherited.format == format.name else ()
+    configured = {name: value for name, value in inherited_properties if name in format.inherited}
     for config, name, shown, check_columns in _CONFIGS:
         value = p.text(f"{side}_{config}")
         if value is not None:

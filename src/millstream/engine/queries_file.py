@@ -130,7 +130,7 @@ def _checked(contexts: Sequence[StatementContext]) -> Sequence[tree.Statement]:
 
 
 def _is_in_effect(statement: tree.Statement, catalog: Catalog) -> bool:
-    """True if what the statement defines is there, and was defined by the same statement."""
+    """True if what the statement defines exists, and was defined by the same statement."""
     match statement:
         case tree.CreateSource(name=name) | tree.CreateAs(name=name):
             known_sources = [s for s in (catalog.sources.get(name), catalog.rebuild_of(name)) if s is not None]
@@ -238,7 +238,7 @@ def _drop_others(written: Sequence[tree.Statement], engine: EngineContext) -> tu
 
 
 def _unread(names: set[str], catalog: Catalog) -> str:
-    """One of the sources that no query reads, and no source was made from; if there is none any of them, which the
+    """A source that no query reads and no other source was created from; if all are in use, any of them, which the
     engine then refuses to drop."""
     return min(names, key=lambda name: (bool(catalog.readers(name) or catalog.derived(name)), name))
 

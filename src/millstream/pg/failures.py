@@ -56,14 +56,21 @@ class ErrorPosition:
 class PgError(Exception):
     """An error for the client: `state` is the SQLSTATE, `position` the 1-based character in its statement (0 = none).
 
-    `place` is its position in the engine's text, until it is mapped to `position`. A `fatal` one ends the connection.
+    `engine_position` is that in the text for the engine, from which `position` is computed. A `fatal` one ends the
+    connection.
     """
 
     def __init__(
-        self, state: str, message: str, hint: str = "", place: ErrorPosition | None = None, fatal: bool = False
+        self,
+        state: str,
+        message: str,
+        hint: str = "",
+        engine_position: ErrorPosition | None = None,
+        fatal: bool = False,
     ) -> None:
         super().__init__(message)
-        self.state, self.message, self.hint, self.place, self.fatal = state, message, hint, place, fatal
+        self.state, self.message, self.hint, self.fatal = state, message, hint, fatal
+        self.engine_position = engine_position
         self.position = 0
 
     def fields(self) -> dict[str, str]:
@@ -80,9 +87,9 @@ def pg_error(error: Exception) -> PgError:
     refusal = _refused(error) if isinstance(error, StatementError) else failure(error)
     text, hint = fact_and_hint(without_stack(refusal.message))
     match = _PLACE.match(text)
-    place = ErrorPosition(int(match[1]), int(match[2])) if match else None
+    position = ErrorPosition(int(match[1]), int(match[2])) if match else None
     fact = text[match.end() :] if match else text
-    return PgError(_state(refusal, fact), fact, hint, place)
+    return PgError(_state(refusal, fact), fact, hint, position)
 
 
 def _refused(error: StatementError) -> RequestFailed:

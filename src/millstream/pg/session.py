@@ -214,12 +214,12 @@ class PgSession:
             raise error from raised
 
     def _located(self, raised: Exception, statement: ClientStatement, values: Sequence[Any]) -> PgError:
-        """An exception as the client's error, with its place in the client's text."""
+        """An exception as the client's error, with its position in the client's text."""
         error = pg_error(raised)
-        if error.place is not None and not error.position:
+        if error.engine_position is not None and not error.position:
             text = self.engine_text(statement, values) if statement.parameters <= len(values) else None
             if text is not None:
-                error.position = text.position(error.place.offset(text.text))
+                error.position = text.position(error.engine_position.offset(text.text))
         return error
 
     async def _note(self, text: str, started_at: float, error: PgError | None) -> None:

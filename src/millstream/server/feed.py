@@ -138,7 +138,7 @@ class ArrivalFeed:
         while self._error is None and not self._rows.ended:
             await self._arrived.wait()
             self._arrived.clear()
-            if batches := self._taken():
+            if batches := self._arrived_rows():
                 yield batches
         if self._error is not None:
             raise self._error
@@ -155,7 +155,7 @@ class ArrivalFeed:
     def _wake(self) -> None:
         self._wakeups.set(self._arrived)
 
-    def _taken(self) -> list[Any]:
+    def _arrived_rows(self) -> list[Any]:
         if self._error is not None:
             return []
         with RequestBoundary() as boundary:

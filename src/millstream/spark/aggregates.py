@@ -115,12 +115,12 @@ class _ExpiringFolds(GroupFolds):
     def of_stream(self) -> Fold:
         """One output row for each input row, and a tombstone for each group that expires without one."""
         every_row = super().of_stream()
-        gone = self._output(STATE.field("key"), self.value.null(), self._results(STATE), self.ttl.due)
+        tombstone = self._output(STATE.field("key"), self.value.null(), self._results(STATE), self.ttl.due)
         expiry = Expiry(
             due=spark_sql(self.ttl.due),
             partition=spark_sql(STATE.field("partition")),
             update=spark_sql(null(every_row.state)),
-            emit=spark_sql(array(gone)),
+            emit=spark_sql(array(tombstone)),
         )
         return replace(
             every_row,
@@ -308,15 +308,15 @@ class _SessionFolds(_WindowFolds):
             punctuation=Punctuation(closing + 1, 1) if window.final else None,
         )
 
-    def _session_expiry(self, layout: StructLayout, kept: int, final: bool) -> Expiry:
-        """A session is removed when stream time is more than `kept` past its end; an empty state is deleted.
+    def _session_expiry(self, layout: StructLayout, retention: int, final: bool) -> Expiry:
+        """A session is removed when stream time is more than `retention` past its end; an empty state is deleted.
 
         A `final` one closes then. Another one closes earlier, gap and grace after its end, but as in Kafka Streams a
         row that is not late itself may merge it as long as its retention lasts.
         """
         sessions = STATE.field("sessions")
-        left = sessions.filter("session", lambda session: session.field("end") + kept >= CLOCK)
-        outdated = sessions.filter("session", lambda session: session.field("end") + kept < CLOCK)
+        left = sessions.filter("session", lambda session: session.field("end") + retention >= CLOCK)
+        outdated = sessions.filter("session", lambda session: session.field("end") + retention < CLOCK)
         outputs = outdated.map_each("session", lambda session: self._session_output(STATE.field("key"), session))
 
         def remaining(left: OperatorExpression) -> OperatorExpression:
@@ -324,7 +324,7 @@ class _SessionFolds(_WindowFolds):
             return if_(call("size", left).equals(0), layout.null(), layout.new({**fields, "sessions": left}))
 
         return Expiry(
-            due=spark_sql(sessions.item(0).field("end") + kept + 1),
+            due=spark_sql(sessions.item(0).field("end") + retention + 1),
             partition=spark_sql(STATE.field("partition")),
             update=spark_sql(let("left", left, remaining)),
             emit=spark_sql(outputs if final else self._no_rows()),

@@ -388,6 +388,6 @@ def first_line(failure: object) -> str:
 
 
 def without_class(line: str) -> str:
-    """A first line without the name of the exception's class if the registry is away, and what to do then behind it."""
-    reason, found = _REGISTRY_AWAY.subn("", line)
-    return f"{reason}\n  hint: {AWAY}" if found else line
+    """If a first line says that the registry is away: without the exception's class, followed by a hint."""
+    reason, replacements = _REGISTRY_AWAY.subn("", line)
+    return f"{reason}\n  hint: {AWAY}" if replacements else line

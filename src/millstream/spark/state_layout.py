@@ -32,12 +32,12 @@ def check(session: SparkSession, query: DataFrame, url: str) -> None:
     OtherStates, and OSError or Py4JError if the checkpoint cannot be read or written.
     """
     stored = [str(layout) for layout in jvm.module(session, "StatefulOperator").layouts(jvm.java_frame(query))]
-    held = _noted(session, url)
-    if held == stored:
+    noted = _noted(session, url)
+    if noted == stored:
         return
     if _has_states(session, url):
-        if held is not None:
-            raise OtherStates(_difference(held, stored, url))
+        if noted is not None:
+            raise OtherStates(_difference(noted, stored, url))
         LOG.warning("the checkpoint %s does not say what its states are; they are taken for %s", url, stored)
     _note(session, url, stored)
 
@@ -47,10 +47,10 @@ def _noted(session: SparkSession, url: str) -> list[str] | None:
     if FILE not in checkpoints.files(session, url):
         return None
     try:
-        held = json.loads(checkpoints.read(session, f"{url}/{FILE}"))
+        noted = json.loads(checkpoints.read(session, f"{url}/{FILE}"))
     except ValueError:
         return None
-    return [str(layout) for layout in held] if isinstance(held, list) else None
+    return [str(layout) for layout in noted] if isinstance(noted, list) else None
 
 
 def _has_states(session: SparkSession, url: str) -> bool:
@@ -66,9 +66,9 @@ def _note(session: SparkSession, url: str, stored: list[str]) -> None:
     checkpoints.rename(session, part, f"{url}/{FILE}")
 
 
-def _difference(held: list[str], stored: list[str], url: str) -> str:
+def _difference(noted: list[str], stored: list[str], url: str) -> str:
     """Why the start is refused, with the first operator whose states differ."""
-    pairs = enumerate(zip_longest(held, stored, fillvalue="nothing"))
+    pairs = enumerate(zip_longest(noted, stored, fillvalue="nothing"))
     number, (before, now) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
     return (
         f"the checkpoint {url} has states that this version of millstream cannot go on with; rebuild the query by "

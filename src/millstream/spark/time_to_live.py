@@ -49,5 +49,5 @@ class TimeToLive:
 
     @property
     def punctuation(self) -> Punctuation:
-        """When other tasks are told the stream time."""
+        """The stream times at which punctuations are sent to the other tasks."""
         return Punctuation(self.ttl_ms + self.step, self.step)

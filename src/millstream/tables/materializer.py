@@ -28,8 +28,8 @@ PULSE = 0.1
 BATCH = 5000
 PATIENCE = 30.0
 RETRY = 1.0
-# How long the store of a table that is gone is kept: a query that has found it may not have opened it yet.
-KEPT = 10.0
+# For so many seconds the store of a dropped table stays: a query that has looked it up may not have opened it yet.
+STORE_GRACE = 10.0
 # After a failure to store records the next polls may be empty; within so many seconds the records are there again.
 SETTLING = 3.0
 
@@ -260,13 +260,13 @@ class Materializer:
                 remove(self._path(table.source))
 
     def _sweep(self, tables: list[MaterializedTable]) -> None:
-        """Remove the stores of all other tables when these have been gone for `KEPT` seconds."""
+        """Remove the stores of all other tables when these have been gone for `STORE_GRACE` seconds."""
         if tables != self._swept or self._gone:
             files, now = {self._path(table.source).name for table in tables}, time.monotonic()
             gone = [path for path in self._folder.glob("*.sqlite") if path.name not in files]
             self._gone = {path: self._gone.get(path, now) for path in gone}
             for path in gone:
-                if now >= self._gone[path] + KEPT:
+                if now >= self._gone[path] + STORE_GRACE:
                     remove(path)
                     del self._gone[path]
             self._swept = tables
