@@ -1,7 +1,7 @@
 package org.apache.spark.sql.millstream
 
 import java.time.Duration
-import java.util.{Collections, Properties}
+import java.util.Collections
 import java.util.concurrent.{ConcurrentHashMap, Executors, TimeUnit}
 
 import scala.jdk.CollectionConverters._
@@ -189,9 +189,8 @@ object PartitionConsumer extends Logging {
 
   /** A consumer of a partition with these settings; its position is not set. */
   private[millstream] def open(conf: Map[String, String], partition: TopicPartition) = {
-    val properties = new Properties
-    (Default ++ conf ++ Fixed).foreach { case (name, value) => properties.put(name, value) }
-    val consumer = new KafkaConsumer[Array[Byte], Array[Byte]](properties)
+    val settings: Map[String, Object] = Default ++ conf ++ Fixed
+    val consumer = new KafkaConsumer[Array[Byte], Array[Byte]](settings.asJava)
     consumer.assign(Collections.singleton(partition))
     consumer
   }

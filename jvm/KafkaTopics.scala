@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.util.{Collections, Properties}
+import java.util.Collections
 import java.util.concurrent.{ConcurrentHashMap, ExecutionException}
 
 import scala.jdk.CollectionConverters._
@@ -88,11 +88,7 @@ object Topics {
   def of(conf: Map[String, String]): Topics = {
     val names = AdminClientConfig.configNames
     val adminSettings = conf.filter { case (name, _) => names.contains(name) && name != "client.id" }
-    all.computeIfAbsent(adminSettings, _ => {
-      val properties = new Properties
-      adminSettings.foreach { case (name, value) => properties.put(name, value) }
-      new Topics(Admin.create(properties))
-    })
+    all.computeIfAbsent(adminSettings, _ => new Topics(Admin.create((adminSettings: Map[String, Object]).asJava)))
   }
 
   /** The error for a topic that does not exist any more. */

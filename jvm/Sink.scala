@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.nio.ByteBuffer
 import java.time.Duration
-import java.util.{List => JavaList, Map => JavaMap, Properties}
+import java.util.{List => JavaList, Map => JavaMap}
 import java.util.concurrent.{ConcurrentHashMap, Future, Semaphore}
 import java.util.concurrent.atomic.AtomicReference
 
@@ -35,10 +35,10 @@ object Producers {
   /** The producer of these settings, created at its first use. */
   def get(conf: JavaMap[String, String]): Producer = open.computeIfAbsent(conf, create(_))
 
-  private def create(conf: JavaMap[String, String]): Producer = {
-    val properties = new Properties
-    properties.putAll(conf)
-    new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)
+  /** A new producer with these settings, of which `own` replace others. */
+  private[millstream] def create(conf: JavaMap[String, String], own: (String, String)*): Producer = {
+    val settings: Map[String, Object] = conf.asScala.toMap ++ own
+    new KafkaProducer(settings.asJava, new ByteArraySerializer, new ByteArraySerializer)
   }
 
   /** A callback for sends: calls `failed` with the error if a record was not written. */

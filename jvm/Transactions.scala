@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
-import java.util.{HashMap, Map => JavaMap, Properties}
+import java.util.{HashMap, Map => JavaMap}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
@@ -10,10 +10,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
 import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
-import org.apache.kafka.clients.producer.KafkaProducer
 import org.apache.kafka.common.{KafkaException, TopicPartition}
 import org.apache.kafka.common.errors._
-import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import org.apache.spark.sql.SparkSession
 
@@ -174,12 +172,8 @@ object Transactions {
   }
 
   /** A producer that writes in transactions. */
-  def producer(conf: JavaMap[String, String], id: String): Producers.Producer = {
-    val properties = new Properties
-    properties.putAll(conf)
-    properties.put("transactional.id", id)
-    new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)
-  }
+  def producer(conf: JavaMap[String, String], id: String): Producers.Producer =
+    Producers.create(conf, "transactional.id" -> id)
 
   /**
    * On the driver of a cluster: what the run's executors need; null if tasks use `of`, or the run has no transactions.
