@@ -1,4 +1,4 @@
-"""Statements by chance: those of the language, with expressions of every kind, some of them bent."""
+"""Statements by chance: those of the language, with expressions of every kind, some of them mutated."""
 
 import random
 import string
@@ -41,9 +41,9 @@ class Grammar:
         self._chance = chance
 
     def statement(self) -> str:
-        """A statement, with its semicolon unless it is bent."""
+        """A statement, with its semicolon unless it is mutated."""
         text = self._chance.choice(self._forms())()
-        return self._bent(text) if self._chance.random() < BENT else text
+        return self._mutated(text) if self._chance.random() < BENT else text
 
     def setting(self) -> tuple[str, str]:
         """A property and a value for it."""
@@ -93,7 +93,7 @@ class Grammar:
         )
         return self._one(forms)
 
-    def _bent(self, text: str) -> str:
+    def _mutated(self, text: str) -> str:
         place = self._chance.randrange(len(text) + 1)
         direction = self._chance.randrange(4)
         if direction == 0:

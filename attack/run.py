@@ -27,7 +27,7 @@ SETUP = (
 
 @dataclass
 class Report:
-    """What was seen: `findings` are what must not be, the rest is for the reader."""
+    """The results of an attack: `findings` are faults of the server, the rest is information."""
 
     findings: list[str] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)

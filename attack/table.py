@@ -33,7 +33,7 @@ def web_pages(url: str) -> Iterator[str]:
 
 
 def too_deep(url: str) -> Iterator[str]:
-    """Statements and JSON of too many levels, and text that is none."""
+    """Statements and JSON with too many levels, half a surrogate pair, and an invalid pattern."""
     bodies = {
         "1,000 +": json.dumps({"ksql": f"SELECT {' + '.join(['1'] * 1000)} FROM orders;"}),
         "10,000 NOT": json.dumps({"ksql": f"SELECT {'NOT ' * 10_000}TRUE FROM orders;"}),

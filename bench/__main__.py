@@ -118,7 +118,7 @@ Row = tuple[str, str, str]
 
 
 def throughput_table(options: argparse.Namespace, bootstrap: str, engines: list[Engine]) -> list[Result]:
-    """The rows of the table of throughput, if it is wanted."""
+    """The rows of the table of throughput, if the command line asks for it."""
     return (
         results(bootstrap, WORKLOADS, options.long, options.rounds, engines, report)
         if "table" in options.measure
@@ -241,7 +241,7 @@ def report(result: dict[str, object]) -> None:
 
 
 def table(rows: list[Row]) -> Table:
-    """The rows, for the eyes."""
+    """The rows as a table to be read."""
     drawn = Table("measure", "engine", "figures")
     for row in rows:
         drawn.add_row(*row)

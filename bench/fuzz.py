@@ -111,7 +111,7 @@ def attack(session: SparkSession, format: str, seconds: float, chance: random.Ra
 
 def strike(session: SparkSession, target: Target, chance: random.Random, tally: Tally) -> None:
     """One batch: read, and write what could be read."""
-    batch = [hostile.bent(target.seeds, target.heads, target.behind, chance) for _ in range(BATCH)]
+    batch = [hostile.mutated(target.seeds, target.heads, target.behind, chance) for _ in range(BATCH)]
     frame = session.createDataFrame([(i, bytearray(b)) for i, b in enumerate(batch)], "i int, b binary")
     read = frame.select("i", F.expr(f"{codec.decode('b', target.spec)} as d"))
     again = read.select("i", "d.error", F.expr(f"{codec.encode('d.value', target.spec)} as e"))

@@ -100,7 +100,7 @@ _TOKENS = (
     b"\x00" * 300,
     struct.pack(">d", float("nan")),
 )
-_BENDS: tuple[Callable[[bytearray, random.Random], None], ...]
+_MUTATIONS: tuple[Callable[[bytearray, random.Random], None], ...]
 
 
 def row(columns: Sequence[Column], chance: random.Random) -> dict[str, Any]:
@@ -140,7 +140,7 @@ _RANDOM_VALUE: dict[SqlType, Callable[[random.Random], Any]] = {
 }
 
 
-def bent(seeds: Sequence[bytes], heads: Sequence[bytes], behind: int, chance: random.Random) -> bytes:
+def mutated(seeds: Sequence[bytes], heads: Sequence[bytes], behind: int, chance: random.Random) -> bytes:
     """A record derived from valid ones, with up to four changes after their head; or noise. Some get one of `heads`."""
     if chance.random() < 0.1:
         return chance.choice(heads) + chance.randbytes(chance.randrange(200))
@@ -148,7 +148,7 @@ def bent(seeds: Sequence[bytes], heads: Sequence[bytes], behind: int, chance: ra
     # Schema ids are not mutated, since each new one would cost a request to the registry; some heads have invalid ids.
     head, data = seed[:behind], bytearray(seed[behind:])
     for _ in range(chance.randrange(5)):
-        chance.choice(_BENDS)(data, chance)
+        chance.choice(_MUTATIONS)(data, chance)
     return (chance.choice(heads) if chance.random() < 0.2 else head) + bytes(data)
 
 
@@ -190,4 +190,4 @@ def _noise(data: bytearray, chance: random.Random) -> None:
     data[at:at] = chance.randbytes(chance.randrange(1, 12))
 
 
-_BENDS = (_cut, _drop, _flip, _flip, _put, _over, _repeat, _noise)
+_MUTATIONS = (_cut, _drop, _flip, _flip, _put, _over, _repeat, _noise)

@@ -75,7 +75,7 @@ class ManyQueries:
         return reader(self.bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
 
     def end(self, consumer: Consumer, query: int) -> TopicPartition:
-        """The place behind the last answer of one of them."""
+        """The offset after the last answer of one of them."""
         sink = TopicPartition(f"{self.name}-out-{query}", 0)
         sink.offset = consumer.get_watermark_offsets(sink)[1]
         return sink

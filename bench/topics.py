@@ -40,7 +40,7 @@ BROKER_JVM = (
 
 
 def new_broker(folder: Path) -> BrokerProcess:
-    """A broker for a measurement, on a free port, with its data in a folder; it is to be entered."""
+    """A broker for a measurement, on a free port, with its data in a folder; a context manager, which starts it."""
     return BrokerProcess(folder, 0, jvm_options=BROKER_JVM)
 
 
@@ -181,7 +181,7 @@ def wait_for_committed(
 
 
 def _end_offsets(admin: AdminClient, topic: str, level: IsolationLevel) -> list[int]:
-    """The end of each partition for readers of that level; zeros while the topic is not there."""
+    """The end offset of each partition at an isolation level; zeros while the topic does not exist."""
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
     requested = admin.list_offsets({TopicPartition(topic, p): latest for p in range(PARTITIONS)}, isolation_level=level)
     try:

@@ -70,7 +70,7 @@ def _text(columns: dict[str, Any]) -> Row:
 
 
 def _plain(value: Any) -> Any:
-    """A value without what only notations differ in: 1.0 is 1, and field names are in lower case."""
+    """A value in one notation: 1.0 is 1, and field names are in lower case."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
