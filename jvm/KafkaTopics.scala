@@ -23,7 +23,7 @@ final class Topics private (admin: Admin) {
   /** A topic's id and its number of partitions. Throws TopicReplaced if there is no such topic. */
   def describe(name: String): (KafkaTopic, Int) = {
     // A broker may learn of a new topic later than the client that created it.
-    identified(retry(MetadataDelay)(admin.describeTopics(Collections.singleton(name)).topicNameValues.get(name), missing(name)))
+    identified(retry(admin.describeTopics(Collections.singleton(name)).topicNameValues.get(name), missing(name)))
   }
 
   /** Throws TopicReplaced unless the topic still exists with the same id. */
@@ -44,7 +44,7 @@ final class Topics private (admin: Admin) {
     else {
       val specs = partitions.map(n => new TopicPartition(topic, n) -> which).toMap
       val committed = new ListOffsetsOptions(IsolationLevel.READ_COMMITTED)
-      retry(MetadataDelay)(admin.listOffsets(specs.asJava, committed).all, missing(topic))
+      retry(admin.listOffsets(specs.asJava, committed).all, missing(topic))
         .asScala.map { case (p, known) => p.partition -> known.offset }.toMap
     }
 
@@ -52,7 +52,7 @@ final class Topics private (admin: Admin) {
   def committed(group: String): Map[TopicPartition, OffsetAndMetadata] = {
     // Wait for the outcome of a running transaction, which may commit other positions.
     val stable = new ListConsumerGroupOffsetsOptions().requireStable(true)
-    retry(MetadataDelay)(admin.listConsumerGroupOffsets(group, stable).partitionsToOffsetAndMetadata,
+    retry(admin.listConsumerGroupOffsets(group, stable).partitionsToOffsetAndMetadata,
       new IllegalStateException(s"consumer group $group is not known")).asScala.toMap.filter(_._2 != null)
   }
 
@@ -103,10 +103,8 @@ object Topics {
 
   private def missing(e: ExecutionException) = e.getCause.isInstanceOf[UnknownTopicOrPartitionException]
 
-  /**
-   * The answer, requested again while Kafka is away; throws `unknown` if the topic is still unknown after so many ms.
-   */
-  private def retry[T](unknownFor: Long)(request: => KafkaFuture[T], unknown: => Exception): T = {
+  /** The answer, requested again while Kafka is away; throws `unknown` if the topic is unknown for MetadataDelay. */
+  private def retry[T](request: => KafkaFuture[T], unknown: => Exception): T = {
     val since = SteadyClock.getTimeMillis()
     var answer = Option.empty[T]
     while (answer.isEmpty)
@@ -114,7 +112,7 @@ object Topics {
       catch {
         case e: ExecutionException =>
           val waited = SteadyClock.getTimeMillis() - since
-          if (missing(e) && waited > unknownFor) throw unknown
+          if (missing(e) && waited > MetadataDelay) throw unknown
           if (!e.getCause.isInstanceOf[RetriableException] || waited > Outage) throw e.getCause
           Thread.sleep(Pause)
       }

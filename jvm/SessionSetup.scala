@@ -26,8 +26,8 @@ object SqlFunction {
 object SessionSetup {
   private val functions: Seq[SqlFunction] =
     Codec.functions ++ Faults.functions ++ Functions.all ++ RowBudget.functions ++ StreamTime.functions ++
-      TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ RowTime.functions ++ PythonFunctions.functions ++ Let.functions ++
-      MergeDescending.functions ++ Send.functions
+      TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ RowTime.functions ++
+      PythonFunctions.functions ++ Let.functions ++ MergeDescending.functions ++ Send.functions
 
   /** Set up the session; on the driver of a cluster, also begin to answer executors. */
   def apply(session: SparkSession): Unit = {
