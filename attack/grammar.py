@@ -31,7 +31,7 @@ PROPERTIES = (
     "\u2028",
 )
 VALUES = ("earliest", "true", "-1", "", "²", "9" * 40, "garbage", "1 minute", "\u0000", "%s%n", "${x}")
-DEEP, BENT = 5, 0.15
+DEEP, MUTATED = 5, 0.15
 
 
 class Grammar:
@@ -43,7 +43,7 @@ class Grammar:
     def statement(self) -> str:
         """A statement, with its semicolon unless it is mutated."""
         text = self._chance.choice(self._forms())()
-        return self._mutated(text) if self._chance.random() < BENT else text
+        return self._mutated(text) if self._chance.random() < MUTATED else text
 
     def setting(self) -> tuple[str, str]:
         """A property and a value for it."""
