@@ -38,9 +38,9 @@ case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, ou
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "scan_partition", "offset")
   override protected def bounds: Seq[BoundExpression] =
     Seq(subkey, update, emit) ++ expiration.toSeq.flatMap(e => Seq(e.due, e.update, e.emit))
-  override protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): FoldSpec =
-    copy(row = narrow, subkey = moved(subkey), update = moved(update), emit = moved(emit),
-      expiration = expiration.map(e => e.copy(moved(e.due), moved(e.update), moved(e.emit))))
+  override protected def overColumns(narrow: StructType, rebound: BoundExpression => BoundExpression): FoldSpec =
+    copy(row = narrow, subkey = rebound(subkey), update = rebound(update), emit = rebound(emit),
+      expiration = expiration.map(e => e.copy(rebound(e.due), rebound(e.update), rebound(e.emit))))
 }
 
 /**
@@ -128,7 +128,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
   }
 
   override def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] = {
-    val outs = if (limit.moved(watermarks.limit)) expireLimited() else mutable.ArrayBuffer.empty[UnsafeRow]
+    val outs = if (limit.watermarkMoved(watermarks.limit)) expireLimited() else mutable.ArrayBuffer.empty[UnsafeRow]
     if (waiting != null && waiting.isDue) forwardWaiting(outs)
     outs
   }

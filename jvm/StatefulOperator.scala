@@ -116,8 +116,8 @@ trait OperatorSpec[S >: Null <: AnyRef] {
 
   /** All compiled expressions of the operator. */
   protected def bounds: Seq[BoundExpression]
-  /** The same operator over rows with the columns `narrow`; `moved` adapts an expression to them. */
-  protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): OperatorSpec[S]
+  /** The same operator over rows with the columns `narrow`; `rebound` adapts an expression to them. */
+  protected def overColumns(narrow: StructType, rebound: BoundExpression => BoundExpression): OperatorSpec[S]
   /** The columns that the operator reads itself, by name; a frame need not have all of them. */
   protected def ownColumns: Seq[String]
   /** The index of a column of the input row; -1 if it does not exist. */
@@ -129,8 +129,8 @@ trait OperatorSpec[S >: Null <: AnyRef] {
     val named = (groupBy ++ ownColumns).map(at).filter(_ >= 0)
     val columns = read.fold(row.indices: Seq[Int])(fields => (fields ++ named).toSeq.sorted)
     val (indexes, narrow) = (columns.zipWithIndex.toMap, StructType(columns.map(row(_))))
-    val moved = (b: BoundExpression) => if (read.isEmpty) b else b.narrowed(OperatorSpec.Row, narrow, indexes)
-    (over(narrow, moved), narrow.fieldNames.toSeq)
+    val rebound = (b: BoundExpression) => if (read.isEmpty) b else b.narrowed(OperatorSpec.Row, narrow, indexes)
+    (overColumns(narrow, rebound), narrow.fieldNames.toSeq)
   }
 }
 

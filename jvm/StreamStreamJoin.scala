@@ -43,9 +43,9 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "scan_partition", "offset", "rowtime")
   override protected def bounds: Seq[BoundExpression] =
     forward +: sides.flatMap(s => Seq(s.stored, s.joined, s.unmatched, s.order))
-  override protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): JoinSpec =
-    copy(row = narrow, forward = moved(forward), sides = sides.map(s => s.copy(stored = moved(s.stored),
-      joined = moved(s.joined), unmatched = moved(s.unmatched), order = moved(s.order))))
+  override protected def overColumns(narrow: StructType, rebound: BoundExpression => BoundExpression): JoinSpec =
+    copy(row = narrow, forward = rebound(forward), sides = sides.map(s => s.copy(stored = rebound(s.stored),
+      joined = rebound(s.joined), unmatched = rebound(s.unmatched), order = rebound(s.order))))
 }
 
 /**
@@ -141,7 +141,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
 
     /** Watermarks limit stream time. */
     def limited(): Unit = if (watermarks != null)
-      timeLimit.moved(if (spec.sharedClock) watermarks.limit else watermarks.limitOf(number))
+      timeLimit.watermarkMoved(if (spec.sharedClock) watermarks.limit else watermarks.limitOf(number))
   }
 
   private def partition(number: Int): PartitionRuntime = {

@@ -43,7 +43,7 @@ final class StreamTimeLimit(backlog: Backlog, clockOf: ScanPartition => StreamCl
    * Watermarks limit stream time to `time` (Watermarks.scala), for good if there are no ends; otherwise they are only a
    * lower bound of how far the backlog has been read. True if the limit may have changed.
    */
-  def moved(time: Long): Boolean = {
+  def watermarkMoved(time: Long): Boolean = {
     val before = watermark
     watermark = if (hasWatermarksOnly) time else Math.max(watermark, time)
     watermark != before
@@ -56,7 +56,7 @@ final class StreamTimeLimit(backlog: Backlog, clockOf: ScanPartition => StreamCl
     own.clock.advance(clock)
     val isRead = own.end.exists(offset >= _) && unread.contains(own)
     if (isRead) unread -= own
-    if (unread.isEmpty) moved(Long.MaxValue)
+    if (unread.isEmpty) watermarkMoved(Long.MaxValue)
     // The least time can only change if it was this partition's.
     else if (isRead || before == null || before <= least) least = leastTime
   }
