@@ -144,9 +144,7 @@ def check_required_topic(name: str, required: TopicFacts, existing: TopicFacts, 
         return
     partitions = f"{required.partitions} partitions (topic has {existing.partitions})"
     replicas = f"{required.replicas} replication factor (topic has {existing.replicas})"
-    config = (
-        "{}, and {} retention (topic has {})".format(replicas, *retentions) if len(retentions) > 1 else replicas
-    )
+    config = "{}, and {} retention (topic has {})".format(replicas, *retentions) if len(retentions) > 1 else replicas
     what = "partition/replica/retention" if len(retentions) > 1 else "partition/replica"
     hint = f"give {settings[0]} as the topic has it" if p.number(settings[0]) is None else f"leave {settings[0]} out"
     raise StatementError(
