@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from unittest.mock import Mock, call
 
 import pytest
@@ -141,10 +142,36 @@ RECREATED = (
 )
 
 
-def test_a_lost_position_of_the_leaders_deletes_no_topic_that_was_created_again(
-    client: KafkaClient, kafka: BrokerClient
+@pytest.fixture
+def lead(client: KafkaClient) -> Iterator[Callable[[CommandLog, int], tuple[Follower, Lease, Mock]]]:
+    """Has a server read a log and lead; the commands before the given one count as executed by the last leader."""
+    with ExitStack() as started:
+
+        def begin(log: CommandLog, first: int) -> tuple[Follower, Lease, Mock]:
+            lease = Lease(client, log.topic, log.topic, "server", 6_000, Mock(lease_clock=lambda: 0), first=first)
+            supervisor = Mock()
+            follower = Follower(log, lease, client, supervisor, "server", Catalog(), Mock())
+            lease.start()
+            started.callback(lease.close)
+            follower.start()
+            started.callback(follower.close)
+            wait_for(lambda: supervisor.set_desired.called, "the server leads")
+            return follower, lease, supervisor
+
+        yield begin
+
+
+Lead = Callable[[CommandLog, int], tuple[Follower, Lease, Mock]]
+
+
+@pytest.mark.parametrize("first", [3, 1], ids=["a lost position", "a kill before the position is committed"])
+def test_no_topic_that_was_created_again_is_deleted(
+    client: KafkaClient, kafka: BrokerClient, lead: Lead, first: int
 ) -> None:
-    """Kafka deletes the position of servers that are away for a week, and it goes with a topic that is restored."""
+    """Kafka deletes the position of servers that are away for a week, and it goes with a topic that is restored.
+
+    A leader commits its position a moment after it has executed a command, and may be killed before.
+    """
     service, topic = kafka.unique(), kafka.unique()
     log = CommandLog(client, service, 1)
     for number, text in enumerate(RECREATED):
@@ -153,14 +180,48 @@ def test_a_lost_position_of_the_leaders_deletes_no_topic_that_was_created_again(
     kafka.create_topic(topic)
     kafka.produce(topic, "1", {})
     log = CommandLog(client, service, 1)
-    sinks = Mock(lease_clock=lambda: 0)
-    lease = Lease(client, log.topic, service, "server", 6_000, sinks, first=log.end_at_start)
-    supervisor = Mock()
-    follower = Follower(log, lease, client, supervisor, "server", Catalog(), Mock())
-    lease.start()
-    follower.start()
-    wait_for(lambda: supervisor.set_desired.called, "the server leads")
-    assert (follower.skipped, lease.carried_out()) == ((), 3)
+    assert log.end_at_start == 3
+    follower, lease, _ = lead(log, first)
+    assert (follower.skipped, lease.carried_out()) == ((), first)
     assert kafka.ends(topic) == 1
-    follower.close()
-    lease.close()
+
+
+ENDED = (
+    "CREATE STREAM s (k INT KEY, v INT) WITH (kafka_topic='{0}', format='JSON', partitions=1);",
+    "CREATE STREAM c WITH (kafka_topic='{0}-c') AS SELECT * FROM s;",
+    "DROP STREAM c DELETE TOPIC;",
+)
+
+
+def test_a_new_leader_ends_what_the_last_one_has_not(client: KafkaClient, kafka: BrokerClient, lead: Lead) -> None:
+    """The topic that was to be deleted, and the checkpoint of a query that was ended."""
+    topic = kafka.create_topic()
+    sink = kafka.create_topic(f"{topic}-c")
+    log = CommandLog(client, kafka.unique(), 1)
+    for number, text in enumerate(ENDED):
+        facts = Facts({topic: TopicFacts(1)} | ({sink: TopicFacts(1)} if number == 2 else {}))
+        log.append(Command(f"id{number}", "server", "stream/C/create", text.format(topic), effective({}), facts))
+    follower, _, supervisor = lead(log, 2)
+    assert follower.skipped == ()
+    assert sink not in kafka.topics()
+    assert [query.birth for (ended,), _ in supervisor.forget.call_args_list for query in ended] == ["id1"]
+
+
+def test_a_topic_is_used_again_when_the_leader_has_deleted_it(
+    client: KafkaClient, kafka: BrokerClient, lead: Lead
+) -> None:
+    """Another server's statement that uses the topic would otherwise find it, and the leader would delete it then."""
+    topic = kafka.create_topic()
+    log = CommandLog(client, kafka.unique(), 1)
+    for number, text in enumerate(RECREATED[:2]):
+        facts = Facts({topic: TopicFacts(1)}) if number == 1 else Facts()
+        log.append(Command(str(number), "other", "stream/S/create", text.format(topic), effective({}), facts))
+    idle = Lease(client, log.topic, log.topic, "other", 6_000, Mock())
+    other = Follower(log, idle, client, Mock(), "other", Catalog(), Mock())
+    other.start()
+    assert other.await_deletions({topic, "another"}, 0) == {topic}
+    assert other.await_deletions({"another"}, 0) == set()
+    lead(log, 0)
+    assert other.await_deletions({topic}, PATIENCE) == set()
+    assert topic not in kafka.topics()
+    other.close()

@@ -8,17 +8,22 @@ CREATE STREAM big AS SELECT * FROM s WHERE v > 5 EMIT CHANGES;
 4. topics      BIG is created: if that fails, the statement fails, and nothing is logged
 5. append      the command, with facts and starts, gets offset 7 of the command topic
 6. wait        until the follower has applied offset 7, for RESPONSE_TIMEOUT at most; the entity has its status
+
+Topics are deleted by the leader, which may be another server: a statement that deletes one, and one that uses it, wait
+until the leader has done so.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 
 from millstream.analysis.sources import check_messages
 from millstream.engine import commands, topic_access, topics
-from millstream.engine.api import Entity
+from millstream.engine.api import Entity, RequestFailed
 from millstream.engine.commands import Command
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import build
 from millstream.engine.facts import look_up
+from millstream.engine.facts import topics as topics_of
 from millstream.engine.kafka import Offsets
 from millstream.engine.missing_modules import missing_modules
 from millstream.engine.slots import check_slots
@@ -36,10 +41,11 @@ from millstream.model.setting_table import SAVEPOINT
 from millstream.plan.existing_topics import check_existing_topic
 from millstream.plan.nodes import reads
 from millstream.plan.statements import check_drop, outcome
-from millstream.plan.steps import Outcome, SetTasks, StartQuery
+from millstream.plan.steps import DeleteTopic, Outcome, SetTasks, StartQuery
 from millstream.syntax import tree
 
 RESPONSE_TIMEOUT = "ksql.server.command.response.timeout.ms"
+CATCH_UP_TIMEOUT = 50301
 
 
 def change(context: StatementContext, engine: EngineContext) -> Entity:
@@ -47,11 +53,12 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     executed within RESPONSE_TIMEOUT.
 
     Raises StatementError if it is not valid or its topic cannot be created, AccessDenied, KafkaException if it cannot
-    be appended to the log.
+    be appended to the log; RequestFailed 50301 if a topic that it uses is still to be deleted.
     """
     state, settings = engine.state, context.settings
     topic_access.check(context.statement, state.catalog, settings, engine.kafka)
     check_drop(context.statement, state.catalog)
+    _await_deletions(topics_of(context.statement, state.catalog, settings), settings, engine)
     facts = look_up(context.statement, state.catalog, settings, engine.kafka, engine.schemas)
     result = outcome(context.statement, context.text, state.catalog, facts, settings)
     check_existing_topic(context.statement, result, state.catalog, facts, settings)
@@ -103,8 +110,11 @@ def _starts(result: Outcome, settings: Mapping[str, str], engine: EngineContext)
 
 def _entity(context: StatementContext, command: Command, offset: int, engine: EngineContext) -> Entity:
     context.session.sequence = offset
-    result = _wait(offset, engine, int(context.settings[RESPONSE_TIMEOUT]) / 1000)
-    if result is None:
+    seconds = _patience(context.settings)
+    deadline = time.monotonic() + seconds
+    result = _wait(offset, engine, seconds)
+    undone = engine.follower.await_deletions(_deleted(result), deadline - time.monotonic())
+    if result is None or undone:
         engine.queue(command.path, offset)
         return build.current_status(context.text, command.path, QUEUED, offset)
     if result.failure is not None:
@@ -115,6 +125,25 @@ def _entity(context: StatementContext, command: Command, offset: int, engine: En
 
 def _wait(offset: int, engine: EngineContext, seconds: float) -> AppliedCommand | None:
     return engine.follower.result(offset) if engine.follower.wait(offset + 1, seconds) else None
+
+
+def _deleted(result: AppliedCommand | None) -> frozenset[str]:
+    """The topics that a command deletes."""
+    return frozenset(step.name for step in (result.topics if result else ()) if isinstance(step, DeleteTopic))
+
+
+def _await_deletions(names: Iterable[str], settings: Mapping[str, str], engine: EngineContext) -> None:
+    """Wait until none of these topics is still to be deleted. Raises RequestFailed 50301 if that takes too long."""
+    undone = engine.follower.await_deletions(frozenset(names), _patience(settings))
+    if undone:
+        fact = f"topic {min(undone)} is still to be deleted, as an earlier statement says"
+        hint = "try again: the server that runs the queries deletes it, or another one that takes over"
+        raise RequestFailed(CATCH_UP_TIMEOUT, f"{fact}\n  hint: {hint}")
+
+
+def _patience(settings: Mapping[str, str]) -> float:
+    """For how many seconds a statement waits to be executed."""
+    return int(settings[RESPONSE_TIMEOUT]) / 1000
 
 
 def control(context: StatementContext, engine: EngineContext) -> Entity:

@@ -35,7 +35,7 @@ from millstream.syntax.variables import never_defined
 
 BAD_REQUEST, BAD_STATEMENT, USE_QUERY, FORBIDDEN, SERVER_ERROR = 40000, 40001, 40002, 40300, 50000
 MOST_STATEMENTS = "millstream.request.max.statements"
-NO_REGISTRY, CATCH_UP_TIMEOUT = 42801, 50301
+NO_REGISTRY = 42801
 CATCH_UP = 5.0
 TOO_DEEP = "the statement nests too deeply to be planned\n  hint: split it: CREATE a stream for an inner part"
 
@@ -197,7 +197,7 @@ def catch_up(sequence: int | None, engine: EngineContext) -> None:
     """Wait until command number `sequence` was applied. Raises RequestFailed 50301 if that takes too long."""
     if sequence is not None and sequence >= 0 and not engine.follower.wait(sequence + 1, CATCH_UP):
         message = f"Timed out while waiting for a previous command to execute. command sequence number: {sequence}"
-        raise RequestFailed(CATCH_UP_TIMEOUT, message)
+        raise RequestFailed(changes.CATCH_UP_TIMEOUT, message)
 
 
 @contextmanager

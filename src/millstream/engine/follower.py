@@ -4,14 +4,17 @@
     state after 1:  sources S, BIG; desired queries CSAS_BIG_1 (running)
     executed:       the topic BIG is created, the query passed to the supervisor, position 2 committed with the lease
 
-The same code brings a server up to date at its start, and applies new commands. A server that does not lead keeps the
-steps that concern Kafka, and executes them if it becomes the leader before the previous leader has executed them.
+The same code brings a server up to date at its start, and applies new commands. A server that does not lead keeps what
+the leader has to do in Kafka and with checkpoints, and does it if it becomes the leader before the previous leader has
+done it. Until a leader has deleted a topic, no statement uses it (`await_deletions`): a topic that is created after its
+deletion was logged is another one, which a new leader must not delete.
 """
 
 import logging
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -23,7 +26,14 @@ from millstream.engine.commands import Command
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.lease import Lease
 from millstream.engine.log import OUTAGES, CommandLog, LogEntry, LogReader
-from millstream.engine.state import AppliedCommand, CommandStatus, EngineState, applied, with_status
+from millstream.engine.state import (
+    AppliedCommand,
+    CommandStatus,
+    DesiredQuery,
+    EngineState,
+    applied,
+    with_status,
+)
 from millstream.engine.supervisor import Supervisor
 from millstream.model.errors import StatementError
 from millstream.model.settings import shortened
@@ -34,6 +44,8 @@ from millstream.services.loop import Loop, attempt
 LOG = logging.getLogger(__name__)
 PULSE = 0.1
 RESULTS_KEPT = 1000
+# With more commands than these kept for a new leader, a server asks which of them the leader has executed.
+PENDING_KEPT = 1000
 # /healthcheck shows at most this many skipped commands, and this many characters of each reason.
 SKIPPED_KEPT, MESSAGE = 100, 500
 # At a start Kafka may be slow or still starting; after this many seconds of failure the server reports it and ends.
@@ -46,10 +58,12 @@ class LogUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PendingSteps:
-    """Steps of the command at `offset` that concern Kafka and that no server is known to have executed."""
+    """Steps of the command at `offset` that concern Kafka, and the queries that it has ended, whose checkpoints are to
+    be removed; no server is known to have done so."""
 
     offset: int
     steps: Sequence[CreateTopic | DeleteTopic]
+    ended: Sequence[DesiredQuery]
 
 
 class Follower:
@@ -76,6 +90,8 @@ class Follower:
         self._changed = threading.Condition()
         self._results: deque[tuple[int, AppliedCommand]] = deque(maxlen=RESULTS_KEPT)
         self._pending: deque[PendingSteps] = deque()
+        # The topics that the leader is to delete, each with the offset of the last command that says so.
+        self._deletions: dict[str, int] = {}
         self._term = 0
         self._end: int | None = None
         self._ready = threading.Event()
@@ -109,6 +125,30 @@ class Follower:
         """The result of the command at `offset`, if it was applied recently."""
         with self._changed:
             return next((result for at, result in self._results if at == offset), None)
+
+    def await_deletions(self, topics: Iterable[str], seconds: float) -> frozenset[str]:
+        """Wait up to `seconds` until the leader has carried out the logged deletions of these topics; returns those for
+        which it has not."""
+        deadline = time.monotonic() + seconds
+        while undone := self._undeleted(topics):
+            if time.monotonic() > deadline:
+                return undone
+            time.sleep(PULSE)
+        return frozenset()
+
+    def _undeleted(self, topics: Iterable[str]) -> frozenset[str]:
+        """Those of the topics that are to be deleted, and that no leader is known to have deleted."""
+        logged = {topic: offset for topic, offset in self._deletions.items() if topic in topics}
+        executed = self._executed() if logged else 0
+        return frozenset(topic for topic, offset in logged.items() if offset >= executed)
+
+    def _executed(self) -> int:
+        """The first command that no leader has executed yet; 0 if Kafka does not say."""
+        try:
+            return self._lease.executed()
+        except KafkaException as failure:
+            LOG.warning("the leader's position is not known: %s", reason(failure))
+            return 0
 
     def close(self) -> None:
         """Stop reading."""
@@ -161,8 +201,7 @@ class Follower:
         """Execute a command: all of it on the leader, else only the creation of a topic that a client of ours waits
         for."""
         if not self._term:
-            if result.topics:
-                self._pending.append(PendingSteps(offset, result.topics))
+            self._keep(offset, result)
             now = [s for s in result.topics if isinstance(s, CreateTopic)] if is_own and self._ready.is_set() else []
             return self._with_topics(result, now)
         attempt("stopping queries", lambda: self._supervisor.stop_others(result.state.desired))
@@ -170,6 +209,19 @@ class Follower:
         self._supervisor.set_desired(result.state.desired)
         self._lease.commit(offset + 1)
         return result
+
+    def _keep(self, offset: int, result: AppliedCommand) -> None:
+        """Keep what the leader has to do for a command."""
+        desired = result.state.desired
+        births = {query.birth for query in desired.values()}
+        ended = [query for query in self._state.desired.values() if query.birth not in births]
+        if result.topics or ended:
+            self._pending.append(PendingSteps(offset, result.topics, ended))
+        if len(self._pending) > PENDING_KEPT:
+            executed = self._executed()
+            self._pending = deque(pending for pending in self._pending if pending.offset >= executed)
+        deleted = {step.name: offset for step in result.topics if isinstance(step, DeleteTopic)}
+        self._deletions = {**self._deletions, **deleted}
 
     def _with_topics(self, result: AppliedCommand, steps: Sequence[CreateTopic | DeleteTopic]) -> AppliedCommand:
         for step in steps:
@@ -204,18 +256,28 @@ class Follower:
             self._take_over(term)
 
     def _take_over(self, term: int) -> None:
-        """Execute the steps that the last leader left undone, and run the queries."""
+        """Do what the last leader left undone, and run the queries."""
         self._supervisor.take_over()
         since = self._lease.carried_out()
-        for pending in self._pending:
-            if pending.offset >= since:
-                self._carry_out_pending(pending)
+        undone = [pending for pending in self._pending if pending.offset >= since]
+        for pending in undone:
+            self._carry_out_pending(pending)
+        self._supervisor.forget([query for pending in undone for query in pending.ended])
         self._pending.clear()
+        self._deletions = {}
         self._supervisor.set_desired(self._state.desired)
         self._lease.commit(self._state.position)
         self._term = term
 
     def _carry_out_pending(self, pending: PendingSteps) -> None:
         for step in pending.steps:
+            if isinstance(step, DeleteTopic) and step.name in self._topics_used():
+                # The last leader deleted it, and was killed before it committed that; a later command created it anew.
+                continue
             if reason := self._step_failure(step):
                 self._skip(pending.offset, f"{step.sentence}: {reason}")
+
+    def _topics_used(self) -> frozenset[str]:
+        """The topics that statements have created, and those that sources read."""
+        catalog = self._state.catalog
+        return catalog.topics | {source.topic for source in catalog.sources.values()}

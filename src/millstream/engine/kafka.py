@@ -8,7 +8,15 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     ConfigResource,
@@ -329,6 +337,18 @@ class KafkaClient:
     def producer(self, settings: Mapping[str, Any], logger: logging.Logger) -> Producer:
         """A producer with these settings beside the client's own."""
         return Producer({**self._settings, **settings}, logger=logger)
+
+    def committed(self, group: str, topic: str) -> int | None:
+        """The offset that a consumer group has committed of a topic's first partition; None if there is none.
+
+        Raises KafkaException.
+        """
+        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])]
+        answers = self._admin.client.list_consumer_group_offsets(asked, request_timeout=PATIENCE)
+        (position,) = answer(answers[group]).topic_partitions
+        if position.error is not None:
+            raise KafkaException(position.error)
+        return position.offset if position.offset >= 0 else None
 
     def client_ids(self, group: str) -> frozenset[str]:
         """The client ids of a consumer group's members. Raises KafkaException if Kafka does not answer."""

@@ -125,6 +125,11 @@ class Lease:
         """The first command that no leader before this term has executed."""
         return self._carried_out
 
+    def executed(self) -> int:
+        """The first command that, as Kafka knows it, no leader has executed yet. Raises KafkaException."""
+        committed = self._kafka.committed(self.group, self._topic)
+        return self._first if committed is None else committed
+
     def commit(self, position: int) -> None:
         """Record that the commands before `position` were executed; it is committed with an extension, a moment later.
 

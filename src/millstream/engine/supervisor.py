@@ -10,7 +10,7 @@ import logging
 import os
 import queue
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
@@ -157,6 +157,10 @@ class Supervisor:
         """This server runs the queries from now on, and no other does: remove what others have left half written."""
         self._submit(self._remove_leftovers)
 
+    def forget(self, queries: Sequence[DesiredQuery]) -> None:
+        """Remove the checkpoints of queries that were ended, and that no server runs."""
+        self._submit(lambda: self._forget(queries))
+
     def set_desired(self, desired: Mapping[str, DesiredQuery]) -> None:
         """From now on run exactly these queries; does not wait until they run."""
         self._submit(lambda: self._set_desired(desired))
@@ -226,7 +230,12 @@ class Supervisor:
         for id, query in others.items():
             now = desired.get(id)
             if now is None or now.birth != query.desired.birth:
-                attempt(f"removing the checkpoint of {id}", lambda query=query: self._runner.forget(query.desired), id)  # type: ignore[misc]
+                self._forget([query.desired])
+
+    def _forget(self, queries: Sequence[DesiredQuery]) -> None:
+        for query in queries:
+            id = query.query.id
+            attempt(f"removing the checkpoint of {id}", lambda query=query: self._runner.forget(query), id)  # type: ignore[misc]
 
     def _stop(self, queries: Mapping[str, _SupervisedQuery], orderly: bool = True) -> None:
         """Stop queries concurrently, and remove them from the list."""
