@@ -62,10 +62,10 @@ def finish(session: SparkSession, url: str, marker: str) -> None:
 
 
 def repair(session: SparkSession, url: str) -> None:
-    """Remove the half-written files of a checkpoint that no query is using, and replace an empty file of its id.
+    """Remove the half-written files of a checkpoint that no query is using, and replace a damaged file of its id.
 
-    The file of the id is not synced to this machine's disk: a power failure may leave it empty, and Spark refuses to
-    start from that. A new id is harmless, since offsets and states do not depend on it.
+    The file of the id is not synced to this machine's disk: a power failure may leave it empty or in part, and Spark
+    refuses to start from that. A new id is harmless, since offsets and states do not depend on it.
 
     A server that was frozen may do this while the query runs elsewhere. That is safe: the commits are listed before the
     offsets, and a query with exactly once writes a batch's offsets before its commit.
@@ -76,8 +76,16 @@ def repair(session: SparkSession, url: str) -> None:
         for name in names:
             delete(session, f"{url}/{log}/{name}")
     identity = _local(f"{url}/{IDENTITY}")
-    if identity is not None and identity.is_file() and not identity.stat().st_size:
+    if identity is not None and identity.is_file() and not _has_identity(identity.read_bytes()):
         _write_identity(session, url)
+
+
+def _has_identity(content: bytes) -> bool:
+    """True if Spark can read the id in a file's content."""
+    try:
+        return isinstance(json.loads(content)["id"], str)
+    except (ValueError, LookupError, TypeError):
+        return False
 
 
 def _write_identity(session: SparkSession, url: str) -> None:
