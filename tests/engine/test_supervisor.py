@@ -101,6 +101,12 @@ def test_desired_queries_run_and_others_are_stopped_and_forgotten(supervisor: Su
     assert supervisor.health(ID) is None
 
 
+def test_what_the_last_leader_has_not_removed_is_removed(supervisor: Supervisor, runner: FakeRunner) -> None:
+    one = desired()
+    supervisor.forget(list(one.values()))
+    wait_for(lambda: runner.forgotten == [one[ID].birth], "the end of the checkpoint")
+
+
 def test_a_paused_query_is_stopped_and_keeps_its_checkpoint(supervisor: Supervisor, runner: FakeRunner) -> None:
     one = desired()[ID]
     supervisor.set_desired({ID: one})
