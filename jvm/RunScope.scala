@@ -3,15 +3,22 @@ package org.apache.spark.sql.millstream
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
 import java.util.concurrent.atomic.AtomicLong
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.{SparkContext, TaskContext}
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreProviderId}
+import org.apache.spark.util.ThreadUtils
 
 /**
- * What the tasks of one run of a query share in this JVM from batch to batch: stream time, punctuations, cached states.
- * The driver drops it when Spark reports the run's end (SessionSetup), and notifies the executors in other JVMs.
+ * What the tasks of one run of a query share in this JVM from batch to batch: stream time, punctuations, cached states,
+ * state stores. The driver drops it when Spark reports the run's end (SessionSetup), and notifies the executors in
+ * other JVMs.
  */
-object RunScope {
+object RunScope extends Logging {
   private final class Scope {
     val values = new ConcurrentHashMap[Any, AnyRef]
+    val stores: java.util.Set[StateStoreProviderId] = ConcurrentHashMap.newKeySet[StateStoreProviderId]
   }
 
   /** A run on the driver: the stream times that its tasks have reached, by key, and the callbacks for its end. */
@@ -22,23 +29,40 @@ object RunScope {
 
   private val scopes = new ConcurrentHashMap[String, Scope]
   private val live = new ConcurrentHashMap[String, LiveRun]
+  /** A store is closed when its last task has released it, for which Spark waits up to a minute. */
+  private lazy val closing = ThreadUtils.newDaemonSingleThreadExecutor("state store end")
 
   /** The id of the current task's run. Spark runs all jobs of a run in a job group that has its id. */
   def currentRun: String = String.valueOf(TaskContext.get().getLocalProperty(SparkContext.SPARK_JOB_GROUP_ID))
 
   /** The shared values of the current task's run. */
-  def values: ConcurrentHashMap[Any, AnyRef] = {
+  def values: ConcurrentHashMap[Any, AnyRef] = current.values
+
+  /**
+   * Have a state store of the current task's run closed when the run ends. Spark would close it at its next
+   * maintenance, up to a minute later; until then its files stay open.
+   */
+  def closeAtEnd(store: StateStoreProviderId): Unit = current.stores.add(store)
+
+  private def current: Scope = {
     val run = currentRun
     val known = scopes.get(run)
-    if (known != null) known.values
+    if (known != null) known
     else {
       val scope = new Scope
       val other = scopes.putIfAbsent(run, scope)
-      if (other == null && DriverEndpoint.isRemote)
-        DriverEndpoint.whenAnswered[Boolean]("run end", run)(_ => scopes.remove(run, scope))
-      if (other == null) scope.values else other.values
+      if (other == null && DriverEndpoint.isRemote) DriverEndpoint.whenAnswered[Boolean]("run end", run)(_ => drop(run))
+      if (other == null) scope else other
     }
   }
+
+  private def drop(run: String): Unit = Option(scopes.remove(run)).foreach { scope =>
+    scope.stores.forEach(store => closing.execute(() => close(store)))
+  }
+
+  private def close(store: StateStoreProviderId): Unit =
+    try StateStore.removeFromLoadedProvidersAndClose(store)
+    catch { case NonFatal(failure) => logWarning(s"a state store of a run that has ended stays open: $store", failure) }
 
   /** The shared value of a key in the current task's run; created by `make` if there is none. */
   def shared[A <: AnyRef](key: Any)(make: => A): A = values.computeIfAbsent(key, _ => make).asInstanceOf[A]
@@ -61,7 +85,7 @@ object RunScope {
 
   /** Drop a run that has ended. */
   def end(run: String): Unit = {
-    scopes.remove(run)
+    drop(run)
     Option(live.remove(run)).foreach(ended => notifyEnded(ended.waiting))
   }
 

@@ -39,7 +39,8 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.transformwith
 import org.apache.spark.sql.execution.streaming.runtime.{AsyncProgressTrackingMicroBatchExecution, MicroBatchExecution}
 import org.apache.spark.sql.execution.streaming.sources.ForeachWriterTable
 import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateSchemaValidationResult}
-import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreChangelogReaderV2, StateStoreId, StateStoreOps}
+import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreChangelogReaderV2, StateStoreId}
+import org.apache.spark.sql.execution.streaming.state.{StateStoreOps, StateStoreProviderId}
 import org.apache.spark.sql.execution.streaming.state.StateStoreChangelogWriterV2
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming._
@@ -377,6 +378,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
       tableInput: TableInput, backlog: Backlog, sources: Seq[Int], run: String,
       limits: CacheLimits): Iterator[InternalRow] = {
     val families = new BatchStateFamilies(store, getStateInfo)
+    RunScope.closeAtEnd(StateStoreProviderId(store.id, getStateInfo.queryRunId))
     val queryRun = QueryRuns.of(run)
     val cache = StateCaches.take(families, spec.codec, queryRun.saves)
     val watermarks = Watermarks.current
