@@ -3,7 +3,7 @@ package org.apache.spark.sql.millstream
 import java.io.{BufferedOutputStream, DataInputStream, DataOutputStream, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
-import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedDeque, TimeUnit}
+import java.util.concurrent.{CompletableFuture, CompletionException, ConcurrentHashMap, ConcurrentLinkedDeque, TimeUnit}
 import java.util.concurrent.TimeUnit.{MILLISECONDS, SECONDS}
 
 import scala.jdk.CollectionConverters._
@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.types.{DataType, StringType}
+import org.apache.spark.util.ThreadUtils
 
 /**
  * Functions written in Python. Each has processes of its own; a call is one synchronous round trip for one row.
@@ -84,6 +85,8 @@ object PythonPool {
   val WallClockFactor = 5
   val GraceSeconds = 3L
   val IdleSeconds = 60L
+  /** A thread that lasts as long as this JVM. */
+  private[millstream] lazy val starter = ThreadUtils.newDaemonSingleThreadExecutor("python start")
 }
 
 /** The processes of one function; there are as many as there were concurrent calls. */
@@ -194,8 +197,11 @@ class PythonWorker(pool: PythonPool) {
     // Sets and dicts have the same order in each process; libraries that would start many threads get one.
     Seq("PYTHONHASHSEED" -> "0", "PYTHONDONTWRITEBYTECODE" -> "1", "PYTHONUTF8" -> "1", "TZ" -> "UTC", "LANG" -> "C.UTF-8",
       "OMP_NUM_THREADS" -> "1", "OPENBLAS_NUM_THREADS" -> "1").foreach { case (k, v) => environment.put(k, v) }
-    try builder.start()
-    catch { case e: IOException => throw new PythonFailed(s"its process does not start: ${e.getMessage}", processEnded = true) }
+    // The kernel kills the process when the thread ends that has started it (udf/confinement.py), as tasks' threads do.
+    try CompletableFuture.supplyAsync(() => builder.start(), PythonPool.starter).join()
+    catch { case e: CompletionException =>
+      throw new PythonFailed(s"its process does not start: ${e.getCause.getMessage}", processEnded = true)
+    }
   }
 
   /** Load the function. Throws PythonFailed. */

@@ -1,11 +1,16 @@
 """Worker processes as Spark starts them: what they compute, how they fail, and what they may not do."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from support.kafka import wait_for
 from support.patience import PATIENCE
 from support.udf_worker import Worker
 
@@ -83,6 +88,32 @@ def test_an_endless_call_is_cut_short(start: Start, text: str) -> None:
 def test_a_call_that_waits_is_cut_short_by_the_clock(start: Start) -> None:
     worker = start("import time\ntime.sleep(100)\nreturn ''", clock=2)
     assert worker.call(1) == ("gone", "line 2 (time.sleep(100)): it took longer than 2 s")
+
+
+ENDLESS = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGPROF})
+while True: pass
+return ''
+"""
+PARENT = f"""
+from support.udf_worker import Worker
+worker = Worker({ENDLESS!r})
+print(worker.process.pid, flush=True)
+worker.call(1)
+"""
+
+
+def test_a_worker_ends_with_the_process_that_has_started_it() -> None:
+    """As when the server is killed: the function goes on by itself, and blocks the signals that would end its call."""
+    tests = Path(__file__).parents[1]
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, cwd=tests) as parent:
+        assert parent.stdout is not None
+        worker = psutil.Process(int(parent.stdout.readline()))
+        status = Path(f"/proc/{worker.pid}/status")
+        wait_for(lambda: "ShdPnd:\t0000000000000000" not in status.read_text(), "the signal that its time is over")
+        parent.kill()
+    wait_for(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE, "the worker's end")
 
 
 def test_two_alarms_at_once_are_one(start: Start) -> None:

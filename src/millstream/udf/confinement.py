@@ -14,11 +14,13 @@ import ctypes
 import os
 import platform
 import resource
+import signal
 import site
 import struct
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from errno import ENOSYS, EPERM
 from typing import Any
@@ -117,12 +119,21 @@ def _libc() -> Any:
     return libc
 
 
-_NO_NEW_PRIVILEGES = 38
+_NO_NEW_PRIVILEGES, _PARENT_DEATH_SIGNAL = 38, 1
 
 
 def _no_new_privileges(libc: Any) -> None:
     """Required by the kernel for unprivileged processes: programs with a set-user-ID bit get no privileges later."""
     _call(libc.prctl, _NO_NEW_PRIVILEGES, *map(ctypes.c_ulong, (1, 0, 0, 0)))
+
+
+def end_with_parent() -> None:
+    """Have the kernel kill this process when the thread ends that has started it; no effect where it cannot.
+
+    A function that blocks signals and never returns would otherwise go on after the server was killed.
+    """
+    with suppress(OSError, LookupError, AttributeError):
+        _call(_libc().prctl, _PARENT_DEATH_SIGNAL, *map(ctypes.c_ulong, (signal.SIGKILL, 0, 0, 0)))
 
 
 # ---------------------------------------------------------------- Landlock

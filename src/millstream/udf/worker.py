@@ -18,7 +18,14 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar
 
 from millstream.udf.code import FILE, BadCode, Code, loaded
-from millstream.udf.confinement import TO_WRITE, Confinement, ConfinementMissing, ConfinementOptions, confine
+from millstream.udf.confinement import (
+    TO_WRITE,
+    Confinement,
+    ConfinementMissing,
+    ConfinementOptions,
+    confine,
+    end_with_parent,
+)
 from millstream.udf.wire import WrongType, reader, writer
 
 OK, ERROR, FATAL = b"\0", b"\1", b"\2"
@@ -115,6 +122,7 @@ def _confine(megabytes: int, options: ConfinementOptions) -> Confinement:
     """Apply all restrictions before the function's text is executed. Raises ConfinementMissing."""
     with contextlib.suppress(OSError):
         os.setsid()
+    end_with_parent()
     if megabytes:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
     signal.signal(signal.SIGALRM, ALARM.ring)
