@@ -220,6 +220,7 @@ class Follower:
         if len(self._pending) > PENDING_KEPT:
             executed = self._executed()
             self._pending = deque(pending for pending in self._pending if pending.offset >= executed)
+            self._deletions = {topic: at for topic, at in self._deletions.items() if at >= executed}
         deleted = {step.name: offset for step in result.topics if isinstance(step, DeleteTopic)}
         self._deletions = {**self._deletions, **deleted}
 
