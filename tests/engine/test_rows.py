@@ -100,7 +100,7 @@ def test_a_row_with_half_of_a_surrogate_pair() -> None:
         ("1970-01-02 03", TIMESTAMP, 97_200_000),
         ("1970-01-01T24:00Z", TIMESTAMP, 86_400_000),
         ("1970-02", DATE, 31),
-        ("10", TIME, 36_000_000),
+        ("10:00", TIME, 36_000_000),
         ("10:11:12.5", TIME, 36_672_500),
         ("1970-01-01T01:00:00+01:00", TIMESTAMP, 0),
         ("aGk=", BYTES, b"hi"),

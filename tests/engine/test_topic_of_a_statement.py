@@ -40,6 +40,7 @@ def engine_without_topic(failure: KafkaException) -> Mock:
     engine = Mock(spec=EngineContext)
     engine.configure_mock(kafka=kafka, name="one", state=EngineState(CATALOG), push={}, log=Mock(), server={})
     engine.schemas.look_up.return_value = ()
+    engine.follower.await_deletions.return_value = frozenset()
     engine.spark.cores = 2
     return engine
 
