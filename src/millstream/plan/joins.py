@@ -212,43 +212,48 @@ class _JoinChain:
         """Add a join to the chain. Raises StatementError."""
         right, visible = self.sides[place], self.sides[: place + 1]
         scope = replace(self.base, columns=tuple(c for s in visible for c in s.columns))
-        written = equalities(join, scope, visible)
-        left_places = _places([e.left for e in written], self.same)
-        right_places = _places([e.right for e in written], right.key)
-        # In the order of the new source's key columns, else of the rows' so far, else as written.
-        order = sorted(range(len(written)), key=(right_places or left_places or range(len(written))).__getitem__)
-        compared = [written[i] for i in order]
-        left_places = [left_places[i] for i in order] if left_places is not None else None
+        compared, left_places, is_right_key = self._in_key_order(equalities(join, scope, visible), right)
         check_kinds(join, self.node, self.sides[0], right)
         for equality in compared:
             check_types(equality)
         outer = OUTER_SIDES[join.kind]
-        self._check_tables(join, (left_places is None, right_places is None), place)
-        moves = left_places != list(range(len(compared))), right_places is None
+        self._check_tables(join, (left_places is None, not is_right_key), place)
+        moves = left_places != list(range(len(compared))), not is_right_key
         if any(moves) and right.input.windows is not None:
             raise windowed_repartition(join.span)
         foreign = left_places is None and self.node.kind is RelationKind.TABLE
         window = join_window(join, self.node.kind, right.node.kind)
-        width = len(self.node.schema.value)
-        # A tombstone has a key but no value.
-        left_key, right_key = key_refs(self.node.schema), key_refs(right.node.schema)
-        left_keys = [e.left for e in compared] if left_places is None else [left_key[i] for i in left_places]
-        right_keys = [_shifted(e.right, width) for e in compared] if right_places is None else right_key
+        left_keys, right_keys = self._keys(compared, left_places, right.node if is_right_key else None)
         names, text = self._names(compared, outer), to_sql(join.condition)
         repartitioned = self._moving(moves, right)
         self.node = Join(
-            self.node,
-            right.node,
-            outer,
-            tuple(left_keys),
-            tuple(right_keys),
-            names,
-            window,
-            foreign,
-            repartitioned,
-            text,
+            self.node, right.node, outer, left_keys, right_keys, names, window, foreign, repartitioned, text
         )
         self._follow(compared, outer, left_places, foreign)
+
+    def _in_key_order(
+        self, written: tuple[Equality, ...], right: JoinSide
+    ) -> tuple[list[Equality], list[int] | None, bool]:
+        """The equalities in the order of the new source's key columns, else of the rows' so far, else as written.
+
+        With them: the places of their left sides in the rows' key, None if they are no key, and whether their right
+        sides are the new source's key.
+        """
+        left_places = _places([e.left for e in written], self.same)
+        right_places = _places([e.right for e in written], right.key)
+        order = sorted(range(len(written)), key=(right_places or left_places or range(len(written))).__getitem__)
+        in_order = [left_places[i] for i in order] if left_places is not None else None
+        return [written[i] for i in order], in_order, right_places is not None
+
+    def _keys(
+        self, compared: Sequence[Equality], left_places: Sequence[int] | None, right: PlanNode | None
+    ) -> tuple[tuple[typed.TypedExpression, ...], tuple[typed.TypedExpression, ...]]:
+        """The join's key over either side's rows: their own key's columns where it is these, since a tombstone has no
+        value; `right` is None if it is not that side's key."""
+        width, key = len(self.node.schema.value), key_refs(self.node.schema)
+        left = [e.left for e in compared] if left_places is None else [key[i] for i in left_places]
+        shifted = (_shifted(e.right, width) for e in compared)
+        return tuple(left), tuple(shifted if right is None else key_refs(right.schema))
 
     def _moving(self, moves: tuple[bool, bool], right: JoinSide) -> tuple[bool, bool]:
         """Which sides are repartitioned: those with another key or of several topics, and one of two whose keys are
