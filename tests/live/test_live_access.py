@@ -122,6 +122,16 @@ def test_queries_with_the_rights_of_the_page(server: EngineProcess, kafka: Broke
     assert server.health()["isHealthy"]
 
 
+def count_if_allowed(server: EngineProcess) -> list[list[object]]:
+    """The count of k; none while the broker has not yet heard of a right that was granted."""
+    try:
+        return server.rows("SELECT n FROM big_once WHERE id = 'k';", 1)
+    except RequestFailed as refusal:
+        if "uthorization failed" not in str(refusal):
+            raise
+        return []
+
+
 def test_a_right_that_is_taken_back(secured: SecuredBroker, server: EngineProcess, kafka: BrokerClient) -> None:
     """The queries fail and say why, and go on where they were when it is granted again."""
     names = {q["sinks"][0]: q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]}
@@ -134,11 +144,11 @@ def test_a_right_that_is_taken_back(secured: SecuredBroker, server: EngineProces
     with pytest.raises(RequestFailed, match=r"Authorization denied to Read on topic\(s\): \[orders\]"):
         server.rows("SELECT * FROM orders EMIT CHANGES;", 1)
     secured.grant(ORDERS)
-    wait_for(lambda: server.rows("SELECT n FROM big_once WHERE id = 'k';", 1) == [[10]], "the query goes on")
+    wait_for(lambda: count_if_allowed(server) == [[10]], "the query goes on")
     secured.revoke(SINKS)
     kafka.produce("orders", "k", {"v": 9})
     wait_for(lambda: server.state(names["BIG"]) == "ERROR", "the query may not write")
     wait_for(lambda: any("uthoriz" in why for _, why in errors(server, names["BIG"])), "the reason")
     secured.grant(SINKS)
-    wait_for(lambda: server.rows("SELECT n FROM big_once WHERE id = 'k';", 1) == [[11]], "it goes on, too")
+    wait_for(lambda: count_if_allowed(server) == [[11]], "it goes on, too")
     wait_for(lambda: b'{"V":9}' in [r.value for r in kafka.consume_all("BIG", kafka.ends("BIG"))], "nothing is lost")

@@ -15,9 +15,10 @@ from support.memory_topic import plan
 def test_its_figures_are_forgotten(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> None:
     """Its counters exist when Spark reads the checkpoint."""
     queries = RealTimeQueries(spark, {"bootstrap.servers": kafka.bootstrap})
-    (tmp_path / "metadata").write_text("no JSON")
+    # A folder where Spark expects a file; a damaged file is replaced (checkpoint.repair).
+    (tmp_path / "metadata").mkdir()
     job = StreamingJob("refused_1", str(tmp_path), effective({}))
-    with pytest.raises(QueryRefused, match="JsonParseException"):
+    with pytest.raises(QueryRefused, match="Is a directory"):
         queries.answer(plan("SELECT v FROM s"), kafka.create_topic(), job)
     assert "refused_1" not in figures.read(spark).queries
     queries.close()
