@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, TopicPartition
 
 from millstream.engine import lease as module
 from millstream.engine.lease import Lease
@@ -23,17 +23,19 @@ class FakeCoordinator:
         self.events: list[Callable[[], None]] = []
         self.error: KafkaError | None = None
         self.members = 0
+        # Whether commits get answers.
+        self.answers = True
 
-    def consumer(self, *_: Any) -> "FakeConsumer":
+    def consumer(self, settings: dict[str, Any], *_: Any) -> "FakeConsumer":
         """Replaces KafkaClient.consumer."""
         self.members += 1
-        self.last = FakeConsumer(self)
+        self.last = FakeConsumer(self, settings["on_commit"])
         return self.last
 
 
 class FakeConsumer:
-    def __init__(self, coordinator: FakeCoordinator) -> None:
-        self._coordinator = coordinator
+    def __init__(self, coordinator: FakeCoordinator, on_commit: Callable[..., None]) -> None:
+        self._coordinator, self._on_commit = coordinator, on_commit
 
     def subscribe(self, topics: list[str], on_assign: Any, on_revoke: Any, on_lost: Any) -> None:
         partitions = [TopicPartition(topics[0], 0)]
@@ -46,11 +48,15 @@ class FakeConsumer:
         return FakeMessage(self._coordinator.error) if self._coordinator.error else None
 
     def commit(self, offsets: list[TopicPartition], asynchronous: bool) -> None:
+        assert asynchronous
         self._coordinator.commits += 1
-        if self._coordinator.refusals:
-            raise KafkaException(KafkaError(self._coordinator.refusals.pop(0)))
-        self._coordinator.metadata = offsets[0].metadata
-        self._coordinator.position = offsets[0].offset
+        if not self._coordinator.answers:
+            return
+        error = KafkaError(self._coordinator.refusals.pop(0)) if self._coordinator.refusals else None
+        self._coordinator.events.append(lambda: self._on_commit(error, offsets))
+        if error is None:
+            self._coordinator.metadata = offsets[0].metadata
+            self._coordinator.position = offsets[0].offset
 
     def committed(self, places: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         return [TopicPartition(places[0].topic, 0, 7, self._coordinator.metadata)]
@@ -158,6 +164,24 @@ def test_a_leader_that_gets_no_partition_back_joins_again(
     term = lease.term
     coordinator.events.append(coordinator.last.lose)
     wait_for(lambda: coordinator.members == 2, "another client")
+    extended.clear()
+    assert extended.wait(30)
+    assert lease.term == term
+
+
+def test_a_member_whose_commit_is_not_answered_joins_again(
+    lease: Lease, coordinator: FakeCoordinator, extended: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after an outage: librdkafka's own wait for the answer did not end, and the member was not polled meanwhile."""
+    polled = threading.Event()
+    term, coordinator.answers = lease.term, False
+    sent = coordinator.commits
+    wait_for(lambda: coordinator.commits > sent, "a commit without an answer")
+    coordinator.events.append(polled.set)
+    assert polled.wait(30), "callbacks are not served"
+    monkeypatch.setattr(module, "ANSWERED_WITHIN", 0.0)
+    wait_for(lambda: coordinator.members == 2, "another client")
+    coordinator.answers = True
     extended.clear()
     assert extended.wait(30)
     assert lease.term == term

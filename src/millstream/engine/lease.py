@@ -24,6 +24,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -38,6 +39,8 @@ LOG = logging.getLogger(__name__)
 CLIENT_LOG = LOG.getChild("client")
 CLIENT_LOG.addFilter(OncePerKind(60.0))
 POLL = 0.2
+# How long one poll takes while a commit's answer is awaited, which comes within milliseconds.
+ANSWER_POLL = 0.02
 RENEW_AFTER = 1.0
 # The coordinator's errors for a member that it has replaced, or that does not know of a rebalance yet.
 REPLACED = (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID)
@@ -46,6 +49,18 @@ REPLACED = (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID)
 FATAL = (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL)
 # A leader to whom the group assigns nothing for so many seconds, though no other server has led, joins again.
 REJOIN_AFTER = 30.0
+# So does a member whose commit has no answer for so many seconds.
+ANSWERED_WITHIN = 30.0
+
+
+@dataclass
+class _Commit:
+    """A commit whose answer is awaited: when it was sent (monotonic, and by the sinks' clock), and its answer."""
+
+    sent: float
+    sinks_sent: int
+    is_answered: bool = False
+    error: KafkaError | None = None
 
 
 class Sinks(Protocol):
@@ -89,12 +104,15 @@ class Lease:
         self._position = self._carried_out = 0
         self._renew_at = self._held_until = 0.0
         self._owner_at = time.monotonic()
+        # One at a time, so that an answer is that of this commit.
+        self._commit: _Commit | None = None
         self._kafka = kafka
         self._settings = {
             **({"client.id": client_id} if client_id else {}),
             "group.id": self.group,
             "group.instance.id": server,
             "enable.auto.commit": False,
+            "on_commit": self._on_commit,
             "session.timeout.ms": timeout_ms,
             "heartbeat.interval.ms": max(500, timeout_ms // 4),
             "socket.timeout.ms": max(1000, timeout_ms),
@@ -153,15 +171,30 @@ class Lease:
         )
         try:
             yield consumer
+            self._await_answer(consumer)
             if self._confirmed:
                 self._extend(consumer)
+                self._await_answer(consumer)
                 self._end_term()
         finally:
             self._assigned = self._confirmed = False
+            self._commit = None
             consumer.close()
 
     def _step(self, consumer: Consumer) -> None:
-        message = consumer.poll(POLL)
+        self._poll(consumer)
+        if self._commit is None and time.monotonic() >= self._renew_at and (self._assigned or self._term):
+            self._renew_at = time.monotonic() + RENEW_AFTER
+            if not self._confirmed:
+                self._confirm(consumer)
+            if self._confirmed:
+                self._extend(consumer)
+        self._check_membership()
+
+    def _poll(self, consumer: Consumer) -> None:
+        """Serve the consumer's callbacks and events. Raises KafkaException if the member has to join again."""
+        message = consumer.poll(POLL if self._commit is None else ANSWER_POLL)
+        self._check_answer()
         error = message.error() if message is not None else None
         if error is not None and error.fatal():
             LOG.error("the lease's member is fenced: %s; is another server named %s?", error, self._server)
@@ -170,14 +203,6 @@ class Lease:
             limits = "the broker's group.min.session.timeout.ms and group.max.session.timeout.ms do not allow it"
             reason = f"no server can lead: millstream.lease.timeout.ms is {self._timeout * 1000:.0f}, and {limits}"
             raise KafkaException(KafkaError(error.code(), reason))
-        if time.monotonic() < self._renew_at or not (self._assigned or self._term):
-            return
-        self._renew_at = time.monotonic() + RENEW_AFTER
-        if not self._confirmed:
-            self._confirm(consumer)
-        if self._confirmed:
-            self._extend(consumer)
-        self._check_membership()
 
     def _check_membership(self) -> None:
         """Raise KafkaException if this server leads, but owns no partition for too long; the loop then joins again."""
@@ -206,26 +231,59 @@ class Lease:
             self._confirmed = True
 
     def _extend(self, consumer: Consumer) -> None:
-        """Commit as the partition's owner; the lease is then held for `timeout_ms` from before the commit."""
-        sent, sinks_sent = time.monotonic(), self._sinks.lease_clock()
+        """Commit as the partition's owner. The answer comes in a poll: librdkafka's commit that waits for it can wait
+        for ever, after an outage that began while it was sent, and nobody would poll."""
+        self._commit = _Commit(time.monotonic(), self._sinks.lease_clock())
         position = TopicPartition(self._topic, 0, self._position, self._token)
         try:
-            consumer.commit(offsets=[position], asynchronous=False)
+            consumer.commit(offsets=[position], asynchronous=True)
         except KafkaException as failure:
-            if failure.args[0].code() in FATAL:
-                raise
-            if failure.args[0].code() in REPLACED:
-                # The member was replaced, or the client has not learned of the group's new generation yet. The
-                # rebalance callbacks report whether the partition is still assigned; without a change none is called.
-                self._confirmed = False
-            LOG.warning("the lease could not be extended: %s", reason(failure))
+            self._on_commit(failure.args[0], [position])
+
+    def _on_commit(self, error: KafkaError | None, _: list[TopicPartition]) -> None:
+        if self._commit is not None:
+            self._commit.is_answered, self._commit.error = True, error
+
+    def _await_answer(self, consumer: Consumer) -> None:
+        """Poll until the commit that was sent is answered, for the lease's time at most."""
+        while self._commit is not None and time.monotonic() - self._commit.sent < self._timeout:
+            self._poll(consumer)
+
+    def _check_answer(self) -> None:
+        """Hold the lease for `timeout_ms` from before a commit that was accepted.
+
+        Raises KafkaException if the member is fenced, or was not answered for too long.
+        """
+        commit = self._commit
+        if commit is None:
             return
-        self._held_until = sent + self._timeout
-        self._sinks.extend_lease(sinks_sent, self._timeout)
+        if not commit.is_answered:
+            if time.monotonic() - commit.sent > ANSWERED_WITHIN:
+                fact = f"a commit of the group {self.group} was not answered for {ANSWERED_WITHIN:.0f} s"
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT, fact))
+            return
+        self._commit = None
+        if commit.error is not None:
+            self._refused(commit.error)
+            return
+        if not self._confirmed:
+            # The group has been rebalanced since: what holds now, the next commit tells.
+            return
+        self._held_until = commit.sent + self._timeout
+        self._sinks.extend_lease(commit.sinks_sent, self._timeout)
         if not self._term:
             self._terms += 1
             self._term = self._terms
             LOG.info("%s runs the queries of %s", self._server, self.group)
+
+    def _refused(self, error: KafkaError) -> None:
+        if error.code() in FATAL:
+            raise KafkaException(error)
+        if error.code() in REPLACED:
+            # The member was replaced, or the client has not learned of the group's new generation yet. The
+            # rebalance callbacks report whether the partition is still assigned; without a change none is called.
+            self._confirmed = False
+        LOG.warning("the lease could not be extended: %s", reason(KafkaException(error)))
 
     def _end_term(self) -> None:
         self._term = 0
