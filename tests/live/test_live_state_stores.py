@@ -27,17 +27,19 @@ def open_states(server: EngineProcess) -> list[str]:
 
 def test_states_of_a_query_that_has_ended_are_closed(begin: Callable[..., EngineProcess], kafka: BrokerClient) -> None:
     server, topic = begin("states", **NO_MAINTENANCE), kafka.create_topic()
-    server.execute(f"CREATE STREAM s (id STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
-    server.execute("CREATE TABLE counts AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;")
+    stream, counts = (f"{topic}_{name}".replace("-", "_").upper() for name in ("rows", "counts"))
+    columns = "id STRING KEY, v INT"
+    server.execute(f"CREATE STREAM {stream} ({columns}) WITH (kafka_topic='{topic}', value_format='JSON');")
+    server.execute(f"CREATE TABLE {counts} AS SELECT id, COUNT(*) AS n FROM {stream} GROUP BY id;")
     kafka.produce(topic, "a", {"v": 1})
-    wait_for(lambda: kafka.ends("COUNTS") == 1, "the count")
-    assert open_states(server)
-    (query,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]]
+    wait_for(lambda: kafka.ends(counts) == 1, "the count")
+    wait_for(lambda: open_states(server), "the states are open")
+    (query,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if q["sinks"] == [counts]]
     server.execute(f"PAUSE {query};")
     wait_for(lambda: not open_states(server), "the states are closed")
     server.execute(f"RESUME {query};")
     kafka.produce(topic, "a", {"v": 2})
-    assert [record.json["N"] for record in kafka.consume_all("COUNTS", 2)] == [1, 2]
-    assert open_states(server)
-    server.execute("DROP TABLE counts;")
+    assert [record.json["N"] for record in kafka.consume_all(counts, 2)] == [1, 2]
+    wait_for(lambda: open_states(server), "the states are open again")
+    server.execute(f"DROP TABLE {counts};")
     wait_for(lambda: not open_states(server), "the states are closed")

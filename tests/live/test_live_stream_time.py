@@ -150,7 +150,7 @@ def test_a_join_does_not_wait_for_a_quiet_stream_that_other_queries_read_too(
 def test_streams_are_joined_whole_when_they_burst(server: EngineProcess, kafka: BrokerClient) -> None:
     """Each of three bursts has rows of an hour and more, and one stream is read faster than the other."""
     left, right = declare(server, kafka), declare(server, kafka)
-    server.execute(joined(left[0], right[0]), **{"ksql.streams.max.task.idle.ms": "2000"})
+    server.execute(joined(left[0], right[0]), **{"ksql.streams.max.task.idle.ms": "10000"})
     for count in (5_000, 10_000, 15_000):
         for i in range(count - 5_000, count):
             for _, topic in (left, right):
