@@ -37,6 +37,11 @@ def relation_layout(node: PlanNode) -> StructLayout:
     return StructLayout({"key": key.type, "value": value.type, **METADATA_TYPES, **bounds})
 
 
+def own_key(node: PlanNode) -> str:
+    """Spark SQL of the key of a node's rows as in `relation_layout`, where a key without columns has a field, too."""
+    return "key" if node.schema.key else "named_struct('K0', cast(null as int))"
+
+
 def columns_layout(prefix: str, columns: Sequence[Column]) -> StructLayout:
     """The layout of a key or value with these columns; a struct needs a field."""
     types = {f"{prefix}{i}": spark_type(c.type) for i, c in enumerate(columns)}

@@ -41,6 +41,7 @@ from millstream.spark.join_step import (
     key_of,
     limits_unions,
     no_key,
+    own_key,
     right_layout,
     with_key,
 )
@@ -102,7 +103,7 @@ def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: 
     left = _present(first, rows)
     # A foreign key may be null; it is computed where subscriptions begin.
     left = left.select("*", f"{no_key} as join_key") if chain[0].foreign else _keyed(left, chain[0], first, query)
-    left_columns = ("0 as input", f"{_key_of(first)} as key", "value", *metadata, *numbered(first))
+    left_columns = ("0 as input", f"{own_key(first)} as key", "value", *metadata, *numbered(first))
     frame = left.select(*left_columns, "join_key as first_key", _clock(chain[0], first, live), *no_rights)
     for place, join in enumerate(chain, 1):
         rights = list(no_rights)
@@ -133,11 +134,6 @@ def _keyed(rows: LazyFrame, join: Join, side: PlanNode, query: str) -> LazyFrame
 def _leaf(join: Join) -> int:
     """The index among the plan's leaves of the table that a join looks up rows in: a union on its left has several."""
     return len(leaves(join.left))
-
-
-def _key_of(first: PlanNode) -> str:
-    """The text of the key; for a stream without a key, a struct with a null field."""
-    return "key" if first.schema.key else "named_struct('K0', cast(null as int))"
 
 
 class _FoldJoin(JoinStep):

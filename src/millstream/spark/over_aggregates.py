@@ -27,7 +27,7 @@ from millstream.plan.nodes import OverAggregate, leaves
 from millstream.plan.partitions import mixes_partitions
 from millstream.spark.fold import NEW, ROW, STATE, Expiry, Fold, clock, fold, scan_columns
 from millstream.spark.group_folds import AggregateStates
-from millstream.spark.join_step import columns_layout, relation_layout
+from millstream.spark.join_step import columns_layout, own_key, relation_layout
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.time_to_live import TimeToLive
 
@@ -37,8 +37,9 @@ def with_over_aggregates(rows: LazyFrame, node: OverAggregate, query: str, live:
     over, source = _OverFold(node, query), node.source
     key, arguments = spark_sql(over.group_key("over")), spark_sql(over.arguments_of_row())
     timed = [*scan_columns(source), f"{clock(live, source)} as clock"] if node.ttl_ms is not None else []
-    columns = (*relation_layout(source).types, f"{key} as group_key", f"{arguments} as arguments", *timed)
-    return fold(rows.select(*columns), over.fold(), live)
+    own = [f"{own_key(source)} as key" if name == "key" else name for name in relation_layout(source).types]
+    prepared = rows.select(*own, f"{key} as group_key", f"{arguments} as arguments", *timed)
+    return fold(prepared, over.fold(), live)
 
 
 class _OverFold(AggregateStates):

@@ -298,7 +298,9 @@ def _arrival(c: Cursor) -> None:
             c.accept("ASC")
             return
     fact = "the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET"
-    raise SqlSyntaxError(fact, at, "in the order of their times they are in WINDOW … EMIT FINAL, which waits for them")
+    raise SqlSyntaxError(
+        fact, at, "a query that keeps running does not hold a row back until all with earlier times are there"
+    )
 
 
 def _preceding(c: Cursor) -> int | None:

@@ -46,15 +46,15 @@ CREATE STREAM o AS SELECT id, over, amount over FROM (SELECT id, amount, item AS
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER (PARTITION BY item ORDER BY ROWTIME) AS previous FROM orders;
 -- → line 1:76: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
--- →   hint: in the order of their times they are in WINDOW … EMIT FINAL, which waits for them
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER (PARTITION BY item ORDER BY ROWOFFSET DESC) AS previous FROM orders;
 -- → line 1:76: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
--- →   hint: in the order of their times they are in WINDOW … EMIT FINAL, which waits for them
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER (PARTITION BY item) AS previous FROM orders;
 -- → line 1:66: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
--- →   hint: in the order of their times they are in WINDOW … EMIT FINAL, which waits for them
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER (ORDER BY ROWOFFSET) AS previous FROM orders;
 -- → line 1:43: OVER has no PARTITION BY, which says the rows of which groups a row follows

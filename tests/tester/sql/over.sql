@@ -149,3 +149,22 @@ ASSERT VALUES o (id, previous, two) VALUES (3, NULL, 5);
 ASSERT VALUES o (id, previous, two) VALUES (4, NULL, 6);
 ASSERT VALUES o (id, previous, two) VALUES (5, NULL, 3);
 ASSERT VALUES o (id, previous, two) VALUES (6, 3, 7);
+
+--@test: OVER - of a stream without a key, and of one without value columns
+CREATE STREAM a (v INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM o AS SELECT v, LAG(v) OVER (PARTITION BY 1 ORDER BY ROWOFFSET) AS previous FROM a WHERE v > 0 EMIT CHANGES;
+CREATE STREAM p AS SELECT previous, COUNT(*) OVER (PARTITION BY previous ORDER BY ROWOFFSET) AS n FROM o EMIT CHANGES;
+CREATE STREAM k (id INT KEY) WITH (kafka_topic='k', value_format='JSON', partitions=1);
+CREATE STREAM q AS SELECT id, ROW_NUMBER() OVER (PARTITION BY id ORDER BY ROWOFFSET) AS n FROM k EMIT CHANGES;
+INSERT INTO a (v) VALUES (1);
+INSERT INTO a (v) VALUES (2);
+INSERT INTO a (v) VALUES (0);
+INSERT INTO a (v) VALUES (3);
+INSERT INTO k (id) VALUES (1);
+INSERT INTO k (id) VALUES (1);
+ASSERT VALUES o (v, previous) VALUES (1, NULL);
+ASSERT VALUES o (v, previous) VALUES (2, 1);
+ASSERT VALUES o (v, previous) VALUES (3, 2);
+ASSERT VALUES p (previous, n) VALUES (NULL, 1);
+ASSERT VALUES p (previous, n) VALUES (1, 1);
+ASSERT VALUES p (previous, n) VALUES (2, 1);
