@@ -173,8 +173,9 @@ class Lease:
             yield consumer
             self._await_answer(consumer)
             if self._confirmed:
-                self._extend(consumer)
-                self._await_answer(consumer)
+                if self._commit is None:
+                    self._extend(consumer)
+                    self._await_answer(consumer)
                 self._end_term()
         finally:
             self._assigned = self._confirmed = False

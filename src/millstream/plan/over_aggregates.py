@@ -20,7 +20,6 @@ from dataclasses import replace
 
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope
-from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.catalog.catalog import RelationKind
 from millstream.functions import Library
 from millstream.functions.declare import FunctionKind
@@ -28,7 +27,7 @@ from millstream.functions.library.over import MOST_ROWS, with_over_functions
 from millstream.model.errors import StatementError
 from millstream.plan.aggregation import aggregate_call, aggregate_calls
 from millstream.plan.nodes import NamedExpression, OverAggregate
-from millstream.plan.projection import Relation
+from millstream.plan.projection import Relation, with_values
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
@@ -36,7 +35,7 @@ _INNER = "SELECT it in an inner query: FROM (SELECT …, ROW_NUMBER() OVER (…)
 
 
 def over_calls(node: tree.SyntaxNode) -> tuple[tree.Call, ...]:
-    """The distinct calls with OVER in a part of a query, itself included, but for those of inner queries."""
+    """The distinct calls with OVER in a part of a query, itself and inner queries included."""
     return tuple(dict.fromkeys(e for e in node.walk() if isinstance(e, tree.Call) and e.over is not None))
 
 
@@ -45,31 +44,25 @@ def with_over_aggregates(query: tree.SelectQuery, relation: Relation) -> Relatio
 
     Without such calls it is the relation itself. Raises StatementError.
     """
-    calls = over_calls(query)
-    if not calls:
-        return relation
-    for clause in dict.fromkeys(call.over for call in calls):
-        relation = _with_clause(clause, [call for call in calls if call.over == clause], relation)
+    calls_by_clause: dict[tree.OverClause, list[tree.Call]] = {}
+    for call in over_calls(query):
+        if call.over is not None:
+            calls_by_clause.setdefault(call.over, []).append(call)
+    for clause, calls in calls_by_clause.items():
+        relation = _with_clause(clause, calls, relation)
     return relation
 
 
-def _with_clause(clause: tree.OverClause | None, calls: Sequence[tree.Call], relation: Relation) -> Relation:
+def _with_clause(clause: tree.OverClause, calls: Sequence[tree.Call], relation: Relation) -> Relation:
     """The relation with the values of calls that have one OVER clause."""
-    assert clause is not None
-    scope, width = relation.scope, len(relation.node.schema.value)
+    scope = relation.scope
     _check_clause(clause)
     keys = tuple(_partition_key(e, scope) for e in clause.partition_by)
     over = replace(scope, functions=with_over_functions(scope.functions))
     for call in calls:
         _check_call(call, over.functions)
     aggregations = tuple(aggregate_call(replace(c, over=None), over, RelationKind.STREAM) for c in calls)
-    node = OverAggregate(relation.node, keys, aggregations, clause.preceding)
-    computed: dict[tree.Expression, ColumnReference] = {
-        call: ColumnReference(a.type, ColumnPlace.VALUE, width + i, a.name)
-        for i, (call, a) in enumerate(zip(calls, aggregations, strict=True))
-    }
-    hidden = relation.hidden.union(range(width, width + len(calls)))
-    return replace(relation, node=node, scope=replace(scope, computed={**scope.computed, **computed}), hidden=hidden)
+    return with_values(relation, OverAggregate(relation.node, keys, aggregations, clause.preceding), calls)
 
 
 def _partition_key(written: tree.Expression, scope: NameScope) -> NamedExpression:

@@ -9,7 +9,7 @@ result.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from millstream.analysis.expressions import check_repeated, type_expression
@@ -55,6 +55,16 @@ class Relation:
     joined: JoinedSources | None = None
     bounds: bool = False
     dropped_keys: tuple[str, ...] = ()
+
+
+def with_values(relation: Relation, node: PlanNode, calls: Sequence[tree.Call]) -> Relation:
+    """The relation of `node`, which appends the values of `calls` to the relation's rows, as hidden columns."""
+    width = len(relation.node.schema.value)
+    values = [r for r in refs(node.schema) if r.where is ColumnPlace.VALUE and r.index >= width]
+    computed: dict[tree.Expression, ColumnReference] = dict(relation.scope.computed)
+    computed.update(zip(calls, values, strict=True))
+    hidden = relation.hidden.union(r.index for r in values)
+    return replace(relation, node=node, scope=replace(relation.scope, computed=computed), hidden=hidden)
 
 
 def projected_items(query: tree.SelectQuery, relation: Relation) -> Iterator[ProjectionItem]:

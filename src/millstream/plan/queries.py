@@ -63,6 +63,7 @@ from millstream.plan.projection import (
     projected_items,
     select_columns,
     typed_item,
+    with_values,
 )
 from millstream.plan.pull_queries import is_key_of_answer, place_of_name
 from millstream.plan.relational import is_relational, plan_relational
@@ -316,18 +317,11 @@ def _flattened(query: tree.SelectQuery, relation: Relation) -> Relation:
     calls = clauses.table_calls(query, relation.scope.functions)
     if not calls:
         return relation
-    width = len(relation.node.schema.value)
     table_functions = tuple(
         NamedExpression(f"KSQL_SYNTH_{i}", function_call(c, relation.scope, FunctionKind.TABLE), to_sql(c))
         for i, c in enumerate(calls)
     )
-    node = Flatten(relation.node, table_functions)
-    computed: dict[tree.Expression, ColumnReference] = {
-        c: ColumnReference(m.expression.type, ColumnPlace.VALUE, width + i, m.name)
-        for i, (c, m) in enumerate(zip(calls, table_functions, strict=True))
-    }
-    hidden = frozenset(range(width, width + len(table_functions)))
-    return replace(relation, node=node, scope=replace(relation.scope, computed=computed), hidden=hidden)
+    return with_values(relation, Flatten(relation.node, table_functions), calls)
 
 
 def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> Relation:

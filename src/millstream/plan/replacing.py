@@ -111,7 +111,7 @@ def state_text(plan: PlanNode) -> str:
     states = [_group_text(group) for group in groups(plan)]
     states += [f"rows of {_join_text(join)}" for join in joins(plan)]
     states += [f"which rows have been seen by DISTINCT{_kept(node)}" for node in _deduplications(plan)]
-    states += [f"rows before a row: {_over_text(plan)}" for _ in _over_nodes(plan)[:1]]
+    states += [f"rows before a row: {_over_node_text(node)}" for node in _over_nodes(plan)]
     states += [f"which rows have passed WHERE {f.text}" for f in stateful_filters(plan)]
     return "; ".join(states)
 
@@ -324,12 +324,13 @@ def _distinct_text(plan: PlanNode) -> str:
 
 
 def _over_text(plan: PlanNode) -> str:
+    return "; ".join(map(_over_node_text, _over_nodes(plan))) or ABSENT
+
+
+def _over_node_text(node: OverAggregate) -> str:
     """The aggregates with OVER, and what their states depend on."""
-    texts = (
-        f"{', '.join(a.text for a in node.aggregations)} by {_texts(node.keys)}{_preceding(node)}{_kept(node)}"
-        for node in _over_nodes(plan)
-    )
-    return "; ".join(texts) or ABSENT
+    calls = ", ".join(a.text for a in node.aggregations)
+    return f"{calls} by {_texts(node.keys)}{_preceding(node)}{_kept(node)}"
 
 
 def _over_nodes(plan: PlanNode) -> list[OverAggregate]:

@@ -19,7 +19,6 @@ before, if it is requested; and `wstart` and `wend` in windows.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from millstream.catalog.catalog import RelationKind
 from millstream.functions import declare
@@ -116,19 +115,7 @@ class _ExpiringFolds(GroupFolds):
         """One output row for each input row, and a tombstone for each group that expires without one."""
         every_row = super().of_stream()
         tombstone = self._output(STATE.field("key"), self.value.null(), self._results(STATE), self.ttl.due)
-        expiry = Expiry(
-            due=spark_sql(self.ttl.due),
-            partition=spark_sql(STATE.field("partition")),
-            update=spark_sql(null(every_row.state)),
-            emit=spark_sql(array(tombstone)),
-        )
-        return replace(
-            every_row,
-            expiry=expiry,
-            shared_clock=mixes_partitions(self.node),
-            scans=len(leaves(self.node)),
-            punctuation=self.ttl.punctuation,
-        )
+        return self.ttl.expiring(every_row, self.node, array(tombstone))
 
 
 class _TableFolds(GroupFolds):

@@ -13,9 +13,8 @@ value. Of a value the state's key has a digest.
 
 from millstream.functions.operator_expressions import StructLayout, array, if_, null
 from millstream.functions.operator_sql import spark_sql
-from millstream.plan.nodes import Deduplicate, leaves
-from millstream.plan.partitions import mixes_partitions
-from millstream.spark.fold import ROW, STATE, Expiry, Fold, clock, fold, scan_columns
+from millstream.plan.nodes import Deduplicate
+from millstream.spark.fold import ROW, STATE, Fold, clock, fold, scan_columns
 from millstream.spark.join_step import bounds_of, relation_layout
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.time_to_live import TimeToLive
@@ -41,7 +40,7 @@ def _fold(node: Deduplicate, by: tuple[str, ...], out: StructLayout, query: str)
     seen = {"latest": ttl.latest if ttl else ROW.field("rowtime"), "partition": ROW.field("partition")}
     # Without a time to live a state stays as it is.
     update = _LAYOUT.new(seen) if ttl else if_(STATE.is_null(), _LAYOUT.new(seen), STATE)
-    return Fold(
+    first_rows = Fold(
         by=by,
         subkey=spark_sql(ROW.field("digest") if node.schema.key else null("binary")),
         state=_LAYOUT.type,
@@ -49,17 +48,5 @@ def _fold(node: Deduplicate, by: tuple[str, ...], out: StructLayout, query: str)
         emit=spark_sql(if_(first, row, array())),
         out=out.type,
         label=f"{query}.distinct",
-        expiry=_expiry(ttl, out) if ttl else None,
-        shared_clock=ttl is not None and mixes_partitions(node),
-        scans=len(leaves(node)),
-        punctuation=ttl.punctuation if ttl else None,
     )
-
-
-def _expiry(ttl: TimeToLive, out: StructLayout) -> Expiry:
-    return Expiry(
-        due=spark_sql(ttl.due),
-        partition=spark_sql(STATE.field("partition")),
-        update=spark_sql(_LAYOUT.null()),
-        emit=spark_sql(array().cast(f"array<{out.type}>")),
-    )
+    return ttl.expiring(first_rows, node) if ttl else first_rows

@@ -23,9 +23,8 @@ from millstream.functions.operator_expressions import (
     let,
 )
 from millstream.functions.operator_sql import spark_sql
-from millstream.plan.nodes import OverAggregate, leaves
-from millstream.plan.partitions import mixes_partitions
-from millstream.spark.fold import NEW, ROW, STATE, Expiry, Fold, clock, fold, scan_columns
+from millstream.plan.nodes import OverAggregate
+from millstream.spark.fold import NEW, ROW, STATE, Fold, clock, fold, scan_columns
 from millstream.spark.group_folds import AggregateStates
 from millstream.spark.join_step import columns_layout, own_key, relation_layout
 from millstream.spark.lazy_frame import LazyFrame
@@ -59,29 +58,18 @@ class _OverFold(AggregateStates):
         has_value = ROW.field("value").is_not_null()
         columns: dict[str, SqlOperand] = {name: ROW.field(name) for name in out.types}
         value = if_(has_value, self._value(), columns_layout("V", node.schema.value).null())
-        return Fold(
+        every_row = Fold(
             by=("group_key",),
             state=self.layout.type,
             update=spark_sql(if_(has_value, self.layout.new({**self._times(), **self._next()}), STATE)),
             emit=spark_sql(array(out.new({**columns, "value": value}))),
             out=out.type,
             label=self.label,
-            expiry=self._expiry(self.ttl, out) if self.ttl else None,
-            shared_clock=self.ttl is not None and mixes_partitions(node),
-            scans=len(leaves(node)),
-            punctuation=self.ttl.punctuation if self.ttl else None,
         )
+        return self.ttl.expiring(every_row, node) if self.ttl else every_row
 
     def _times(self) -> dict[str, SqlOperand]:
         return {"latest": self.ttl.latest, "partition": ROW.field("partition")} if self.ttl else {}
-
-    def _expiry(self, ttl: TimeToLive, out: StructLayout) -> Expiry:
-        return Expiry(
-            due=spark_sql(ttl.due),
-            partition=spark_sql(STATE.field("partition")),
-            update=spark_sql(self.layout.null()),
-            emit=spark_sql(array().cast(f"array<{out.type}>")),
-        )
 
     def _before(self, i: int) -> OperatorExpression:
         before = super()._before(i)

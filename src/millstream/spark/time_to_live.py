@@ -9,10 +9,13 @@ time to live of 10 s:
     10000    20100
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from millstream.functions.operator_expressions import OperatorExpression, call, if_, integer
-from millstream.spark.fold import CLOCK, ROW, STATE, Punctuation
+from millstream.functions.operator_expressions import OperatorExpression, array, call, if_, integer, null
+from millstream.functions.operator_sql import spark_sql
+from millstream.plan.nodes import Aggregate, Deduplicate, OverAggregate, leaves
+from millstream.plan.partitions import mixes_partitions
+from millstream.spark.fold import CLOCK, ROW, STATE, Expiry, Fold, Punctuation
 
 # A state expires so late, at most: a hundredth of its time to live. States are due at few times, so that stream time is
 # seldom sent to other tasks.
@@ -51,3 +54,22 @@ class TimeToLive:
     def punctuation(self) -> Punctuation:
         """The stream times at which punctuations are sent to the other tasks."""
         return Punctuation(self.ttl_ms + self.step, self.step)
+
+    def expiring(
+        self, fold: Fold, node: Aggregate | Deduplicate | OverAggregate, emit: OperatorExpression | None = None
+    ) -> Fold:
+        """The node's fold with states that are deleted when they expire; `emit` is the array of outputs, None for
+        none."""
+        expiry = Expiry(
+            due=spark_sql(self.due),
+            partition=spark_sql(STATE.field("partition")),
+            update=spark_sql(null(fold.state)),
+            emit=spark_sql(array().cast(f"array<{fold.out}>") if emit is None else emit),
+        )
+        return replace(
+            fold,
+            expiry=expiry,
+            shared_clock=mixes_partitions(node),
+            scans=len(leaves(node)),
+            punctuation=self.punctuation,
+        )
