@@ -128,9 +128,17 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
   }
 
   override def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] = {
-    val outs = if (limit.watermarkMoved(watermarks.limit)) expireLimited() else mutable.ArrayBuffer.empty[UnsafeRow]
+    val hasMoved = limit.watermarkMoved(watermarks.limit) | followClock(watermarks)
+    val outs = if (hasMoved) expireLimited() else mutable.ArrayBuffer.empty[UnsafeRow]
     if (waiting != null && waiting.isDue) forwardWaiting(outs)
     outs
+  }
+
+  /** Stream time goes on by the clock where the sources are silent; true if it has moved. */
+  private def followClock(watermarks: TaskWatermarks): Boolean = {
+    val partitions =
+      if (sharedClock || spec.partition < 0) Map(0 -> watermarks.clock) else watermarks.clocks
+    partitions.count { case (partition, time) => streamTime(partition).followClock(time) } > 0
   }
 
   override def end(): mutable.ArrayBuffer[UnsafeRow] = {

@@ -31,6 +31,7 @@ final class PartitionConsumer(val key: ConsumerKey) {
   private val scanKey = ScanKey(conf - ClientId, topic, key.partition)
   /** Null while it reads in a scan, and before the first `poll`. */
   @volatile private var consumer: KafkaConsumer[Array[Byte], Array[Byte]] = _
+  private var answers: FetchAnswers = _
   private var records: java.util.Iterator[ConsumerRecord[Array[Byte], Array[Byte]]] = Collections.emptyIterator
   /** Its position in a scan; null if it reads with its own consumer. */
   @volatile private var shared: ScanReader = _
@@ -45,6 +46,7 @@ final class PartitionConsumer(val key: ConsumerKey) {
 
   /** The greatest time of a row in this batch, in ms; Long.MinValue if there is none. */
   private[millstream] var greatestTime = Long.MinValue
+  private var silence = Long.MaxValue
   /** True if rows have the times of their records; else `reached` is called for each. */
   private[millstream] var hasRecordTimes = false
 
@@ -54,6 +56,20 @@ final class PartitionConsumer(val key: ConsumerKey) {
   /** True if Kafka has no record that has not been fetched, as far as its last answer says; false if that is not known. */
   def isCaughtUp: Boolean =
     if (shared != null) shared.isCaughtUp else consumer != null && PartitionConsumer.isCaughtUp(consumer, partition)
+
+  /**
+   * When Kafka was first known to have no further record, by System.currentTimeMillis; Long.MaxValue if that is not known
+   * since the last record. It is kept from batch to batch.
+   */
+  def silentFrom: Long = silence
+
+  /** The latest time at which this was known, that of Kafka's last answer; 0 if it is not known now. */
+  def silentTo: Long = {
+    val answered = if (shared != null) shared.answeredAt else if (answers == null) 0L else answers.at()
+    val isSilent = answered > 0 && isCaughtUp && !hasNext
+    if (isSilent) silence = Math.min(silence, System.currentTimeMillis)
+    if (isSilent) answered else 0L
+  }
 
   /** A row has a time. */
   def reached(time: Long): Unit = if (time > greatestTime) greatestTime = time
@@ -85,6 +101,7 @@ final class PartitionConsumer(val key: ConsumerKey) {
   /** The next fetched record; only if `hasNext`. */
   def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
     val record = take()
+    silence = Long.MaxValue
     if (hasRecordTimes) reached(record.timestamp)
     record
   }
@@ -138,6 +155,7 @@ final class PartitionConsumer(val key: ConsumerKey) {
     try {
       if (consumer == null) {
         consumer = open(conf + (ClientId -> s"${conf.getOrElse(ClientId, "millstream")}-${key.partition}"), partition)
+        answers = new FetchAnswers(consumer)
         consumer.seek(partition, at)
       }
       records = if (isWoken) Collections.emptyIterator else consumer.poll(Duration.ofMillis(ms)).iterator
@@ -162,6 +180,7 @@ final class PartitionConsumer(val key: ConsumerKey) {
   private def closeOwn(): Unit = {
     if (consumer != null) consumer.close(Duration.ZERO)
     consumer = null
+    answers = null
     records = Collections.emptyIterator
   }
 
@@ -226,6 +245,27 @@ object PartitionConsumer extends Logging {
       consumer.seek(partition, to)
       to
     } catch { case _: WakeupException => at }
+  }
+}
+
+/** When Kafka has last answered a consumer's fetch. Only the consumer's own thread uses it. */
+private[millstream] final class FetchAnswers(consumer: KafkaConsumer[_, _]) {
+  private lazy val fetches = consumer.metrics.asScala.collectFirst {
+    case (name, metric) if name.name == "fetch-total" && name.group == "consumer-fetch-manager-metrics" => metric
+  }.get
+  private var known: AnyRef = _
+  private var checkedAt, answeredAt = 0L
+
+  /**
+   * The time, by System.currentTimeMillis; 0 for none. An answer came after the previous call: its time is that call's, as
+   * it may have come right afterwards.
+   */
+  def at(): Long = {
+    val (count, now) = (fetches.metricValue, System.currentTimeMillis)
+    if (count != known) answeredAt = checkedAt
+    known = count
+    checkedAt = now
+    answeredAt
   }
 }
 

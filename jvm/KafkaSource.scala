@@ -48,8 +48,8 @@ private class KafkaTable extends Table with SupportsRead {
  * The options of a source: `topic`; `starts` and `ends`, JSON of partition → offset (a partition that is not named
  * begins with its first record; only a bounded read has ends); `run`, the id of its QueryRun, "" for none; `shared`,
  * whether it may share a scan with other queries (SharedScans.scala); `recordTime`, whether the rows of the query have the
- * times of the records, and `idle`, when it does not limit stream time any more (both Watermarks.scala); `kafka.…`, the
- * consumer's settings.
+ * times of the records, `idle`, when it does not limit stream time any more, and `clockAfter`, when stream time goes on by
+ * the clock (all three Watermarks.scala); `kafka.…`, the consumer's settings.
  */
 private case class KafkaOptions(topic: String, starts: Map[Int, Long], ends: Map[Int, Long], run: String,
     shared: Boolean, times: SourceTimes, conf: Map[String, String])
@@ -64,7 +64,8 @@ private object KafkaOptions {
     }
     KafkaOptions(options.get("topic"), offsets(options.get("starts")), offsets(options.get("ends")),
       options.getOrDefault("run", ""), options.getBoolean("shared", false),
-      SourceTimes(options.getBoolean("recordTime", false), options.getLong("idle", 0)), conf.toMap)
+      SourceTimes(options.getBoolean("recordTime", false), options.getLong("idle", 0),
+        options.getLong("clockAfter", 0)), conf.toMap)
   }
 
   private def offsets(json: String): Map[Int, Long] =

@@ -45,7 +45,7 @@ private final case class KafkaPartitionOffset(partition: Int, next: Long) extend
  * In a cluster it prefers the same executor in each batch of a run, because that executor has a consumer for it.
  */
 final case class KafkaInputPartition(key: ConsumerKey, from: Long, until: Long, batch: Int, endAtStart: Long = 0,
-    source: String = "", times: SourceTimes = SourceTimes(hasRecordTimes = false, 0)) extends InputPartition {
+    source: String = "", times: SourceTimes = SourceTimes(hasRecordTimes = false, 0, 0)) extends InputPartition {
   /** The task's number among those of all sources of the query. */
   def number: Int = (if (source.isEmpty) 0 else source.toInt << KafkaInputPartition.PartitionBits) | key.partition
 

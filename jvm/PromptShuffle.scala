@@ -118,7 +118,7 @@ private final class PromptRows(writer: StreamingShuffleWriter[_, _]) extends Uns
 /** A watermark in the place of rows, in a message with a reader's number that no reader has. */
 private object WatermarkMessage {
   private val Reader = -3
-  private val Bytes = 26
+  private val Bytes = 27
 
   /** A message of the writer of a number. */
   def apply(writer: Int, data: ByteBuf): DataMessage = new DataMessage(writer, Reader, Bytes, data, 0)
@@ -126,13 +126,15 @@ private object WatermarkMessage {
   /** A watermark, and the number of tasks that send it. */
   def encoded(watermark: Watermark, writers: Int): ByteBuf = Unpooled.buffer(Bytes).writeInt(writers)
     .writeInt(watermark.source).writeLong(watermark.time).writeLong(watermark.position)
-    .writeBoolean(watermark.isIdle).writeBoolean(watermark.isDirect)
+    .writeBoolean(watermark.isIdle).writeBoolean(watermark.isDirect).writeBoolean(watermark.isByClock)
 
   /** The same from a message; None if that has rows. */
   def unapply(message: DataMessage): Option[(Watermark, Int)] = if (message.shuffleReaderId != Reader) None else {
     val data = message.getRecordData
     val writers = data.readInt()
-    Some((Watermark(data.readInt(), data.readLong(), data.readLong(), data.readBoolean(), data.readBoolean()), writers))
+    val watermark = Watermark(data.readInt(), data.readLong(), data.readLong(), data.readBoolean(), data.readBoolean(),
+      data.readBoolean())
+    Some((watermark, writers))
   }
 }
 

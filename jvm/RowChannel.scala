@@ -57,9 +57,10 @@ final class RowChannel(reader: Waiter) {
   /** Add a watermark. It never waits. */
   def add(watermark: Watermark): Unit = {
     begin(RowChannel.Watermark, watermark.source, WatermarkBytes)
-    val flags = (if (watermark.isIdle) 1 else 0) + (if (watermark.isDirect) 2 else 0)
+    val flags =
+      (if (watermark.isIdle) 1 else 0) + (if (watermark.isDirect) 2 else 0) + (if (watermark.isByClock) 4 else 0)
     Platform.putLong(tail.bytes, Start + end + Header, watermark.time)
-    Platform.putLong(tail.bytes, Start + end + Header + 8, 4 * watermark.position + flags)
+    Platform.putLong(tail.bytes, Start + end + Header + 8, 8 * watermark.position + flags)
     publish(WatermarkBytes)
   }
 
@@ -127,7 +128,8 @@ final class RowChannel(reader: Waiter) {
   /** The next watermark. */
   def watermark: Watermark = {
     val last = Platform.getLong(head.bytes, Start + at + Header + 8)
-    new Watermark(number, Platform.getLong(head.bytes, Start + at + Header), last >> 2, (last & 1) != 0, (last & 2) != 0)
+    new Watermark(number, Platform.getLong(head.bytes, Start + at + Header), last >> 3, (last & 1) != 0, (last & 2) != 0,
+      (last & 4) != 0)
   }
 
   /** The next row, in `row` if that has as many fields, else in another one; valid as long as it is referenced. */

@@ -94,6 +94,9 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
   /** True if all records have been returned that Kafka has, as far as its last answer says. */
   def isCaughtUp: Boolean = scan.isCaughtUp && !hasNext
 
+  /** When Kafka last answered the scan, by System.currentTimeMillis; the records of that answer can be read. */
+  def answeredAt: Long = scan.answeredAt
+
   /** The next record; only if `hasNext`. */
   def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
     index += 1
@@ -145,12 +148,15 @@ private[millstream] final class SharedScan(key: ScanKey) {
   /** The reader whose task polls; only it uses the consumer, but for `wakeup`. */
   private var poller: ScanReader = _
   private var consumer: KafkaConsumer[Array[Byte], Array[Byte]] = _
+  private var answers: FetchAnswers = _
   private val partition = new TopicPartition(key.topic.name, key.partition)
   /** The oldest segment that is kept for readers that join, and the latest one; null while there are no readers. */
   private var oldest, latest: ScanSegment = _
 
   /** True if Kafka has no record behind the latest segment, as far as its last answer says. */
   @volatile private[millstream] var isCaughtUp = false
+  /** When Kafka last answered, by System.currentTimeMillis; 0 if it has not. */
+  @volatile private[millstream] var answeredAt = 0L
 
   /** A reader at an offset; null if the scan's segments do not reach there. */
   def join(offset: Long): ScanReader = locked {
@@ -235,6 +241,7 @@ private[millstream] final class SharedScan(key: ScanKey) {
       val last = if (records.isEmpty) latest.to else records.last.offset + 1
       isCaughtUp = PartitionConsumer.isCaughtUp(consumer, partition)
       append(PartitionConsumer.position(consumer, partition, last), records)
+      answeredAt = answers.at()
     } catch {
       case _: WakeupException =>
       case lost: OffsetOutOfRangeException =>
@@ -246,6 +253,7 @@ private[millstream] final class SharedScan(key: ScanKey) {
     opened.seek(partition, latest.to)
     locked {
       consumer = opened
+      answers = new FetchAnswers(opened)
       if (poller.isWoken) opened.wakeup()
     }
   }
@@ -253,6 +261,7 @@ private[millstream] final class SharedScan(key: ScanKey) {
   private def close(): Unit = {
     val closing = consumer
     consumer = null
+    answers = null
     if (closing != null) closing.close(Duration.ZERO)
   }
 

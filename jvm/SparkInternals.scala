@@ -349,8 +349,10 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     val (rows, run, info) = (child.execute(), runId, getStateInfo)
     val keepsOrder = QueryRuns.of(run).keepsOrder
     val backlog = Backlog.of(child, spec.limitedInputs, keepsOrder, spec.ordersInputs)
-    if (backlog.isUnread && keepsOrder) SourceWatermarks.request(sparkContext, always = backlog.ends.isEmpty)
-    val sources = SparkInternals.scans(child).flatten.collect { case task: KafkaInputPartition => task.number }
+    val sources = SparkInternals.scans(child).flatten.collect { case task: KafkaInputPartition => task }
+    val byClock = sources.filter(_.times.clockAfterMs > 0)
+    if (keepsOrder && (backlog.isUnread || byClock.nonEmpty))
+      SourceWatermarks.request(sparkContext, always = backlog.ends.isEmpty || byClock.nonEmpty)
     val limits =
       if (spec.coalesces && readsExchange(child)) QueryRuns.of(run).limitsOfBatch(Backlog.isBehind(child))
       else CacheLimits.Off
@@ -358,7 +360,8 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     rows.mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
       Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) =>
-        process(spec, store, rows, reference.get, backlog, sources, run, limits)
+        process(spec, store, rows, reference.get, backlog, SourceNumbers(sources.map(_.number), byClock.map(_.number)),
+          run, limits)
       }
   }
 
@@ -375,7 +378,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
   }.getOrElse("")
 
   private def process[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
-      tableInput: TableInput, backlog: Backlog, sources: Seq[Int], run: String,
+      tableInput: TableInput, backlog: Backlog, sources: SourceNumbers, run: String,
       limits: CacheLimits): Iterator[InternalRow] = {
     val families = new BatchStateFamilies(store, getStateInfo)
     RunScope.closeAtEnd(StateStoreProviderId(store.id, getStateInfo.queryRunId))
@@ -391,7 +394,12 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     // The task may end after its query has, even after the next run has begun: then it must emit nothing.
     val last = () => if (queryRun.isStopped) mutable.ArrayBuffer.empty[UnsafeRow] else task.end()
     val all = new OutputRows(rows, watermarks, task.begin(), last, { row =>
-      val outs = if (row eq watermarks.controlRow) task.limited(watermarks) else {
+      val outs = if (row eq watermarks.controlRow) {
+        val outs = task.limited(watermarks)
+        // They may come in a batch without records (by the clock), which is to be committed, too.
+        if (outs.nonEmpty) queryRun.onRecord()
+        outs
+      } else {
         val in = ordered(row)
         // A copy: if the projected row fills its buffer exactly, getBytes returns the buffer itself, which the cache
         // would keep.

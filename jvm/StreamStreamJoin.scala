@@ -140,8 +140,14 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     }
 
     /** Watermarks limit stream time. */
-    def limited(): Unit = if (watermarks != null)
+    def limited(): Unit = if (watermarks != null) {
       timeLimit.watermarkMoved(if (spec.sharedClock) watermarks.limit else watermarks.limitOf(number))
+      followClock(if (spec.sharedClock) watermarks.clock else watermarks.clocks.getOrElse(number, Long.MinValue))
+    }
+
+    /** Stream times that have begun go on by the clock, as the sources of both sides are silent. */
+    private def followClock(time: Long): Unit =
+      if (timeLimit.isOff) (clock +: ofSide).filter(_.time != null).foreach(_.advance(time))
   }
 
   private def partition(number: Int): PartitionRuntime = {

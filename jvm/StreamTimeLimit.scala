@@ -162,6 +162,13 @@ final class LimitedStreamTime(time: StreamClock, greatest: StreamClock, limit: S
     settle()
   }
 
+  /** The clock has moved stream time on to a time, in ms. True if it moves; a stream time that has not begun does not. */
+  def followClock(to: Long): Boolean = {
+    val moves = limit.isOff && time.time != null && time.time < to
+    if (moves) time.advance(to)
+    moves
+  }
+
   /** Stream time after the limit has risen; null if there is none yet. */
   def settle(): java.lang.Long = {
     if (greatest.time != null && limit.limit != Long.MinValue) time.advance(Math.min(greatest.time, limit.limit))

@@ -31,6 +31,12 @@ import org.apache.spark.sql.types.LongType
  * A busy watermark does not overtake punctuations (StreamTimePunctuation.scala): while a task holds these back, other
  * tasks do not know yet which windows have closed, so it holds the watermark back too.
  *
+ * An idle source may go on by the clock (`millstream.stream.time.idle.ms`): then its idle watermarks are sent again and
+ * again, with a time that is the clock's, and stream time follows them where all sources do so:
+ *
+ *   source        row @8, idle 8, by clock 10, by clock 11, row @9, …
+ *   windows       close up to 10, then up to 11; the row @9 is late
+ *
  * For the same reason a row's `clock` above a join is the stream time of its task, not that of the run: the last row of a
  * burst must not carry the time of the next one, which another task has begun.
  *
@@ -40,12 +46,17 @@ import org.apache.spark.sql.types.LongType
 
 /**
  * A source's watermark: `source` is the number of its task. All rows of the records before `position` have been
- * forwarded; their greatest time is `time`, in ms. `isDirect`: it comes from the source's own task.
+ * forwarded; their greatest time is `time`, in ms. `isDirect`: it comes from the source's own task. `isByClock`: it is
+ * idle, and `time` is what the clock has moved stream time to.
  */
-final case class Watermark(source: Int, time: Long, position: Long, isIdle: Boolean, isDirect: Boolean) {
+final case class Watermark(source: Int, time: Long, position: Long, isIdle: Boolean, isDirect: Boolean,
+    isByClock: Boolean = false) {
   /** The partition that the source reads. */
   def partition: Int = KafkaInputPartition.partitionOf(source)
 }
+
+/** The numbers of the sources below an operator: `all`, and those that go on by the clock when they are idle. */
+final case class SourceNumbers(all: Seq[Int], byClock: Seq[Int])
 
 /** The watermarks of a task that reads an exchange. Only its own thread uses it. */
 final class TaskWatermarks(task: Long) {
@@ -56,10 +67,12 @@ final class TaskWatermarks(task: Long) {
 
   private val sources = mutable.HashMap.empty[Int, SourceProgress]
   private var unsent: Watermark = _
-  /** The numbers of the sources below the operator. */
-  var expected: Seq[Int] = Nil
+  /** The sources below the operator. */
+  var expected: SourceNumbers = SourceNumbers(Nil, Nil)
   /** The latest stream time that rows may have caused, in ms: Long.MaxValue for any, Long.MinValue for none. */
   var limit: Long = Long.MinValue
+  /** The stream time that the clock has moved on to, in ms, as all sources are idle; Long.MinValue for none. */
+  def clock: Long = clockOf(expected.byClock)
 
   /**
    * The changes that wait in the task's operator, until the reader finds that they are due; null if it coalesces none.
@@ -90,14 +103,18 @@ final class TaskWatermarks(task: Long) {
     if (isNew) {
       source.forwarded = forwarded
       unsent = forwarded
-      limit = least(expected.size)(_ => true)
+      limit = least(expected.all.size)(_ => true)
     }
     isNew
   }
 
   /** The limit if only the sources that read one partition count. */
   def limitOf(partition: Int): Long =
-    least(expected.count(KafkaInputPartition.partitionOf(_) == partition))(_.partition == partition)
+    least(expected.all.count(KafkaInputPartition.partitionOf(_) == partition))(_.partition == partition)
+
+  /** The same for each partition, if only the sources that read it count. */
+  def clocks: Map[Int, Long] =
+    expected.byClock.groupBy(KafkaInputPartition.partitionOf).map { case (partition, own) => partition -> clockOf(own) }
 
   /** The source's watermark of all channels; null if one of them has not sent any. */
   private def merged(latest: Array[Watermark]): Watermark =
@@ -105,8 +122,14 @@ final class TaskWatermarks(task: Long) {
     else {
       val first = latest.head
       val isIdle = latest.forall(one => one.isIdle && one.position == first.position)
-      Watermark(first.source, latest.map(_.time).min, latest.map(_.position).min, isIdle, isDirect = false)
+      Watermark(first.source, latest.map(_.time).min, latest.map(_.position).min, isIdle, isDirect = false,
+        isIdle && latest.forall(_.isByClock))
     }
+
+  private def clockOf(numbers: Seq[Int]): Long = {
+    val times = numbers.flatMap(sources.get).map(_.forwarded).collect { case one: Watermark if one.isByClock => one.time }
+    if (times.isEmpty || times.size < numbers.size) Long.MinValue else times.min
+  }
 
   private def least(count: Int)(counts: Watermark => Boolean): Long = {
     val known = sources.values.map(_.forwarded).filter(forwarded => forwarded != null && counts(forwarded))
@@ -144,8 +167,9 @@ object Watermarks {
 /**
  * The times of a source's rows. `hasRecordTimes`: they are those of their records. `idleMs`: how long the source stays
  * busy without a further record; with -1 it is idle even while Kafka has further ones (max.task.idle.ms).
+ * `clockAfterMs`: how long after its last record it goes on by the clock (millstream.stream.time.idle.ms); 0: never.
  */
-final case class SourceTimes(hasRecordTimes: Boolean, idleMs: Long)
+final case class SourceTimes(hasRecordTimes: Boolean, idleMs: Long, clockAfterMs: Long)
 
 /** Sends the watermarks of a source's task, which reads `range` with `consumer`, if they have been requested. */
 private[millstream] final class SourceWatermarks(context: TaskContext, range: KafkaInputPartition,
@@ -161,6 +185,8 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
   private var records = 0
   /** When Kafka was first known to have no further record; null if it has one, or if that is not known. */
   private var caughtUpAt: java.lang.Long = _
+  /** The time of the last watermark by the clock. */
+  private var clock = 0L
 
   /** The rows of all records so far have been forwarded, and another record is to be read. */
   def next(): Unit = if (isNeeded && (!isIdle || isAlwaysNeeded)) {
@@ -175,12 +201,30 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
    * again.
    */
   def await(ms: Long): Long =
-    if (!isNeeded || isIdle) ms
+    if (!isNeeded) ms
     else {
-      val left = if (consumer.isBacklogRead) busyFor else RecheckMs
-      if (left <= 0) send(idle = true)
-      if (isIdle) ms else Math.min(ms, left)
+      val left = if (isIdle) 0 else if (consumer.isBacklogRead) busyFor else RecheckMs
+      if (left <= 0 && !isIdle) send(idle = true)
+      if (!isIdle) Math.min(ms, left)
+      else if (range.times.clockAfterMs > 0) {
+        followClock()
+        Math.min(ms, ClockMs)
+      } else ms
     }
+
+  /**
+   * Sends stream time by the clock, if the source has been silent for long enough. Kafka's last answer counts: while it is
+   * away, records may be written that are read afterwards.
+   */
+  private def followClock(): Unit = {
+    val silentTo = consumer.silentTo
+    val time = silentTo - range.times.clockAfterMs
+    if (time >= consumer.silentFrom && time >= clock + ClockMs) {
+      clock = time
+      UnsentRows.watermark(task, Watermark(range.number, time, consumer.position, isIdle = true, isDirect = true,
+        isByClock = true))
+    }
+  }
 
   /** For how many ms it is still busy. */
   private def busyFor: Long =
@@ -206,6 +250,8 @@ private[millstream] object SourceWatermarks {
   private val Property = "millstream.watermarks"
   /** How often a source checks whether it is idle while Kafka may have further records, in ms. */
   private val RecheckMs = 100L
+  /** How far apart two watermarks by the clock are, in ms. */
+  private val ClockMs = 1000L
   /** The number of records between two watermarks of a busy source. */
   private val RecordsApart = 256
   /** The same on a cluster, where each sends the rows before it, however few these are. */

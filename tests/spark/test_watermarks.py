@@ -20,16 +20,16 @@ BUSY_0, BUSY_8, IDLE_9, BUSY_9 = (0, 0, False), (8, 3, False), (9, 4, True), (9,
 class Task:
     """A task that reads the channels of two others."""
 
-    def __init__(self, spark: SparkSession, sources: Sequence[int]) -> None:
+    def __init__(self, spark: SparkSession, sources: Sequence[int], by_clock: Sequence[int] = ()) -> None:
         self.package = jvm.machine(spark).org.apache.spark.sql.millstream
         self.watermarks = self.package.TaskWatermarks(1)
         converters = jvm.machine(spark).scala.jdk.javaapi.CollectionConverters
-        numbers = converters.asScala(jvm.java_list(spark, sources)).toSeq()
-        getattr(self.watermarks, "expected_$eq")(numbers)
+        numbers = (converters.asScala(jvm.java_list(spark, each)).toSeq() for each in (sources, by_clock))
+        getattr(self.watermarks, "expected_$eq")(self.package.SourceNumbers(*numbers))
 
-    def limit(self, channel: int, sent: Sent, source: int = 0, direct: bool = False) -> Any:
+    def limit(self, channel: int, sent: Sent, source: int = 0, direct: bool = False, by_clock: bool = False) -> Any:
         """The limit of stream time after a watermark has come."""
-        self.watermarks.received(channel, 2, self.package.Watermark(source, *sent, direct))
+        self.watermarks.received(channel, 2, self.package.Watermark(source, *sent, direct, by_clock))
         return self.watermarks.limit()
 
 
@@ -76,10 +76,34 @@ def test_a_partition_of_joined_streams_is_limited_by_its_own_sources(spark: Spar
     assert limits == [(NONE, NONE), (0, NONE), (0, NONE), (0, ANY), (8, ANY)]
 
 
+# The channel and the source of each watermark, what is sent, if that is by the clock, and stream time by it.
+SILENT = [
+    (0, 0, IDLE_9, False, NONE),
+    (1, 0, IDLE_9, False, NONE),
+    (0, 0, (60, 4, True), True, NONE),
+    # Both tasks below have passed on that source 0 is at 60; source 1 has records still.
+    (1, 0, (60, 4, True), True, NONE),
+    (0, 1, (70, 1, True), True, NONE),
+    (1, 1, (70, 1, True), True, 60),
+    (0, 0, (80, 4, True), True, 60),
+    (1, 0, (80, 4, True), True, 70),
+    (0, 1, (75, 2, False), False, NONE),
+]
+
+
+def test_the_clock_moves_stream_time_when_all_sources_are_silent(spark: SparkSession) -> None:
+    task = Task(spark, [0, 1, OTHER], [0, 1])
+    times = []
+    for channel, source, sent, by_clock, _ in SILENT:
+        task.limit(channel, sent, source, by_clock=by_clock)
+        times.append(task.watermarks.clock())
+    assert times == [time for *_, time in SILENT]
+
+
 @pytest.mark.parametrize("sent", [BUSY_8, IDLE_9])
 def test_what_is_known_changes_nothing(spark: SparkSession, sent: Sent) -> None:
     task = Task(spark, [0])
-    watermark = task.package.Watermark(0, *sent, True)
+    watermark = task.package.Watermark(0, *sent, True, False)
     assert [task.watermarks.received(0, 2, watermark) for _ in range(2)] == [True, False]
 
 

@@ -33,6 +33,7 @@ from millstream.engine.state import from_beginning, push_tasks, slots
 from millstream.engine.stateful_push import StatefulStart
 from millstream.engine.supervisor import RunningQuery
 from millstream.engine.topic_fanout import BUFFER, INTERVAL, PushSubscription
+from millstream.model.setting_table import IDLE_CLOCK
 from millstream.model.settings import is_on
 from millstream.plan.nodes import Aggregate, Join, Rekey, lookup_tables
 from millstream.plan.steps import TransientQuery
@@ -106,9 +107,10 @@ def _stateful_start(query: TransientQuery, settings: Mapping[str, str], engine: 
     """Where a push query with state begins in each of its topics if the server evaluates it; None if Spark does.
 
     Spark begins later and is faster over many records: it takes long backlogs, and backlogs of several partitions that
-    share stream time, which the server would read one after the other. Raises KafkaException.
+    share stream time, which the server would read one after the other. So does stream time that goes on by the clock.
+    Raises KafkaException.
     """
-    if not (is_on(settings, PUSH_SHARED) and can_evaluate(query.plan)):
+    if not (is_on(settings, PUSH_SHARED) and can_evaluate(query.plan)) or int(settings[IDLE_CLOCK]):
         return None
     bounds = {source.topic: engine.subscriptions.bounds(source.topic) for source in query.sources}
     from_first = {source.topic for source in query.sources if from_beginning(source, settings)}

@@ -35,6 +35,7 @@ _positive = whole(1)
 _wait = _positive
 _formats = one_of("AVRO", "DELIMITED", "JSON", "JSON_SR", "KAFKA", "NONE", "PROTOBUF", "PROTOBUF_NOSR")
 SAVEPOINT = "millstream.savepoint"
+IDLE_CLOCK = "millstream.stream.time.idle.ms"
 _folder_name = ValueKind(
     "a folder's name, without slashes", lambda text: None if re.search(r"[/\\]|^[.]", text) else text
 )
@@ -69,6 +70,14 @@ _STREAMS = (
         "with; -1: not even while Kafka has records that were not fetched",
         whole(-1),
         SettingScope.STREAMS,
+    ),
+    session(
+        IDLE_CLOCK,
+        "0",
+        "after how long without a record the stream time of a stream goes on by the clock, so that its windows close; "
+        "0: never",
+        _count,
+        SettingScope.OWN,
     ),
     session(
         "isolation.level",

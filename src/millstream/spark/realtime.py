@@ -17,8 +17,10 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from millstream.catalog.catalog import RelationKind
 from millstream.formats.client import AWAY
 from millstream.model.setting_kinds import milliseconds
+from millstream.model.setting_table import IDLE_CLOCK
 from millstream.model.settings import is_on
 from millstream.plan.append_time import AppendTime
 from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
@@ -298,6 +300,7 @@ class RealTimeQueries:
                 shared=is_on(job.settings, "millstream.scans.shared"),
                 record_time=read.origin.timestamp is None,
                 idle=int(job.settings["max.task.idle.ms"]),
+                clock_after=int(job.settings[IDLE_CLOCK]) if read.kind is RelationKind.STREAM else 0,
             )
             raw = LazyFrame.of(source.stream(self._session, topic, run.id, reading))
             return table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw

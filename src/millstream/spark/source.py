@@ -56,17 +56,20 @@ class Reading:
     `shared`: whether queries that read the same partition at the same position share one consumer. `record_time`:
     whether the query's rows have the times of the records, and not those of a column. `idle`: for how many ms a
     partition without a further record may still limit stream time; -1: not even while Kafka has further ones.
+    `clock_after`: for how many ms it has had no record when stream time goes on by the clock; 0: it never does.
     """
 
     shared: bool = True
     record_time: bool = False
     idle: int = 0
+    clock_after: int = 0
 
     def _options(self) -> dict[str, str]:
         return {
             "shared": str(self.shared).lower(),
             "recordTime": str(self.record_time).lower(),
             "idle": str(self.idle),
+            "clockAfter": str(self.clock_after),
         }
 
 
