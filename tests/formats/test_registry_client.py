@@ -1,12 +1,13 @@
 """The client of the schema registry, whose address answers with what no registry answers."""
 
-from collections.abc import Callable
+import gzip
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 
-from millstream.catalog.schemas import SchemaText
+from millstream.catalog.schemas import RegisteredSchema, SchemaText
 from millstream.formats.client import LEAST, PATIENCE, Access, Registry, RegistryFailed, access
 from millstream.services.errors import SetupError
 
@@ -125,3 +126,24 @@ def test_requests_within_a_time_have_what_is_left_of_it() -> None:
     assert allowed[2] == LEAST
     client.by_id(1)
     assert allowed[3] == PATIENCE
+
+
+def test_an_answer_that_comes_bit_by_bit_has_its_time_too() -> None:
+    """Each byte came in time, and the answer had no end."""
+
+    class Drops(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                yield b" "
+
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, stream=Drops()))
+    client = Registry(Access("http://registry:8081", {}), transport).within(LEAST)
+    with pytest.raises(RegistryFailed, match=r"does not answer: no whole answer within 0\.1 s"):
+        client.by_id(1)
+
+
+def test_an_answer_may_be_compressed() -> None:
+    text = gzip.compress(b'{"schema": "\\"int\\""}')
+    answer = httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(text))
+    client = Registry(Access("http://registry:8081", {}), httpx.MockTransport(lambda request: answer))
+    assert client.by_id(1) == RegisteredSchema(1, SchemaText("AVRO", '"int"'))

@@ -194,7 +194,7 @@ class Registry:
         servers, failure = self._servers, Exception()
         for number, server in enumerate(servers):
             try:
-                answer = self._client.request(verb, server + path, json=body, timeout=self._seconds())
+                answer = self._whole(verb, server + path, body)
             # UnicodeError: Python's for a host's name with an empty label, or one that is too long.
             except (httpx.RequestError, UnicodeError) as error:
                 failure = error
@@ -206,6 +206,17 @@ class Registry:
         raise RegistryFailed(
             f"the schema registry {without_user(self._access.url)} does not answer: {reason}", hint=AWAY
         ) from failure
+
+    def _whole(self, verb: str, url: str, body: object) -> httpx.Response:
+        """The whole answer in time: httpx's own timeout begins anew with each byte. Raises httpx.RequestError."""
+        seconds, parts = self._seconds(), list[bytes]()
+        deadline = time.monotonic() + seconds
+        with self._client.stream(verb, url, json=body, timeout=seconds) as answer:
+            for part in answer.iter_bytes():
+                parts.append(part)
+                if time.monotonic() > deadline:
+                    raise httpx.ReadTimeout(f"no whole answer within {seconds:.1f} s")
+        return httpx.Response(answer.status_code, content=b"".join(parts))
 
     def _seconds(self) -> float:
         """How long the next answer is waited for."""

@@ -110,7 +110,10 @@ def explained(words: str, url: str) -> str:
 
 REMEDY = "restore the query's folder from a copy, or drop the query and create it again"
 # Failures of Spark's about the files of a checkpoint.
-_UNREADABLE = re.compile(r"CANNOT_LOAD_STATE_STORE|Failed to read log file|EOFException")
+_UNREADABLE = re.compile(
+    "CANNOT_LOAD_STATE_STORE|MISSING_STATE_DIRECTORY|Failed to read log file|EOFException|ChecksumException|"
+    r"/state/\S+ does not exist"
+)
 
 
 def _empty_files(url: str) -> list[str]:

@@ -26,7 +26,7 @@ from millstream.plan.append_time import AppendTime
 from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import checkpoint as checkpoints
-from millstream.spark import jvm, pipeline, sink, source, state_layout, table_bootstrap, transactions
+from millstream.spark import checkpoint_damage, jvm, pipeline, sink, source, state_layout, table_bootstrap, transactions
 from millstream.spark.coalescing import NO_COALESCING, QueryCoalescing, coalescing
 from millstream.spark.lazy_frame import LazyFrame
 from millstream.spark.state_layout import OtherStates
@@ -53,6 +53,8 @@ _AROUND = re.compile(
 # What Spark says of a thread that has waited for another one, which failed; why is in a later line.
 AWAITED, _CAUSED_BY = "Exception thrown in awaitResult", "Caused by: org.apache.spark.SparkException: "
 _REGISTRY_AWAY = re.compile(r"^[\w.]+\.RegistryAway: ")
+# What is wrong with the checkpoint of a query that is not started.
+NOT_RESUMED = (checkpoints.CheckpointBehind, checkpoint_damage.CheckpointDamaged, OtherStates)
 # Seconds to wait until a query reads, and between two looks whether it has ended.
 START, START_CHECK = 5.0, 0.25
 
@@ -147,10 +149,19 @@ class StartedQuery:
         """
         if self._query.isActive:
             self.finish()
-            if not self._run.await_batch_end(self._patience) and self._query.isActive:
+            has_ended = self._run.await_batch_end(self._patience)
+            if not has_ended and self._query.isActive:
                 message = "query %s did not finish its batch in %.0f s, and will repeat it"
                 LOG.warning(message, self.id, self._patience, extra={"query": self.id})
+            if has_ended:
+                self._note()
         self.abort()
+
+    def _note(self) -> None:
+        try:
+            checkpoint_damage.note(self._query_session(), self._checkpoint)
+        except (OSError, Py4JError) as failure:
+            LOG.warning("the end of query %s is not noted: %s", self.id, first_line(failure), extra={"query": self.id})
 
     def abort(self) -> None:
         """End it at once, as a crash would; the next start reads the records of its last batch again."""
@@ -262,7 +273,7 @@ class RealTimeQueries:
                         waiting.records,
                     )
                 on_failure.pop_all()
-        except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind, OtherStates) as failure:
+        except (PySparkException, Py4JError, OSError, *NOT_RESUMED) as failure:
             raise QueryRefused(checkpoints.explained(first_line(failure), job.checkpoint)) from failure
         started = StartedQuery(query, job, run, self._patience, self._forget_running)
         with self._lock:
@@ -279,7 +290,9 @@ class RealTimeQueries:
         run.coalesce(waiting.operators, after_backlog=waiting.repeats and has_run)
         if job.group:
             transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
+        checkpoint_damage.check(self._session, job.checkpoint, in_transactions=bool(job.group))
         checkpoints.repair(self._session, job.checkpoint)
+        checkpoint_damage.note(self._session, job.checkpoint)
         table_bootstrap.create(self._session, job.id, plan, job.ends)
 
     def _forget_running(self, started: StartedQuery) -> None:

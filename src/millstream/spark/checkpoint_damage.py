@@ -1,0 +1,108 @@
+"""Finds damage in a checkpoint before its query starts: Spark would begin an earlier batch anew, without a word.
+
+    offsets/ 0 1 2   commits/ 0 1 2   saved/batch.json {"batch": 3}   whole: batch 3 is next, and a part of it is saved
+    offsets/ 0 1     commits/ 0 1 2                                   a crash during batch 2's commit: it is repeated
+    offsets/ 0       commits/ 0       saved/batch.json {"batch": 3}   damaged: where batches 1 and 2 ended is lost
+
+How far a query was is also told by what else is in its checkpoint: its saves within a batch (jvm/BatchSaves.scala), the
+versions of its states, and a note that each start and each orderly stop writes, for a query without these.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from millstream.spark.checkpoint import REMEDY, files, read, write
+
+NOTE = "batches"
+_STATE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog)\Z")
+
+
+class CheckpointDamaged(Exception):
+    """A checkpoint from which its query cannot go on where it was; the message says what is missing, and what to do."""
+
+
+def check(session: SparkSession, url: str, in_transactions: bool) -> None:
+    """Check what tells where the batches of a query ended, before `repair`; no run uses the checkpoint.
+
+    Raises CheckpointDamaged, and OSError or Py4JError if it cannot be read.
+
+    A server that was frozen may do this while the query runs elsewhere. So it lists first what is written last.
+    """
+    ended, witness = max(_witnesses(session, url), default=(-1, ""))
+    committed, offsets = (last_batch(files(session, f"{url}/{log}")) for log in ("commits", "offsets"))
+    # Without transactions a batch's offsets and its commit are written at the same time, in any order.
+    unpaired = 0 if in_transactions else 1
+    if committed > offsets + unpaired:
+        raise _damaged(url, f"commits/{committed} is there, and offsets/{committed} is missing")
+    known = min(committed, offsets)
+    if ended > known:
+        of = f"of batch {ended}" + (f", of which {witness} tells," if witness else "")
+        raise _damaged(url, f"offsets or commits {of} are missing" + (f" (the last is {known})" if known >= 0 else ""))
+    if known >= 0:
+        for log in ("offsets", "commits"):
+            if not _is_whole(read(session, f"{url}/{log}/{known}")):
+                raise _damaged(url, f"{log}/{known} cannot be read")
+
+
+def note(session: SparkSession, url: str) -> None:
+    """Note which batch of a checkpoint, which no run is using, is committed. Raises OSError or Py4JError."""
+    committed, offsets = (last_batch(files(session, f"{url}/{log}")) for log in ("commits", "offsets"))
+    known = min(committed, offsets)
+    if known >= 0 and _noted(session, url) != known:
+        write(session, f"{url}/{NOTE}", json.dumps({"committed": known}))
+
+
+def last_batch(names: Iterable[str]) -> int:
+    """The last batch of those whose files have these names; -1 for none."""
+    return max((int(name) for name in names if name.isdigit()), default=-1)
+
+
+def _damaged(url: str, fact: str) -> CheckpointDamaged:
+    return CheckpointDamaged(
+        f"the checkpoint {url} is damaged: {fact}; the query would begin at an earlier place and "
+        f"write its rows again; {REMEDY}"
+    )
+
+
+def _witnesses(session: SparkSession, url: str) -> Iterator[tuple[int, str]]:
+    """The batches that must have been committed, each with the file or folder that tells so."""
+    names = files(session, url)
+    if NOTE in names:
+        yield _noted(session, url), NOTE
+    if "saved" in names and "batch.json" in files(session, f"{url}/saved"):
+        # Nothing of a batch is saved before the batches before it are committed.
+        yield _number(_parsed(read(session, f"{url}/saved/batch.json")), "batch") - 1, "saved/batch.json"
+    operators = files(session, f"{url}/state") if "state" in names else ()
+    for operator in filter(str.isdigit, operators):
+        versions = [int(m[1]) for name in files(session, f"{url}/state/{operator}/0") if (m := _STATE.match(name))]
+        # Batch 4 writes version 5, and batch 3 is committed before batch 4 begins.
+        yield max(versions, default=0) - 2, f"state/{operator}/0"
+
+
+def _noted(session: SparkSession, url: str) -> int:
+    """The batch of the note; -1 without one, or if a loss of power has left half of it."""
+    return _number(_parsed(read(session, f"{url}/{NOTE}")), "committed") if NOTE in files(session, url) else -1
+
+
+def _is_whole(text: str) -> bool:
+    """Whether the file of a batch, a version and lines of JSON ("-" for a source without an offset), is not cut off."""
+    lines = text.split("\n")
+    return len(lines) > 1 and all(line == "-" or _parsed(line) is not None for line in lines[1:] if line)
+
+
+def _parsed(text: str) -> Any:
+    """The value of JSON; None if it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _number(value: Any, name: str) -> int:
+    """A number of an object; -1 if there is none."""
+    number = value.get(name) if isinstance(value, dict) else None
+    return number if isinstance(number, int) else -1
