@@ -62,6 +62,16 @@ def test_what_a_crash_leaves_is_accepted(spark: SparkSession, folder: Path, cras
     check(spark, location(str(folder)), in_transactions=False)
 
 
+@pytest.mark.parametrize("text", ["", '{"batch": 3, "sa', "[]"])
+def test_a_save_that_cannot_be_read_is_left_out_with_a_warning(
+    spark: SparkSession, folder: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A loss of power leaves it: the query goes on from the end of its last batch, which is told."""
+    put(folder / "saved/batch.json", text)
+    check(spark, location(str(folder)), in_transactions=False)
+    assert "saved/batch.json cannot be read: what was read since the last batch is read again" in caplog.text
+
+
 # By what was done to the checkpoint, the fact.
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no offsets": (lambda f: remove(f, "offsets/*"), "commits/2 is there, and offsets/2 is missing"),

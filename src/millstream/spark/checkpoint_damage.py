@@ -9,6 +9,7 @@ versions of its states, and a note that each start and each orderly stop writes,
 """
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -17,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from millstream.spark.checkpoint import REMEDY, files, read, write
 
+LOG = logging.getLogger(__name__)
 NOTE = "batches"
 _STATE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog)\Z")
 
@@ -75,7 +77,10 @@ def _witnesses(session: SparkSession, url: str) -> Iterator[tuple[int, str]]:
         yield _noted(session, url), NOTE
     if "saved" in names and "batch.json" in files(session, f"{url}/saved"):
         # Nothing of a batch is saved before the batches before it are committed.
-        yield _number(_parsed(read(session, f"{url}/saved/batch.json")), "batch") - 1, "saved/batch.json"
+        saved = _number(_parsed(read(session, f"{url}/saved/batch.json")), "batch")
+        if saved < 0:
+            LOG.warning("%s/saved/batch.json cannot be read: what was read since the last batch is read again", url)
+        yield saved - 1, "saved/batch.json"
     operators = files(session, f"{url}/state") if "state" in names else ()
     for operator in filter(str.isdigit, operators):
         versions = [int(m[1]) for name in files(session, f"{url}/state/{operator}/0") if (m := _STATE.match(name))]
