@@ -17,7 +17,7 @@ from millstream.model.types import HEADERS_TYPE, INTEGER, STRING
 from millstream.services.kafka_headers import UNREADABLE
 from millstream.tables.indexes import IndexedTable, IndexedValues
 from millstream.tables.materializer import MaterializedTable, Materializer, TableNotReady, TopicReader
-from millstream.tables.store import Store
+from millstream.tables.store import Store, StoreRemoved
 from support import raw_headers
 from support.disk import LimitedDisk
 from support.kafka import BrokerClient, wait_for
@@ -246,6 +246,30 @@ def test_a_file_that_becomes_corrupt_is_read_from_its_topic_again(
     assert values(materializer.store(table)) == {str(n).encode(): b"w" * 1000 for n in range(6000)}
     assert f"the store of the table {table.source.name} is corrupt" in caplog.text
     assert values(materializer.store(other)) == {}
+
+
+def test_a_file_that_proves_corrupt_to_a_query_is_read_from_its_topic_again(
+    opened: Open, kafka: BrokerClient, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is written to the table meanwhile: each query failed with an internal error."""
+    table = kept(kafka.create_topic())
+    for n in range(2000):
+        kafka.send(table.source.topic, str(n), "v" * 100)
+    kafka.flush()
+    materializer = opened()
+    materializer.set_desired([table])
+    materializer.store(table)
+    materializer.close()
+    (path,) = tmp_path.glob("*.sqlite")
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        file.write(b"\xff" * 4096 * 5)
+    materializer = opened()
+    materializer.set_desired([table])
+    with pytest.raises(StoreRemoved, match="the table's store is damaged, and is read from its topic again: ask again"):
+        values(materializer.store(table))
+    wait_for(lambda: "is corrupt and is rebuilt from its topic" in caplog.text, "the end of the damaged store")
+    assert values(materializer.store(table)) == {str(n).encode(): b"v" * 100 for n in range(2000)}
 
 
 def test_a_full_disk_holds_a_table_up_until_there_is_room(

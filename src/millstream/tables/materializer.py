@@ -208,6 +208,7 @@ class Materializer:
 
     def _step(self, consumer: Consumer) -> None:
         self._wake.clear()
+        self._discard_damaged()
         self._reconcile(consumer)
         if not self._followed:
             self._wake.wait(PULSE)
@@ -215,6 +216,12 @@ class Materializer:
         first = consumer.poll(0 if self._build() else PULSE)
         if first is not None:
             self._apply_messages([first, *consumer.consume(BATCH, 0)])
+
+    def _discard_damaged(self) -> None:
+        """Remove the stores that have proved corrupt to queries, so that they are read again."""
+        for followed in list(self._followed.values()):
+            with self._discarding(followed):
+                followed.store.check()
 
     def _build(self) -> bool:
         """Index some rows of each table that has a new index; True if there was one."""
@@ -253,7 +260,7 @@ class Materializer:
             with self._discarding(self._followed[name]):
                 self._followed[name].indexing.keep(indexes)
             self._failures.pop(name, None)
-        except (KafkaException, OSError, sqlite3.Error) as failure:
+        except (KafkaException, OSError, sqlite3.Error, StoreRemoved) as failure:
             LOG.warning("the table %s cannot be followed: %s; trying again", name, failure)
             self._failures[name] = _Failure(str(failure), time.monotonic() + RETRY)
             if _corrupt(failure):
@@ -397,7 +404,9 @@ class Materializer:
 
 def _corrupt(failure: Exception) -> bool:
     """True if a file is not a valid SQLite database any more, but not for a full disk or a locked file."""
-    return isinstance(failure, sqlite3.DatabaseError) and not isinstance(failure, sqlite3.OperationalError)
+    return isinstance(failure, StoreRemoved) or (
+        isinstance(failure, sqlite3.DatabaseError) and not isinstance(failure, sqlite3.OperationalError)
+    )
 
 
 def _bytes(data: str | bytes) -> bytes:

@@ -31,7 +31,7 @@ MOST_IDLE = 32
 
 
 class StoreRemoved(Exception):
-    """The store was deleted, because its table was dropped, while a query read it."""
+    """The store was deleted while a query read it: its table was dropped, or it is damaged and is built again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Store:
             self._writer, stored = self._connect()
         except sqlite3.OperationalError:
             raise
-        except sqlite3.DatabaseError as failure:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as failure:
             LOG.warning("%s is corrupt (%s): the table is read from its topic again", path, failure)
             remove(path)
             self._writer, stored = self._connect()
@@ -103,7 +103,7 @@ class Store:
         self._indexes = store_indexes.read_indexes(self._writer)
 
     def _connect(self) -> tuple[sqlite3.Connection, dict[str, str]]:
-        """A connection for writing, and the identity in the file. Raises sqlite3.DatabaseError."""
+        """A connection for writing, and the identity in the file. Raises sqlite3.DatabaseError, UnicodeDecodeError."""
         writer = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
         try:
             # Write-ahead log: readers never wait. What is lost in a crash is read again from the topic.
@@ -111,7 +111,7 @@ class Store:
             writer.execute("PRAGMA synchronous = NORMAL")
             writer.executescript(_SCHEMA + store_indexes.SCHEMA)
             return writer, dict(writer.execute("SELECT name, fact FROM facts"))
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, UnicodeDecodeError):
             writer.close()
             raise
 
@@ -132,6 +132,11 @@ class Store:
         """Close the file and delete it."""
         self.close()
         remove(self._path)
+
+    def check(self) -> None:
+        """Raises sqlite3.DatabaseError if the file has proved corrupt to a query."""
+        if self._readers.damage is not None:
+            raise self._readers.damage
 
     def positions(self) -> dict[int, int]:
         """The offset of the next record of each partition that was read."""
@@ -295,10 +300,13 @@ class _Readers:
     def __init__(self, path: Path) -> None:
         self._path, self._idle, self._closed = path, list[sqlite3.Connection](), False
         self._lock = threading.Lock()
+        # Why the file cannot be read, if it has proved corrupt.
+        self.damage: sqlite3.DatabaseError | None = None
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """A connection without a transaction; it does not create the file again. Raises StoreRemoved if there is none.
+        """A connection without a transaction; it does not create the file again. Raises StoreRemoved if there is none,
+        or if it is corrupt.
 
         Its cursors must be closed when the block ends: an open one would keep its snapshot for the next query.
         """
@@ -310,6 +318,9 @@ class _Readers:
             if self._path.exists():
                 raise
             raise StoreRemoved("the table was dropped while it was read") from failure
+        except sqlite3.DatabaseError as failure:
+            self.damage = failure
+            raise StoreRemoved("the table's store is damaged, and is read from its topic again: ask again") from failure
         finally:
             if reader is not None:
                 self._give_back(reader)
