@@ -118,6 +118,14 @@ def test_a_damaged_checkpoint_is_named_with_what_to_do(
     assert explained(shown, url) == shown
 
 
+def test_a_full_disk_has_a_place_and_what_to_do(tmp_path: Path) -> None:
+    """The query's error was *[Errno 28] No space left on device*."""
+    url, words = tmp_path.as_uri(), "[Errno 28] No space left on device"
+    shown = f"a disk is full (the checkpoint is {url}); the query goes on by itself once there is room: {words}"
+    assert explained(words, url) == shown
+    assert explained(shown, url) == shown
+
+
 def test_another_failure_is_shown_as_it_is(tmp_path: Path) -> None:
     assert explained("topic orders is not there", tmp_path.as_uri()) == "topic orders is not there"
     assert explained(NULL, "s3a://bucket/checkpoints/q") == NULL

@@ -100,6 +100,8 @@ def explained(words: str, url: str) -> str:
     Spark names neither: `java.io.EOFException` → `the checkpoint /data/CTAS_T_0-… is damaged: offsets/7 and 3 other
     files are empty; restore …: java.io.EOFException`
     """
+    if _FULL in words and not words.startswith("a disk is full"):
+        return f"a disk is full (the checkpoint is {url}); the query goes on by itself once there is room: {words}"
     empty = _empty_files(url)
     if REMEDY in words or not (empty or _UNREADABLE.search(words)):
         return words
@@ -109,6 +111,7 @@ def explained(words: str, url: str) -> str:
 
 
 REMEDY = "restore the query's folder from a copy, or drop the query and create it again"
+_FULL = "No space left on device"
 # Failures of Spark's about the files of a checkpoint.
 _UNREADABLE = re.compile(
     "CANNOT_LOAD_STATE_STORE|MISSING_STATE_DIRECTORY|Failed to read log file|EOFException|ChecksumException|"
