@@ -64,7 +64,7 @@ Lowering = Callable[[Sequence[str], Sequence[SqlType | None], SqlType], str]
 
 
 # The variables of an accumulator's expressions.
-STATE, OLDER, NEWER, LABEL = map(SqlVariable, ("accumulator", "older", "newer", "label"))
+STATE, OLDER, NEWER, LABEL, ARRIVAL = map(SqlVariable, ("accumulator", "older", "newer", "label", "arrival"))
 
 
 def argument(index: int) -> SqlVariable:
@@ -80,7 +80,9 @@ class Accumulator:
     STATE) is the aggregate's value; `merge` (over OLDER and NEWER) merges two states (None: not possible). LABEL is the
     aggregate's label in the processing log, the column `row` the current row. `nested`: a format without nested types
     cannot store the state. `over_table` replaces it over a table if `add` can fail: a row that was not
-    added must not be removed later.
+    added must not be removed later. `in_sessions` replaces it in session windows if the order of rows counts: sessions
+    merge in the order of their times, not in that of arrival. It is `by_arrival`: its `add` reads ARRIVAL, the number
+    of rows of the group that arrived before.
     """
 
     state: str
@@ -91,6 +93,8 @@ class Accumulator:
     merge: OperatorExpression | None = None
     nested: bool = False
     over_table: "Accumulator | None" = None
+    in_sessions: "Accumulator | None" = None
+    by_arrival: bool = False
 
 
 # The arguments: argument types, the values of constant arguments (None for others), and the session's settings.

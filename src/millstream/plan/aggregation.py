@@ -154,7 +154,9 @@ class GroupedRows:
             self.columns.check([(query.having, having)], "HAVING")
         _check_undo(calls, aggregations, node)
         _check_states(calls, aggregations, node)
-        _check_merging(query.window, aggregations, calls)
+        if query.window is not None and query.window.kind is tree.WindowKind.SESSION:
+            _check_merging(aggregations, calls)
+            aggregations = tuple(map(_in_sessions, aggregations))
         group = Aggregate(node, self.keys, aggregations, _window(query, node))
         group = with_distinct_arguments(group, [without_filter(call) for call in calls])
         if query.having is None or having is None:
@@ -356,12 +358,12 @@ def _check_states(calls: Sequence[tree.Call], aggregations: Sequence[AggregateCa
             )
 
 
-def _check_merging(
-    window: tree.WindowClause | None, aggregations: tuple[AggregateCall, ...], calls: tuple[tree.Call, ...]
-) -> None:
+def _in_sessions(aggregation: AggregateCall) -> AggregateCall:
+    return replace(aggregation, accumulator=aggregation.accumulator.in_sessions or aggregation.accumulator)
+
+
+def _check_merging(aggregations: tuple[AggregateCall, ...], calls: tuple[tree.Call, ...]) -> None:
     """Raises StatementError for an aggregate that cannot merge two states, as merging sessions requires."""
-    if window is None or window.kind is not tree.WindowKind.SESSION:
-        return
     for call, aggregation in zip(calls, aggregations, strict=True):
         if aggregation.accumulator.merge is None:
             fact = f"{call.name} cannot be computed in SESSION windows: two of its states cannot be merged"

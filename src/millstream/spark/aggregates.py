@@ -26,6 +26,7 @@ from millstream.functions.operator_expressions import (
     OperatorExpression,
     StructLayout,
     array,
+    bigint,
     call,
     function,
     if_,
@@ -260,7 +261,8 @@ class _SessionFolds(_WindowFolds):
         session = StructLayout({"start": "bigint", "end": "bigint", **self.states})
         sessions = f"array<{session.type}>"
         key = {"key": self.key.type} if window.final else {}
-        layout = StructLayout({**key, "partition": "int", "sessions": sessions})
+        counted = {"rows": "bigint"} if any(call.accumulator.by_arrival for call in self.calls) else {}
+        layout = StructLayout({**key, **counted, "partition": "int", "sessions": sessions})
 
         open_sessions = call("coalesce", STATE.field("sessions"), array().cast(sessions))
         before = open_sessions.filter("session", lambda session: session.field("end") < _ROWTIME - gap)
@@ -273,6 +275,7 @@ class _SessionFolds(_WindowFolds):
         late = call("array_max", ends) + closing < CLOCK
         fields = {
             **{name: ROW.field("group_key") for name in key},
+            **{name: self._arrival() + 1 for name in counted},
             "partition": _PARTITION,
             "sessions": call("concat", before, array(self._session(touched, session)), after),
         }
@@ -294,6 +297,9 @@ class _SessionFolds(_WindowFolds):
             scans=len(leaves(self.node)),
             punctuation=Punctuation(closing + 1, 1) if window.final else None,
         )
+
+    def _arrival(self) -> OperatorExpression:
+        return call("coalesce", STATE.field("rows"), bigint(0))
 
     def _session_expiry(self, layout: StructLayout, retention: int, final: bool) -> Expiry:
         """A session is removed when stream time is more than `retention` past its end; an empty state is deleted.

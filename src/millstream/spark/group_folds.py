@@ -19,6 +19,7 @@ from millstream.functions.operator_expressions import (
     SqlText,
     StructLayout,
     array,
+    bigint,
     bound,
     call,
     column,
@@ -111,7 +112,12 @@ class AggregateStates:
         self, i: int, change: OperatorExpression, state: OperatorExpression, arguments: OperatorExpression
     ) -> OperatorExpression:
         values = {declare.argument(j): arguments.field(f"a{i}_{j}") for j in range(len(self.calls[i].arguments))}
-        return bound({declare.STATE: state, declare.LABEL: text_constant(self._label(i)), **values}, change)
+        context = {declare.STATE: state, declare.LABEL: text_constant(self._label(i)), declare.ARRIVAL: self._arrival()}
+        return bound({**context, **values}, change)
+
+    def _arrival(self) -> OperatorExpression:
+        """How many rows of the group arrived before the row, where an aggregate is by arrival."""
+        return bigint(0)
 
     def _of_row(
         self, i: int, change: OperatorExpression, state: OperatorExpression, arguments: OperatorExpression

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from millstream.functions.declare import (
+    ARRIVAL,
     NEWER,
     OLDER,
     STATE,
@@ -368,9 +369,30 @@ def _by_offset(name: str, first: bool, counted: bool, flagged: bool) -> Accumula
             STATE if counted else call("try_element_at", STATE, 1),
             merge=call("slice", both, 1, n) if first else _last(both, n),
             nested=True,
+            in_sessions=_by_arrival(spark_type(types[0]), n, first, counted, skip),
         )
 
     return accumulating
+
+
+def _by_arrival(type: str, n: int, first: bool, counted: bool, skip: bool) -> Accumulator:
+    """The first or last n values of merging sessions: each is kept with the number of its row, by which they are
+    ordered."""
+    entries = f"array<struct<n: bigint, v: {type}>>"
+    more = call("array_append", STATE, struct(n=ARRIVAL, v=VALUE))
+    add = if_(call("size", STATE) >= n, STATE, more) if first else _last(more, n)
+    earlier = function(("x", "y"), lambda x, y: if_(x.field("n") < y.field("n"), integer(-1), integer(1)))
+    both = call("array_sort", call("concat", OLDER, NEWER), earlier)
+    values = STATE.map_each("entry", lambda entry: entry.field("v"))
+    return Accumulator(
+        entries,
+        _empty(entries),
+        _unless_null(add) if skip else add,
+        values if counted else call("try_element_at", values, 1),
+        merge=call("slice", both, 1, n) if first else _last(both, n),
+        nested=True,
+        by_arrival=True,
+    )
 
 
 def _last(values: OperatorExpression, n: int) -> OperatorExpression:
