@@ -269,7 +269,7 @@ LENIENT: Mapping[str, Model] = {
     "S0 >= U0": lambda a, b: None not in (a, b) and a >= b,
     "F0 < F1": lambda a, b: None not in (a, b) and a < b,
     "F0 = F1": lambda a, b: None not in (a, b) and a == b,
-    "F0 <> F1": lambda a, b: None not in (a, b) and a != b,
+    "F0 <> F1": lambda a, b: None not in (a, b) and (a < b or a > b),
     "N0 > F0": lambda a, b: None not in (a, b) and a > as_written(b),
     "I0 IS DISTINCT FROM I1": lambda a, b: a != b,
     "A0 = A1": lambda a, b: None not in (a, b) and a == b,

@@ -338,17 +338,19 @@ def _sorts_alike(expression: typed.TypedComparison) -> bool:
 
 
 def _without_nan(text: str, expression: typed.TypedComparison, left: str, right: str) -> str:
-    """In Spark NaN is the greatest number and equals itself; in the language every comparison with it is false but
-    <>."""
-    greater, operand = (right, expression.right) if "<" in expression.operator else (left, expression.left)
-    if isinstance(operand, typed.Constant) or (
-        expression.operator == "=" and isinstance(expression.right, typed.Constant)
-    ):
-        return text
+    """In Spark NaN is the greatest number and equals itself; in the language every comparison with it is false, also
+    that by <>, which ksqlDB computes as `a < b || a > b`."""
+    sides = ((left, expression.left), (right, expression.right))
     if expression.operator == "<>":
-        other = right if greater == left else left
-        return f"({text} OR (isnan({greater}) AND {other} IS NOT NULL))"
+        return f"({' AND '.join((text, *(f'NOT isnan({side})' for side, e in sides if not _is_constant(e))))})"
+    greater, operand = sides["<" in expression.operator]
+    if _is_constant(operand) or (expression.operator == "=" and _is_constant(expression.right)):
+        return text
     return f"({text} AND NOT isnan({greater}))"
+
+
+def _is_constant(expression: typed.TypedExpression) -> bool:
+    return isinstance(expression, typed.Constant)
 
 
 def _compared_numbers(expression: typed.TypedComparison, left: str, right: str) -> str:
