@@ -339,6 +339,12 @@ def folded(values: Sequence[int | None] | None, state: int) -> int:
     return wrapped(state + sum(v for v in values or () if v is not None), 32)
 
 
+def kept_entries(entries: Mapping[str, int | None]) -> dict[str, int | None]:
+    kept = {k: v for k, v in entries.items() if k == "a" or (v or 0) > 0}
+    require(None not in kept.values())
+    return kept
+
+
 # ---------------------------------------------------------------- times
 
 DAY = 86_400_000

@@ -116,7 +116,7 @@ def _to_text(text: str, source: SqlType, depth: int) -> str:
         case Array(element):
             return f"concat('[', array_join({_texts(text, element, depth)}, ', '), ']')"
         case Map(key, value):
-            entries = f"map_entries({text})"
+            entries = f"ms_hashed_entries({text})"
             return f"concat('{{', array_join({_entry_texts(entries, key, value, depth)}, ', '), '}}')"
         case Struct():
             return _struct_text(text, source, depth)

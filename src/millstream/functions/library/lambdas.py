@@ -32,6 +32,22 @@ def _folded(state: str, fold: str) -> str:
     return f"ms_let({state}, first -> if(first is null, null, {fold}))"
 
 
+def _condition(function: str) -> str:
+    """A lambda as a condition: it fails if it returns null."""
+    names, body = function.split("->", 1)
+    return f"{names}-> ms_need({body.strip()})"
+
+
+def _filter_array(texts: Sequence[str], types: Types, result: SqlType) -> str:
+    return f"filter({texts[0]}, {_condition(texts[1])})"
+
+
+def _filter_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
+    """As in ksqlDB, which collects the entries into a new map, no value of it may be null."""
+    kept = f"map_filter({texts[0]}, {_condition(texts[1])})"
+    return f"ms_let({kept}, kept -> ms_new_map(map_keys(kept), map_values(kept)))"
+
+
 def _transform_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
     keys, values = (f"map_values(transform_values({texts[0]}, {function}))" for function in texts[1:])
     if isinstance(result, Map) and result.key == STRING:
@@ -54,10 +70,10 @@ LAMBDAS = (
     scalar(
         "FILTER",
         "lambdas",
-        "The elements or entries for which the lambda is true.",
+        "The elements or entries for which the lambda is true. It fails if that is NULL, or the value of a kept entry.",
         (
-            parse_signature("(array ARRAY<T>, keep T => BOOLEAN) -> ARRAY<T>", "filter({0}, {1})"),
-            parse_signature("(map MAP<K, V>, keep (K, V) => BOOLEAN) -> MAP<K, V>", "map_filter({0}, {1})"),
+            parse_signature("(array ARRAY<T>, keep T => BOOLEAN) -> ARRAY<T>", _filter_array),
+            parse_signature("(map MAP<K, V>, keep (K, V) => BOOLEAN) -> MAP<K, V>", _filter_map),
         ),
         "FILTER(ARRAY[1, 5, 9], x => x > 3)",
         "[5, 9]",
