@@ -1,4 +1,4 @@
-"""Case files: inputs that Kafka would not take, and variables."""
+"""Case files: inputs that Kafka or a format would not take, and variables."""
 
 from typing import Any
 
@@ -11,6 +11,7 @@ from millstream.tester.cases import case
 from millstream.tester.runner import verdict
 
 FOO = "CREATE STREAM foo (id STRING KEY, v INT) WITH (kafka_topic='foo', value_format='JSON');"
+KEYED = "CREATE STREAM foo (id STRING KEY, v INT) WITH (kafka_topic='foo', format='PROTOBUF_NOSR');"
 BAR = "CREATE STREAM bar AS SELECT * FROM foo;"
 
 
@@ -45,6 +46,19 @@ BAR = "CREATE STREAM bar AS SELECT * FROM foo;"
             },
             "",
         ),
+        (
+            {"statements": [KEYED, BAR], "inputs": [{"topic": "foo", "key": "a", "value": {"V": 1}}]},
+            "ValueError: 'a' is no Protobuf message\n  hint: a Protobuf message is written as an object with its "
+            "fields: ID",
+        ),
+        (
+            {
+                "statements": [KEYED, BAR],
+                "inputs": [{"topic": "foo", "key": {"ID": "a"}, "value": {"V": 1}}],
+                "outputs": [{"topic": "BAR", "key": {"ID": "a"}, "value": {"V": 1}}],
+            },
+            "",
+        ),
     ],
     ids=[
         "input of a negative time",
@@ -52,6 +66,8 @@ BAR = "CREATE STREAM bar AS SELECT * FROM foo;"
         "statement too large",
         "refused with a variable",
         "variable",
+        "text as a message",
+        "message",
     ],
 )
 def test_the_verdict_on_a_case(test: dict[str, Any], reason: str, spark: SparkSession) -> None:

@@ -24,7 +24,10 @@ _EPOCH = date(1970, 1, 1)
 
 
 def encode(view: Json, schema: SchemaText, message: str, indexed: bool) -> bytes:
-    """The bytes of a view as one message of the schema, preceded by the message's indexes if `indexed`."""
+    """The bytes of a view as one message of the schema, preceded by the message's indexes if `indexed`.
+
+    Raises ValueError if the view of a message is no object.
+    """
     descriptor = _descriptor(schema, message)
     filled = GetMessageClass(descriptor)()
     _fill(filled, view)
@@ -109,7 +112,11 @@ def _number(data: bytes) -> tuple[int, bytes]:
 # ---------------------------------------------------------------- views
 
 
-def _fill(message: Message, view: Mapping[str, Json]) -> None:
+def _fill(message: Message, view: Json) -> None:
+    if not isinstance(view, Mapping):
+        fields = ", ".join(f.name for f in message.DESCRIPTOR.fields)
+        hint = f"a Protobuf message is written as an object with its fields: {fields or 'it has none'}"
+        raise ValueError(f"{view!r} is no Protobuf message\n  hint: {hint}")
     upper = {k.upper(): v for k, v in view.items()}
     for f in message.DESCRIPTOR.fields:
         value = view.get(f.name, upper.get(f.name.upper()))
