@@ -50,6 +50,10 @@ OUTER_SIDES = {
 }
 
 
+# Columns that refer to the key where they are a whole item of SELECT, and to the value inside of expressions.
+KeyItems = Mapping[typed.TypedExpression, typed.TypedExpression]
+
+
 @dataclass(frozen=True, slots=True)
 class JoinedSources:
     """A query's joins: `node` produces the rows, `scope` resolves names to columns, all of which are in the value.
@@ -67,11 +71,19 @@ class JoinedSources:
     synthetic: tuple[str | None, ...]
     primary_keys: tuple[ScopeColumn, ...] = ()
 
-    def keyed(self, scope: NameScope, selected: Iterable[typed.TypedExpression], sink: str, at: Span) -> NameScope:
-        """`scope` in which the selected columns that name the key refer to the key. Raises StatementError."""
-        outputs = set(map(bare, selected))
+    def keyed(
+        self, scope: NameScope, selected: Iterable[typed.TypedExpression], sink: str, at: Span
+    ) -> tuple[NameScope, KeyItems]:
+        """`scope` in which the selected columns that name the key refer to the key, and those for which only a whole
+        item of SELECT does, as the column may be NULL where the key is not. Raises StatementError."""
+        keys = self._named(set(map(bare, selected)), sink, at)
+        padded = {column: key_refs(self.node.schema)[i] for column, i in keys.items() if self._is_padded(column)}
+        return _with_key_columns(scope, {c: i for c, i in keys.items() if c not in padded}), padded
+
+    def _named(self, outputs: set[typed.TypedExpression], sink: str, at: Span) -> dict[typed.TypedExpression, int]:
+        """The selected columns that name the key, each with the index of its key column. Raises StatementError."""
         if self.primary_keys:
-            return self._keyed_by_primary(scope, outputs, at)
+            return self._named_by_primary(outputs, at)
         keys = {}
         for index, (viable, synthetic) in enumerate(zip(self.viable, self.synthetic, strict=True)):
             if synthetic is not None:
@@ -82,9 +94,9 @@ class JoinedSources:
             if column is None:
                 raise _missing(viable, sink, at)
             keys[bare(column.ref)] = index
-        return _with_key_columns(scope, keys)
+        return keys
 
-    def _keyed_by_primary(self, scope: NameScope, outputs: set[typed.TypedExpression], at: Span) -> NameScope:
+    def _named_by_primary(self, outputs: set[typed.TypedExpression], at: Span) -> dict[typed.TypedExpression, int]:
         missing = [c.name for c in self.primary_keys if bare(c.ref) not in outputs]
         if missing:
             table = identifier(str(self.primary_keys[0].source))
@@ -94,7 +106,20 @@ class JoinedSources:
                 f"Missing column: {', '.join(map(identifier, missing))}.",
                 at,
             )
-        return _with_key_columns(scope, {bare(c.ref): i for i, c in enumerate(self.primary_keys)})
+        return {bare(c.ref): i for i, c in enumerate(self.primary_keys)}
+
+    def is_key(self, expressions: Sequence[typed.TypedExpression], selected: Iterable[typed.TypedExpression]) -> bool:
+        """Whether expressions of GROUP BY or PARTITION BY are the selected columns that name the key, one of which may
+        be NULL where the key is not: rows keep their key then, as in ksqlDB."""
+        compared = [bare(e) for e in expressions]
+        if not any(map(self._is_padded, compared)):
+            return False
+        outputs = set(map(bare, selected))
+        viable = [[bare(c.ref) for c in columns] for columns in self.viable]
+        return compared == [next((ref for ref in refs if ref in outputs), None) for refs in viable]
+
+    def _is_padded(self, column: typed.TypedExpression) -> bool:
+        return isinstance(column, typed.ColumnReference) and _is_padded(self.node, column.index)
 
     def names_key(self, selected: Iterable[typed.TypedExpression]) -> bool:
         """Whether for each column of the key a selected column names it."""
@@ -106,6 +131,16 @@ class JoinedSources:
 
     def _key(self, index: int) -> typed.TypedExpression:
         return bare(key_refs(self.node.schema)[index])
+
+
+def _is_padded(node: PlanNode, index: int) -> bool:
+    """Whether a value column of joined rows is NULL in those without a match."""
+    if not isinstance(node, Join):
+        return False
+    width = len(node.left.schema.value)
+    if index < width:
+        return node.outer.right or _is_padded(node.left, index)
+    return node.outer.left or _is_padded(node.right, index - width)
 
 
 def _with_key_columns(scope: NameScope, keys: dict[typed.TypedExpression, int]) -> NameScope:

@@ -10,7 +10,7 @@ result.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from millstream.analysis.expressions import check_repeated, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
@@ -22,7 +22,7 @@ from millstream.model.settings import is_on
 from millstream.model.types import Struct
 from millstream.plan.aggregation import WINDOW_COLUMNS
 from millstream.plan.column_names import Aliases
-from millstream.plan.joins import JoinedSources
+from millstream.plan.joins import JoinedSources, KeyItems
 from millstream.plan.nodes import NamedExpression, PlanNode, Rekey, Select, key_refs, refs, windowed
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
@@ -45,7 +45,8 @@ class Relation:
     """A plan so far and the names that resolve to its columns. `hidden` are value columns that `*` leaves out.
 
     `joined` are the query's joins, if any; with `bounds`, `*` includes the window bounds of a windowed source.
-    `dropped_keys` are the key columns that an inner query has left out: its rows have no key.
+    `dropped_keys` are the key columns that an inner query has left out: its rows have no key. `key_items` are columns
+    of a join that refer to its key where they are a whole item of SELECT.
     """
 
     node: PlanNode
@@ -55,6 +56,7 @@ class Relation:
     joined: JoinedSources | None = None
     bounds: bool = False
     dropped_keys: tuple[str, ...] = ()
+    key_items: KeyItems = field(default_factory=dict)
 
 
 def with_values(relation: Relation, node: PlanNode, calls: Sequence[tree.Call]) -> Relation:
@@ -129,9 +131,9 @@ def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[P
     if not isinstance(base.type, Struct):
         raise StatementError(f"->* needs a STRUCT, and {to_sql(struct)} is {base.type}", at)
     check_repeated(base, len(base.type.fields), "->* repeats its struct for each field,", at)
-    for field in base.type.fields:
-        expression = tree.Deref(struct, field.name, span=at)
-        yield ProjectionItem(expression, type_expression(expression, relation.scope), field.name, at)
+    for part in base.type.fields:
+        expression = tree.Deref(struct, part.name, span=at)
+        yield ProjectionItem(expression, type_expression(expression, relation.scope), part.name, at)
 
 
 def check_alias(item: ProjectionItem) -> None:

@@ -21,13 +21,13 @@ The nodes' expressions contain no names: ID is the position of the column that P
 key.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from millstream.analysis import views
 from millstream.analysis.expressions import condition, function_call, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn, check_names
-from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, bare
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.declare import FunctionKind
 from millstream.functions.python import library
@@ -50,6 +50,7 @@ from millstream.plan.nodes import (
     Read,
     Rekey,
     Select,
+    key_refs,
     leaves,
     reads,
     refs,
@@ -263,18 +264,30 @@ def _with_join_key(query: tree.SelectQuery, relation: Relation, sink: str, may_d
     selected = [item.typed for item in projected_items(query, relation)]
     if may_drop and not joined.names_key(selected):
         return relation
-    return replace(relation, scope=joined.keyed(relation.scope, selected, sink, query.span))
+    scope, items = joined.keyed(relation.scope, selected, sink, query.span)
+    return replace(relation, scope=scope, key_items=items)
 
 
 def _projected(query: tree.SelectQuery, relation: Relation) -> tuple[Relation, tuple[ProjectionItem, ...]]:
     """The relation that is projected, grouped if the query groups, and the projection's columns."""
     if query.group_by is None:
-        return relation, tuple(projected_items(query, relation))
+        items = tuple(projected_items(query, relation))
+        return relation, tuple(replace(i, typed=relation.key_items.get(bare(i.typed), i.typed)) for i in items)
     grouped = group_rows(query, relation.node, relation.scope)
     items = tuple(projected_items(query, replace(relation, scope=grouped.selecting)))
+    if _keeps_key(relation, grouped.keys, items):
+        by_key = zip(grouped.keys, key_refs(relation.node.schema), strict=True)
+        grouped = replace(grouped, keys=tuple(replace(key, expression=ref) for key, ref in by_key))
     grouped.columns.check((i.expression, i.typed) for i in items)
     over = tuple(replace(i, typed=grouped.columns.over(i.typed)) for i in items)
     return replace(relation, node=grouped.groups(query)), over
+
+
+def _keeps_key(relation: Relation, keys: Sequence[NamedExpression], items: Iterable[ProjectionItem]) -> bool:
+    """Whether GROUP BY or PARTITION BY names the key of an outer join of streams by a column that may be NULL."""
+    if relation.joined is None or relation.node.kind is RelationKind.TABLE:
+        return False
+    return relation.joined.is_key([k.expression for k in keys], (item.typed for item in items))
 
 
 def _check_windowed_table(query: tree.SelectQuery, relation: Relation) -> None:
@@ -345,6 +358,9 @@ def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> R
     _check_distinct(keys, expressions)
     if not _changes_key(keys, relation.node.schema):
         return relation
+    if _keeps_key(relation, keys, projected_items(query, relation)):
+        by_key = zip(keys, key_refs(relation.node.schema), strict=True)
+        return replace(relation, key_items={bare(key.expression): ref for key, ref in by_key})
     if windowed(relation.node) is not None:
         hint = "PARTITION BY would leave the key without its window; GROUP BY works"
         raise windowed_repartition(query.span, hint)
