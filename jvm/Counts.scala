@@ -133,14 +133,15 @@ final class Counts(query: String) {
   }
 
   /**
-   * On an executor, once a second: report what was counted since the last report. Without changes an empty report is
-   * sent once a minute, so that the executor learns from the answer that the query has ended.
+   * On an executor, once a second: report what was counted since the last report, and from where reading has begun.
+   * Without changes an empty report is sent once a minute, so that the executor learns from the answer that the query
+   * has ended.
    */
   private def report(): Unit = {
     val now = snapshot
     val delta = now.since(reported)
+    silent = if (now.hasNewsSince(reported)) 0 else silent + 1
     reported = now
-    silent = if (delta.isEmpty) silent + 1 else 0
     if (silent % Counts.SilentReports == 0) {
       val arguments = Seq("counts", query, delta.sums, last, delta.latency, delta.partitions, delta.next, delta.read)
       DriverEndpoint.onAnswer[Boolean](arguments: _*)(known => if (known.contains(false)) Counts.forget(query))
@@ -224,8 +225,13 @@ private[millstream] final case class CountsReport(sums: Array[Long], latency: Ar
       partitions.indices.map(i => read(i) - readBefore.getOrElse(partitions(i), 0L)).toArray)
   }
 
-  /** Whether nothing was read, written or reported to the processing log. */
-  def isEmpty: Boolean = sums.forall(_ == 0) && read.forall(_ == 0)
+  /** Whether something was read, written or reported to the processing log, or a partition has begun to be read. */
+  def hasNewsSince(before: CountsReport): Boolean = {
+    val delta = since(before)
+    delta.sums.exists(_ != 0) || delta.read.exists(_ != 0) || positions != before.positions
+  }
+
+  private def positions: Map[String, Long] = partitions.zip(next).toMap
 }
 
 private[millstream] object CountsReport {

@@ -71,6 +71,20 @@ def test_no_java_and_an_old_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     java.cache_clear()
 
 
+def test_a_spark_master_that_listens_and_one_that_does_not() -> None:
+    assert checks.spark_cluster(check_context()).outcome is PASSED
+    assert checks.spark_cluster(check_context(millstream__spark__master="local[4]")).outcome is PASSED
+    away = checks.spark_cluster(check_context(millstream__spark__master=f"spark://{NOWHERE}"))
+    assert (away.outcome, away.fact.startswith(f"no Spark master answers at {NOWHERE}: ")) == (FAILED, True)
+    assert "millstream.spark.master" in away.remedy
+    for of_others in ("k8s://https://kubernetes.default.svc", "yarn", "spark://here"):
+        assert checks.spark_cluster(check_context(millstream__spark__master=of_others)).outcome is NOT_CHECKED
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        there = f"127.0.0.1:{listening.getsockname()[1]}"
+        second = checks.spark_cluster(check_context(millstream__spark__master=f"spark://{NOWHERE},{there}"))
+        assert second == CheckResult(PASSED, f"a Spark master listens at {there}")
+
+
 def test_another_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks.metadata, "version", lambda name: "3.5.0")
     monkeypatch.setattr(checks.metadata, "requires", lambda name: ["pyspark==4.3.0"])

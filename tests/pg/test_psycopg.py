@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.rows import dict_row
+from psycopg.types.json import Json, Jsonb
 
 from millstream.pg.server import PgServer
 from support.patience import PATIENCE
@@ -103,6 +104,55 @@ def test_a_name_may_have_database_and_schema(connection: Connection, engine: PgE
 def test_the_cast_of_an_inserted_parameter_is_left_to_its_column(connection: Connection, engine: PgEngine) -> None:
     connection.execute("INSERT INTO orders VALUES (%s::bigint, ABS(%s::int), %s::int + 1)", [1, 2, 3])
     assert engine.texts[-1] == "INSERT INTO orders VALUES (1, ABS(CAST(2 AS INTEGER)), CAST(3 AS INTEGER) + 1);"
+
+
+NONE = "FILTER(ARRAY[CAST(NULL AS DECIMAL(4, 2))], x => FALSE)"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "literal"),
+    [
+        ("`DAYS`", Json({"x": "2026-07-02", "y": None}), "MAP('x' := '2026-07-02', 'y' := CAST(NULL AS DATE))"),
+        ("`DAYS`", Jsonb({}), "FILTER(MAP('' := CAST(NULL AS DATE)), (k, v) => FALSE)"),
+        ("`DAYS`", '{"it\'s": null}', "MAP('it''s' := CAST(NULL AS DATE))"),
+        ("`DAYS`", None, "NULL"),
+        (
+            "address",
+            Json({"street": "Elm", "a b": ["AQ=="]}),
+            "STRUCT(`STREET` := 'Elm', `SINCE` := CAST(NULL AS DATE), `a b` := ARRAY['AQ=='])",
+        ),
+        ("prices", Json([1.5, None]), "ARRAY[1.5, CAST(NULL AS DECIMAL(4, 2))]"),
+        ("prices", [], NONE),
+        ("prices", Json([]), NONE),
+        ("name", Json({"x": 1}), "'{\"x\": 1}'"),
+    ],
+    ids=repr,
+)
+def test_json_becomes_a_value_of_its_column(
+    connection: Connection, engine: PgEngine, column: str, value: Any, literal: str
+) -> None:
+    connection.execute(f"INSERT INTO everything ({column}) VALUES (%s)".encode(), [value])
+    assert engine.texts[-1] == f"INSERT INTO everything ({column}) VALUES ({literal});"
+
+
+def test_json_in_the_text_of_an_insert(connection: Connection, engine: PgEngine) -> None:
+    connection.execute("""INSERT INTO everything (`DAYS`, name) VALUES ('{"x": null}', '{}')""")
+    assert engine.texts[-1].endswith(" VALUES (MAP('x' := CAST(NULL AS DATE)), '{}');")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("`DAYS`", '{"x"', "is no JSON: "),
+        ("`DAYS`", "[1]", r"is no MAP<STRING, DATE>: \[1\] is no MAP"),
+        ("address", '{"nowhere": 1}', "it has no field NOWHERE"),
+        ("address", '{"street": ["Elm"]}', "an object or a list is no STRING"),
+    ],
+)
+def test_json_that_does_not_fit_its_column(connection: Connection, column: str, value: str, message: str) -> None:
+    with pytest.raises(psycopg.errors.InvalidTextRepresentation, match=message) as raised:
+        connection.execute(f"INSERT INTO everything ({column}) VALUES (%s)".encode(), [value])
+    assert raised.value.diag.statement_position is not None
 
 
 def test_a_value_that_is_none_of_its_type_is_named(connection: Connection) -> None:

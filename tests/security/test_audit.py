@@ -55,7 +55,7 @@ def test_each_request_has_a_line(tmp_path: Path) -> None:
         ("ann", "/heartbeat", "", 403),
         (None, "/ws/query", "", 401),
     ]
-    assert lines[1]["error"] == "user ann lacks the right write"
+    assert lines[1]["error"] == "user ann lacks the right write\n  hint: roles that have it: admin, write"
     assert lines[4]["error"] == "a task failed"
     assert lines[0]["error"] is None
     assert lines[0]["from"].startswith("127.0.0.1:")

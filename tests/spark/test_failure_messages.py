@@ -7,6 +7,7 @@ import pytest
 from millstream.formats.client import AWAY
 from millstream.spark.checkpoint import REMEDY, explained
 from millstream.spark.realtime import first_line, why, without_class
+from millstream.spark.session import without_stacks
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,35 @@ def test_only_what_says_why_is_shown(appendix: str) -> None:
 def test_what_spark_writes_around_a_failure_is_left_out(around: str) -> None:
     denied = "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [orders]"
     assert first_line(around.format(denied)) == denied
+
+
+def test_a_cluster_without_free_slots_is_said_in_words() -> None:
+    line = (
+        "[CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT] Cannot run the pipelined stage group: it needs 5 concurrent task "
+        "slots to run all its stages together, but only 0 are currently free. The stages of a pipelined group must run "
+        "concurrently, so the cluster must have enough free slots for all of them at once. Provision more executors, "
+        "or reduce the parallelism of the query. SQLSTATE: 53000"
+    )
+    assert first_line(line).startswith("the query needs 5 task slots at once, and the Spark cluster has 0 free; start ")
+    assert "SQLSTATE" not in first_line(f"org.apache.spark.SparkException: {line}")
+
+
+def test_a_master_that_does_not_answer_is_named_without_stacks() -> None:
+    stopped = (
+        "Cannot call methods on a stopped SparkContext.\nThis stopped SparkContext was created at:\n\nA.a(A.scala)"
+    )
+    master = "spark://here:7077"
+    assert without_stacks(stopped, master) == "the Spark master spark://here:7077 does not answer"
+    assert without_stacks("Could not parse Master URL: 'nowhere'", "nowhere").startswith("Could not parse")
+
+
+def test_a_lost_executor_is_said_once() -> None:
+    lost = "ExecutorLostFailure (executor 0 exited unrelated to the running tasks) Reason: worker lost: 192.0.2.2:46579"
+    aborted = (
+        "Job aborted due to stage failure: Task 0 in stage 4.0 failed 1 times, most recent failure: Lost task 0.0 in "
+        f"stage 4.0 (TID 0) (192.0.2.2 executor 0): {lost}\nDriver stacktrace:"
+    )
+    assert why(Caused(aborted, Caused(f"org.apache.spark.SparkException: {aborted}"))) == lost
 
 
 @pytest.mark.parametrize(

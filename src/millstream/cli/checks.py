@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import sys
 import time
 from collections import Counter
@@ -38,9 +39,11 @@ from millstream.services.errors import SetupError
 from millstream.services.folders import check_writable
 from millstream.services.kafka_errors import is_denial, reason
 from millstream.services.ports import is_free
+from millstream.spark.session_settings import is_cluster
 
 OLDEST_PYTHON = (3, 11)
 BOOTSTRAP, DATA, SERVICE = "bootstrap.servers", "millstream.data.dir", "ksql.service.id"
+MASTER = "millstream.spark.master"
 GIB = 2**30
 # The clock difference that is allowed, in seconds: timestamps of windows and leases are compared between machines.
 TOLERANCE = 1.0
@@ -116,6 +119,35 @@ def spark(_: CheckContext) -> CheckResult:
     if needed and version != needed:
         return _failed(f"Spark {version}, and millstream requires {needed}", f"pip install pyspark=={needed}")
     return _passed(f"Spark {version}")
+
+
+def spark_cluster(context: CheckContext) -> CheckResult:
+    """Whether the master of a standalone Spark cluster can be reached, if one is named."""
+    master = context.settings[MASTER]
+    if not is_cluster(master):
+        return _passed(f"none: queries run in the server ({MASTER})")
+    addresses = standalone_masters(master)
+    if not addresses:
+        return CheckResult(CheckOutcome.NOT_CHECKED, f"{master} is reached by Spark alone", "start a server to see")
+    for host, number in addresses:
+        try:
+            socket.create_connection((host, number), SECONDS).close()
+        except OSError as error:
+            failure = f"no Spark master answers at {host}:{number}: {error.strerror or error}"
+        else:
+            return _passed(f"a Spark master listens at {host}:{number}")
+    return _failed(failure, f"see that it runs there, and that {MASTER} is its address seen from here")
+
+
+def standalone_masters(master: str) -> list[tuple[str, int]]:
+    """The addresses in `spark://HOST:PORT,HOST:PORT`; none in what does not name a standalone cluster so.
+
+    >>> standalone_masters("spark://one:7077,two:7078")
+    [('one', 7077), ('two', 7078)]
+    """
+    hosts = master.removeprefix("spark://").split(",") if master.startswith("spark://") else []
+    parts = [host.rpartition(":") for host in hosts]
+    return [(host, int(number)) for host, _, number in parts if host and number.isdecimal()]
 
 
 _PYSPARK = re.compile(r"pyspark\s*\(?==([\w.]+)")
@@ -393,6 +425,7 @@ CHECKS: tuple[tuple[str, Callable[[CheckContext], CheckResult]], ...] = (
     ("Python", python),
     ("Java", java_runtime),
     ("Spark", spark),
+    ("cluster", spark_cluster),
     ("port", port),
     ("login", login),
     ("certificate", certificate),

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 ABOUT = """\
-Looks at Python, Java, Spark, the port, the login, the certificate, the audit, the place of checkpoints, the free disk,
-the schema registry, Kafka Connect, the broker, and the clock against the broker's, and says of each whether it is well,
-and what to do where it is not. It takes the options of `millstream server`. The exit code is 1 where something is not
-well."""
+Looks at Python, Java, Spark, its cluster, the port, the login, the certificate, the audit, the place of checkpoints,
+the free disk, the schema registry, Kafka Connect, the broker, and the clock against the broker's, and says of each
+whether it is well, and what to do where it is not. It takes the options of `millstream server`. The exit code is 1
+where something is not well."""
 EXAMPLES = """
 examples:
   millstream doctor --bootstrap-servers kafka:9092

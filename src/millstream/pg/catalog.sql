@@ -75,13 +75,14 @@ CREATE TABLE pgc.pg_event_trigger (oid BIGINT, evtname VARCHAR, evtevent VARCHAR
 CREATE TABLE pgc.pg_extension (oid BIGINT, extname VARCHAR, extowner BIGINT, extnamespace BIGINT, extrelocatable BOOLEAN,
     extversion VARCHAR);
 CREATE TABLE pgc.pg_available_extensions (name VARCHAR, default_version VARCHAR, installed_version VARCHAR, comment VARCHAR);
-CREATE TABLE pgc.pg_foreign_data_wrapper (oid BIGINT, fdwname VARCHAR, fdwowner BIGINT, fdwoptions VARCHAR[],
+CREATE TABLE pgc.pg_foreign_data_wrapper (oid BIGINT, tableoid BIGINT, fdwname VARCHAR, fdwowner BIGINT, fdwoptions VARCHAR[],
     fdwhandler BIGINT, fdwvalidator BIGINT, fdwacl VARCHAR[]);
-CREATE TABLE pgc.pg_foreign_server (oid BIGINT, srvname VARCHAR, srvowner BIGINT, srvfdw BIGINT, srvoptions VARCHAR[],
+CREATE TABLE pgc.pg_foreign_server (oid BIGINT, tableoid BIGINT, srvname VARCHAR, srvowner BIGINT, srvfdw BIGINT, srvoptions VARCHAR[],
     srvacl VARCHAR[], srvtype VARCHAR, srvversion VARCHAR);
 CREATE TABLE pgc.pg_foreign_table (ftrelid BIGINT, ftserver BIGINT, ftoptions VARCHAR[]);
 CREATE TABLE pgc.pg_inherits (inhrelid BIGINT, inhparent BIGINT, inhseqno INTEGER, inhdetachpending BOOLEAN);
 CREATE TABLE pgc.pg_get_keywords (word VARCHAR, catcode VARCHAR, catdesc VARCHAR);
+CREATE TABLE pgc.pg_options_to_table (option_name VARCHAR, option_value VARCHAR);
 CREATE TABLE pgc.pg_language (oid BIGINT, tableoid BIGINT, lanname VARCHAR, lanowner BIGINT, lanispl BOOLEAN, lanpltrusted BOOLEAN,
     lanplcallfoid BIGINT, laninline BIGINT, lanvalidator BIGINT, lanacl VARCHAR[]);
 CREATE TABLE pgc.pg_largeobject_metadata (oid BIGINT, lomowner BIGINT, lomacl VARCHAR[]);

@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from millstream.pg.failures import NOT_SUPPORTED, SYNTAX, UNKNOWN_TABLE, PgError
+from millstream.pg.failures import NOT_SUPPORTED, SYNTAX, UNKNOWN_FUNCTION, UNKNOWN_TABLE, PgError
 from millstream.pg.script import DATABASE, SCHEMA, ClientStatement
 from millstream.pg.settings import VERSION_TEXT, SessionIdentity
 
@@ -29,7 +29,7 @@ QUERY_KEYWORDS = ("SELECT", "WITH", "VALUES", "(")
 # The functions that are allowed in FROM; others could read files, or never end.
 TABLE_FUNCTIONS = frozenset({"generate_series", "unnest", "generate_subscripts", "_pg_expandarray"})
 # Those whose result is one value, and those that are a table in catalog.sql.
-VALUE_FUNCTIONS, NAMED_TABLES = frozenset({"string_to_array"}), frozenset({"pg_get_keywords"})
+VALUE_FUNCTIONS, NAMED_TABLES = frozenset({"string_to_array"}), frozenset({"pg_get_keywords", "pg_options_to_table"})
 # Postgres's types that are plain numbers in DuckDB.
 OID_TYPES = frozenset({"oid", "xid", "cid", "tid"})
 _OID_CAST = re.compile(r"(?i)(::\s*)(?:pg_catalog\.)?(oid|regclass|regtype|regproc)(\s*\[\s*\])")
@@ -260,6 +260,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
     """A cast to a type that DuckDB lacks: of a name to its OID, or of an OID to its name."""
     name = _type_name(node)
     if name in OID_TYPES:
+        _check_no_function(node.this)
         return exp.cast(node.this, "BIGINT")
     if name in ("regclass", "regtype", "regnamespace"):
         is_name = isinstance(node.this, exp.Literal | exp.Placeholder | exp.Parameter) and not _is_number(node.this)
@@ -270,6 +271,15 @@ def _cast(node: exp.Cast) -> exp.Expr:
         return exp.cast(node.this, "TEXT")
     # Every other cast is the same in DuckDB; a cast to "char" does not cut the text to one byte.
     return node
+
+
+def _check_no_function(operand: exp.Expr) -> None:
+    """Refuse the OID of a function by its name, `'f'::regproc::oid`: the catalog has no functions."""
+    if isinstance(operand, exp.Cast) and isinstance(operand.this, exp.Literal) and not operand.this.name.isdecimal():
+        name = operand.this.name
+        # psql's \sf shows no hint.
+        fact = f'the catalog has no function "{name}"; DESCRIBE FUNCTION {name} shows one of millstream\'s'
+        raise PgError(UNKNOWN_FUNCTION, fact)
 
 
 def _is_number(node: exp.Expr) -> bool:

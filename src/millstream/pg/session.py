@@ -22,6 +22,7 @@ from millstream.pg.cursors import cursor_query, fetch_of
 from millstream.pg.entities import entity_answer
 from millstream.pg.failures import IN_FAILED, INVALID_AUTHORIZATION, SYNTAX, PgError, pg_error
 from millstream.pg.inference import catalog_types, described_columns, inferred_types, sample
+from millstream.pg.json_values import with_json_values
 from millstream.pg.queries import start_query
 from millstream.pg.results import ListedRows, Portal, ResultColumn, StatementAnswer
 from millstream.pg.script import ClientStatement, EngineText, for_engine
@@ -192,14 +193,17 @@ class PgSession:
         return Request(text, commands.properties, commands.variables, missing_right=self.principal.missing)
 
     def engine_text(self, statement: ClientStatement, values: Sequence[Any]) -> EngineText:
-        """A statement in the engine's spelling, with its parameters as literals. Raises PgError 42P02, 0A000."""
+        """A statement in the engine's spelling, with its parameters as literals. Raises PgError 42P02, 0A000, 22P02."""
 
         def literal(number: int) -> str:
             if number > len(values):
                 raise PgError("42P02", f"there is no parameter ${number}")
-            return sql_literal(values[number - 1])
+            value = values[number - 1]
+            # A list without a value has no literal that says its type: as JSON it gets its column's.
+            return "'[]'" if value == [] and is_insert else sql_literal(value)
 
-        return for_engine(statement, literal)
+        is_insert = statement.first_words(1)[0] == "INSERT"
+        return with_json_values(for_engine(statement, literal), self.context.engine.catalog, self.principal)
 
     @contextmanager
     def _refusals(self, statement: ClientStatement, values: Sequence[Any]) -> Iterator[None]:

@@ -89,7 +89,7 @@ class Login:
         if "*" not in self.allowed and not self.allowed & set(role_names):
             raise LoginRefused(f"user {name} has none of the roles that authentication.roles asks for")
         roles = tuple(self.roles[role] for role in role_names if role in self.roles)
-        return Principal(name, roles, self.topic_prefix)
+        return Principal(name, roles, self.topic_prefix, others=tuple(self.roles.values()))
 
     def _by_password(self, users: UserFile, value: str) -> User:
         user = users.user(*_credentials(value))

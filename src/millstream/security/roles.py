@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from millstream.catalog.catalog import Catalog
+from millstream.model.errors import hint_line
 from millstream.security.rights import Need, Right, needs
 from millstream.services.errors import SetupError
 from millstream.services.named_files import why_unreadable
@@ -53,7 +54,7 @@ class Principal:
     """The sender of a request: a user with roles; `topic_prefix` as in rights.needs.
 
     `is_stored`: his roles are those of the file of users, which may change while he is connected. `expires`: the end of
-    his token, in seconds since the epoch; None if he has none.
+    his token, in seconds since the epoch; None if he has none. `others`: all roles of the server, to name them.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Principal:
     topic_prefix: str = ""
     is_stored: bool = False
     expires: float | None = None
+    others: tuple[Role, ...] = ()
 
     def without_expiry(self) -> "Principal":
         """This user, for an answer that comes to its end: it is finished even if his token expires meanwhile."""
@@ -78,11 +80,14 @@ class Principal:
         return next((self.refusal(need) for need in unmet), "")
 
     def refusal(self, need: Need) -> str:
-        """The message for a user who lacks a right."""
+        """The message for a user who lacks a right; it ends with the names of the roles that have it."""
         about = [f"source {need.source}"] if need.source else []
         about += [f"topic {need.topic}"] if need.topic else []
         on = f" on {' and '.join(about)}" if about else ""
-        return f"user {self.name} lacks the right {need.right.value}{on}"
+        roles = ", ".join(sorted(role.name for role in self.others if role.allows(need)))
+        return f"user {self.name} lacks the right {need.right.value}{on}" + hint_line(
+            f"roles that have it: {roles}" if roles else ""
+        )
 
     def _allowed(self, need: Need) -> bool:
         return any(role.allows(need) for role in self.roles)

@@ -29,11 +29,14 @@ def accepted(request: Request, offers: Sequence[str]) -> str:
 
 
 def check_readable(request: Request) -> None:
-    """Raise RequestFailed 415 if the body's Content-Type is not JSON.
+    """Raise RequestFailed 415 if the body's Content-Type is not JSON, or if it is compressed.
 
     A body without a type is accepted, and so is curl's default type, unless a browser sent it: a form of a page of
     another origin can have that type.
     """
+    encoding = (request.headers.get("content-encoding") or "identity").strip().lower()
+    if encoding != "identity":
+        raise RequestFailed(UNSUPPORTED_TYPE, f"a body with Content-Encoding {encoding} cannot be read: send it as it is")
     media_type = (request.headers.get("content-type") or JSON).partition(";")[0].strip().lower()
     if media_type in READABLE or (media_type == FORM and not _from_browser(request)):
         return

@@ -47,11 +47,17 @@ CAUSE_LENGTH = 300
 _CLASS = re.compile(r"^(?:[\w.$]+(?:Exception|Error)|(?:[a-z]\w*\.)+[A-Z][\w$]*): ")
 # What Spark and py4j write around the failure of a task, or of a call: the task's number, its host, the method.
 _AROUND = re.compile(
-    r"^(An error occurred while calling \S+\s*:? )?(Job aborted due to stage failure: .*?most recent failure: "
-    r"Lost task \S+ in stage \S+ \(TID \d+\) \(.*?\): )?|\s*Driver stacktrace:$"
+    r"^(An error occurred while calling \S+\s*:? )?((?:[\w.]+Exception: )?Job aborted due to stage failure: "
+    r".*?most recent failure: Lost task \S+ in stage \S+ \(TID \d+\) \(.*?\): )?|\s*Driver stacktrace:$"
 )
 # What Spark says of a thread that has waited for another one, which failed; why is in a later line.
 AWAITED, _CAUSED_BY = "Exception thrown in awaitResult", "Caused by: org.apache.spark.SparkException: "
+# A query on a cluster that has too few cores free, or no worker.
+_NO_SLOTS = re.compile(r"\[CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT\].* needs (\d+) .*? only (\d+) are currently free.*")
+NO_SLOTS = (
+    r"the query needs \1 task slots at once, and the Spark cluster has \2 free; start workers, or more cores of them "
+    "(--cores: they are slots, not processors), or TERMINATE or PAUSE a query"
+)
 _REGISTRY_AWAY = re.compile(r"^[\w.]+\.RegistryAway: ")
 # What is wrong with the checkpoint of a query that is not started.
 NOT_RESUMED = (checkpoints.CheckpointBehind, checkpoint_damage.CheckpointDamaged, OtherStates)
@@ -400,7 +406,7 @@ def first_line(failure: object) -> str:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     if any(AWAITED in line for line in lines):
         lines = [line.removeprefix(_CAUSED_BY) for line in lines if AWAITED not in line] or lines
-    return _AROUND.sub("", " ".join(lines[:3]))[:MESSAGE_LENGTH]
+    return _NO_SLOTS.sub(NO_SLOTS, _AROUND.sub("", " ".join(lines[:3])))[:MESSAGE_LENGTH]
 
 
 def without_class(line: str) -> str:

@@ -20,6 +20,8 @@ from millstream.spark.session_settings import SessionOptions, is_cluster, settin
 
 # The name of a session for the packages above, which do not import pyspark.
 Session = SparkSession
+# What a context says that has stopped because no master answered within a minute; two Java stacks follow.
+STOPPED = "Cannot call methods on a stopped SparkContext"
 _CONNECTING = threading.Lock()
 
 
@@ -41,10 +43,16 @@ def create(options: SessionOptions) -> SparkSession:
     try:
         session = builder.getOrCreate()
     except Py4JJavaError as failure:
-        fact = f"Spark does not start: {without_values(jvm.reasons(failure.java_exception), conf)}"
+        reasons = without_values(jvm.reasons(failure.java_exception), conf)
+        fact = f"Spark does not start: {without_stacks(reasons, options.master)}"
         raise SetupError(fact, "see millstream.spark.master and the settings spark.…") from failure
     jvm.register(session)
     return session
+
+
+def without_stacks(reasons: str, master: str) -> str:
+    """Why Spark does not start, in words where Spark shows the stacks of a context that it has stopped by itself."""
+    return f"the Spark master {master} does not answer" if STOPPED in reasons else reasons
 
 
 def _connect(conf: Mapping[str, str], long_running: bool) -> None:
