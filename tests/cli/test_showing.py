@@ -1,16 +1,19 @@
 """How things look: entities, errors, widths, statements cut out of a text."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from pygments.token import Keyword, Name, String
+from rich.console import Console
 
 from millstream.cli.client import ClientError, ServerRefused
 from millstream.cli.display import Grid, printable
 from millstream.cli.entities import parts
 from millstream.cli.error_report import error_report
 from millstream.cli.highlighting import SqlLexer
+from millstream.cli.output import Output, OutputFormat
 from millstream.cli.plain import grid_text
 from millstream.cli.statements import is_complete, split
 from millstream.cli.widths import comfortable, fitted
@@ -46,6 +49,20 @@ def _shown(entity: dict[str, object]) -> str:
 def test_errors(message: str, text: str, report: str) -> None:
     (statement,) = split(text)
     assert error_report(ClientError(message), statement).text == report
+
+
+@pytest.mark.parametrize(("width", "is_record"), [(200, False), (80, True)])
+def test_a_long_statement_gets_its_own_line_in_a_narrow_terminal(width: int, is_record: bool) -> None:
+    """In the narrow column of a table it would take twenty lines."""
+    console = Console(file=StringIO(), force_terminal=True, no_color=True, width=width)
+    statement = (
+        f"CREATE TABLE events AS SELECT id, {', '.join(f'COUNT(c{n})' for n in range(9))} FROM clicks GROUP BY id;"
+    )
+    row = ("CTAS_EVENTS_0", "PERSISTENT", "RUNNING:1", "EVENTS_PER_MINUTE", statement)
+    Output(console, console, OutputFormat()).show([Grid(("Query", "Type", "Status", "Sink", "SQL"), [row])])
+    assert isinstance(console.file, StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert any("SQL" in line and "CREATE TABLE events" in line for line in lines) == is_record
 
 
 def test_an_error_of_the_server_may_have_no_reason() -> None:

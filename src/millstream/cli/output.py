@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, TextIO
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
@@ -26,6 +27,8 @@ from millstream.server.text import dumps
 STYLES = {"title": "bold", "good": "green", "warning": "yellow", "dim": "dim"}
 PAGE = 500
 MOST_ROWS = 10_000
+# A table whose rows would take more lines than this is shown as records.
+MOST_LINES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +200,23 @@ class Output:
             widths, self._available_width, unbroken_widths(head.columns)
         ) == len(widths)
 
+    def _is_flat(self, head: Grid, rows: Sequence[Sequence[str]], widths: Sequence[int]) -> bool:
+        """True if no row takes more than MOST_LINES lines, as a long statement in a narrow column does."""
+        if self.format.width:
+            return True
+        available = self._available_width - BETWEEN * (len(widths) - 1)
+        narrowed = fitted(widths, available, unbroken_widths(head.columns))
+        return all(
+            cell_len(text) <= width * MOST_LINES for row in rows for text, width in zip(row, narrowed, strict=True)
+        )
+
     def _draw(self, part: Part) -> None:
         match part:
             case Grid():
                 cells = [[printable(cell(value)) for value in row] for row in part.rows]
                 widths = natural(part.columns, cells)
-                if any(part.columns) and self.format.wrap and cells and not self._fits_terminal(part, widths):
+                is_table = self._fits_terminal(part, widths) and self._is_flat(part, cells, widths)
+                if any(part.columns) and self.format.wrap and cells and not is_table:
                     self._records(part, cells)
                 else:
                     self.console.print(self._table(part, cells, widths))

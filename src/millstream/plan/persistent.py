@@ -37,6 +37,9 @@ from millstream.syntax import tree
 
 EQUAL_PARTITIONS = "millstream.join.equal.partitions"
 QUERY_LIMIT = "ksql.query.persistent.active.limit"
+CHANGES_AS_STREAM = (
+    "a table's changes are a stream: CREATE STREAM name (columns) WITH (KAFKA_TOPIC='the table's topic', …)"
+)
 
 
 # ---------------------------------------------------------------- CREATE … AS
@@ -127,6 +130,7 @@ def _check_kind(statement: tree.CreateAs, plan: Select) -> None:
             f"Invalid result type. Your SELECT query produces a {plan.kind.value}. "
             f"Please use CREATE {plan.kind.value} AS SELECT statement instead.",
             statement.span,
+            CHANGES_AS_STREAM if plan.kind is RelationKind.TABLE else "",
         )
 
 

@@ -36,7 +36,9 @@ def check_readable(request: Request) -> None:
     """
     encoding = (request.headers.get("content-encoding") or "identity").strip().lower()
     if encoding != "identity":
-        raise RequestFailed(UNSUPPORTED_TYPE, f"a body with Content-Encoding {encoding} cannot be read: send it as it is")
+        raise RequestFailed(
+            UNSUPPORTED_TYPE, f"a body with Content-Encoding {encoding} cannot be read: send it as it is"
+        )
     media_type = (request.headers.get("content-type") or JSON).partition(";")[0].strip().lower()
     if media_type in READABLE or (media_type == FORM and not _from_browser(request)):
         return

@@ -103,6 +103,13 @@ class Cursor:
         self._tried.clear()
         return True
 
+    def possible(self, *keys: str) -> bool:
+        """True if these words or symbols come next; otherwise record that they were possible."""
+        if self.at(*keys):
+            return True
+        self._tried.append(_shown(keys))
+        return False
+
     def expect(self, *keys: str) -> Token:
         """Take these words or symbols; returns the first token. Raises SqlSyntaxError if another one comes."""
         first = self.token

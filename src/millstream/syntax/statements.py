@@ -102,14 +102,14 @@ def _as_written(c: Cursor, description: str) -> str:
 
 def _create(c: Cursor) -> tree.Statement:
     at = c.expect("CREATE").span
-    if c.at("TYPE"):
+    if c.possible("TYPE"):
         return _create_type(c, at)
-    if c.at("INDEX"):
+    if c.possible("INDEX"):
         return _create_index(c, at)
     if c.at("SINK") or c.at("SOURCE", "CONNECTOR"):
         return _create_connector(c, at)
     or_replace = c.accept("OR", "REPLACE")
-    if c.at("FUNCTION") or c.at("AGGREGATE", "FUNCTION"):
+    if c.possible("FUNCTION") or c.at("AGGREGATE", "FUNCTION"):
         return create_function(c, or_replace, at)
     read_only = c.accept("SOURCE")
     kind = _kind(c)

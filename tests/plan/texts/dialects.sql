@@ -107,27 +107,27 @@ CREATE TABLE t PARTITIONED BY (item) AS SELECT item, COUNT(*) FROM orders GROUP 
 -- →   hint: a topic has partitions, WITH (PARTITIONS=4), and a row goes to that of its key; PARTITION BY in a query
 
 CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM orders;
--- → line 1:19: unexpected TEMPORARY; expected SOURCE, STREAM or TABLE
+-- → line 1:19: unexpected TEMPORARY; expected FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
 
 CREATE VIEW v AS SELECT * FROM orders;
--- → line 1:8: unexpected VIEW; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected VIEW; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
 
 CREATE MATERIALIZED VIEW v AS SELECT item, COUNT(*) FROM orders GROUP BY item;
--- → line 1:8: unexpected MATERIALIZED; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected MATERIALIZED; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
 
 CREATE TEMPORARY TABLE t (id STRING PRIMARY KEY) WITH (kafka_topic='orders', value_format='JSON');
--- → line 1:8: unexpected TEMPORARY; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected TEMPORARY; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: a stream or table stays until it is dropped; a query that ends with its client is a SELECT alone
 
 CREATE EXTERNAL TABLE t (id STRING) STORED AS PARQUET;
--- → line 1:8: unexpected EXTERNAL; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected EXTERNAL; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: each stream or table reads a topic: CREATE TABLE … WITH (KAFKA_TOPIC='…', VALUE_FORMAT='…')
 
 CREATE DATABASE shop;
--- → line 1:8: unexpected DATABASE; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected DATABASE; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: there are no databases or schemas: a name is that of one stream or table
 
 USE shop;
@@ -542,6 +542,7 @@ CREATE TABLE s AS SELECT item FROM orders;
 
 CREATE STREAM s AS SELECT item, COUNT(*) FROM orders GROUP BY item;
 -- → line 1:1: Invalid result type. Your SELECT query produces a TABLE. Please use CREATE TABLE AS SELECT statement instead.
+-- →   hint: a table's changes are a stream: CREATE STREAM name (columns) WITH (KAFKA_TOPIC='the table's topic', …)
 
 CREATE STREAM s (id INT KEY, v INT,) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:36: unexpected ')'; expected a column name
@@ -826,7 +827,7 @@ PRINT orders INTERVAL '1' HOUR;
 -- →   hint: it is a whole number: PRINT 'topic' INTERVAL 2 shows every second record
 
 CREATE VIEW shop.v AS SELECT * FROM orders;
--- → line 1:8: unexpected VIEW; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected VIEW; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
 
 INSERT INTO shop.orders VALUES (1);

@@ -166,6 +166,7 @@ CREATE STREAM s AS SELECT id, item FROM orders WHERE item;
 
 CREATE STREAM s AS SELECT * FROM people;
 -- → line 1:1: Invalid result type. Your SELECT query produces a TABLE. Please use CREATE TABLE AS SELECT statement instead.
+-- →   hint: a table's changes are a stream: CREATE STREAM name (columns) WITH (KAFKA_TOPIC='the table's topic', …)
 
 CREATE TABLE t AS SELECT * FROM orders;
 -- → line 1:1: Invalid result type. Your SELECT query produces a STREAM. Please use CREATE STREAM AS SELECT statement instead.

@@ -21,7 +21,7 @@ SELECT * FROM x GROPU BY a;
 -- →   hint: did you mean GROUP instead of GROPU?
 
 CREATE STRAEM x (a INT);
--- → line 1:8: unexpected STRAEM; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected STRAEM; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: did you mean STREAM?
 
 CREATE STREAM table (a INT);
@@ -290,7 +290,7 @@ CREATE INDEX i ON t (a + 1);
 -- → line 1:24: unexpected '+'; expected ',' or ')'
 
 CREATE UNIQUE INDEX i ON t (a);
--- → line 1:8: unexpected UNIQUE; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected UNIQUE; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 
 DROP INDEX;
 -- → line 1:11: unexpected ';'; expected IF EXISTS or the name of an index
@@ -338,7 +338,7 @@ CREATE FUNCTION f(a) RETURNS INT LANGUAGE PYTHON AS $$a$$;
 -- → line 1:20: unexpected ')'; expected a type
 
 CREATE AGGREGATE f(a INT) RETURNS INT LANGUAGE PYTHON AS $$a$$;
--- → line 1:8: unexpected AGGREGATE; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected AGGREGATE; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 
 SELECT a FROM x LIMIT 2.5;
 -- → line 1:23: unexpected 2.5; expected a whole number of rows
@@ -505,7 +505,7 @@ SELECT COUNT(*) FROM x WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 1 HOUR, RETENT
 -- →   hint: RETENTION comes before GRACE PERIOD
 
 CREATE TOPIC x;
--- → line 1:8: unexpected TOPIC; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected TOPIC; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: a topic is created WITH (KAFKA_TOPIC='…', PARTITIONS=…), and deleted by DROP STREAM|TABLE … DELETE TOPIC
 
 DROP TOPIC x;
@@ -513,11 +513,11 @@ DROP TOPIC x;
 -- →   hint: a topic is created WITH (KAFKA_TOPIC='…', PARTITIONS=…), and deleted by DROP STREAM|TABLE … DELETE TOPIC
 
 CREATE MATERIALIZED VIEW x AS SELECT * FROM y;
--- → line 1:8: unexpected MATERIALIZED; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected MATERIALIZED; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
 
 CREATE DATABASE x;
--- → line 1:8: unexpected DATABASE; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected DATABASE; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
 -- →   hint: there are no databases or schemas: a name is that of one stream or table
 
 SELECT a FROM x;
@@ -531,3 +531,11 @@ SELECT a FROM x WHERE a ≥ 5;
 SELECT a – 1 FROM x;
 -- → line 1:10: the character '–' means nothing here
 -- →   hint: a minus is -, a comment begins with --
+
+CREATE TYP x AS INT;
+-- → line 1:8: unexpected TYP; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- →   hint: did you mean TYPE?
+
+CREATE FUNTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ $$;
+-- → line 1:8: unexpected FUNTION; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- →   hint: did you mean FUNCTION?
