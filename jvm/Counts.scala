@@ -1,7 +1,7 @@
 package org.apache.spark.sql.millstream
 
 import java.util.concurrent.{ConcurrentHashMap, ScheduledFuture}
-import java.util.concurrent.atomic.{AtomicLong, AtomicLongArray, LongAdder}
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong, AtomicLongArray, LongAdder}
 
 import scala.jdk.CollectionConverters._
 
@@ -14,9 +14,16 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress
 final class PartitionProgress {
   private[millstream] val next = new AtomicLong(-1)
   private[millstream] val read = new AtomicLong
+  private val begun = new AtomicBoolean
 
   /** Reading starts or resumes at an offset. */
-  def begin(offset: Long): Unit = next.set(offset)
+  def begin(offset: Long): Unit = {
+    next.set(offset)
+    begun.set(true)
+  }
+
+  /** Whether reading has started or resumed since the last call. */
+  private[millstream] def takeBegun(): Boolean = begun.getAndSet(false)
 
   /** A record was read; `offset` is that of the next one. */
   def advance(offset: Long): Unit = {
@@ -138,9 +145,11 @@ final class Counts(query: String) {
    * has ended.
    */
   private def report(): Unit = {
+    // Also of a query that was started anew, whose counters on the driver are new ones.
+    val hasBegun = partitions.values.asScala.count(_.takeBegun()) > 0
     val now = snapshot
     val delta = now.since(reported)
-    silent = if (now.hasNewsSince(reported)) 0 else silent + 1
+    silent = if (hasBegun || now.hasNewsSince(reported)) 0 else silent + 1
     reported = now
     if (silent % Counts.SilentReports == 0) {
       val arguments = Seq("counts", query, delta.sums, last, delta.latency, delta.partitions, delta.next, delta.read)
