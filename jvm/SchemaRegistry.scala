@@ -7,28 +7,33 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
 import java.util.Base64
 import java.util.concurrent.{ConcurrentHashMap, ExecutionException, TimeUnit, TimeoutException}
+import java.util.concurrent.atomic.AtomicLong
 
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 
 /** A schema of a registry: its kind (AVRO, JSON, PROTOBUF), its text, and the schemas that it refers to, by name. */
 case class Registered(kind: String, text: String, references: Seq[(String, Registered)])
 
-/** The registry does not answer, or fails. The record that needs it is not bad: it could not be read or written now. */
+/**
+ * The registry does not answer, fails, or does not know us. The record that needs it is not bad: it could not be read or
+ * written now.
+ */
 class RegistryAway(message: String) extends RuntimeException(message, null, false, false)
 
 /**
  * A client of a registry with Confluent's API, one for each address and JVM; a schema is requested once and cached.
- * In a task of a streaming query, a registry that does not answer is asked again until it does: no record is dropped
- * because of it. Elsewhere a client waits for an answer: after Rounds attempts its statement fails with RegistryAway.
+ * In a task of a streaming query, a registry that does not answer is asked again until it does, and so is one that does not
+ * accept our credentials (401), which may be changed there or here: no record is dropped because of it. Elsewhere a client waits for an answer: after Rounds attempts its statement fails with RegistryAway.
  * `url` may have the addresses of several servers, with commas between them: requests go to one until it does not
  * answer, then to the next. `shownUrl` is the same for messages, without users and passwords.
  */
-class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: String) {
+class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: String) extends Logging {
   import SchemaRegistry._
 
   private val servers = url.split(',').map(_.trim.stripSuffix("/")).filter(_.nonEmpty)
@@ -37,6 +42,7 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
   /** The time of the last failure, and the failure: a request that waited during it fails at once. */
   @volatile private var failure = (System.nanoTime - FailureNanos, null: RegistryAway)
 
+  private val loggedAt = new AtomicLong(System.nanoTime - LogNanos)
   private lazy val client = builder.build()
   private val schemas = new ConcurrentHashMap[Int, Registered]
   private val unknown = new ConcurrentHashMap[Int, Long]
@@ -141,11 +147,12 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
       val seconds = if (isTask) TaskSeconds else ClientSeconds
       val answer = trySend(complete(request(server, path)).build(), seconds)
       answer match {
-        case Right(response) if response.statusCode < 500 && response.statusCode != 429 => return response
+        case Right(response) if response.statusCode < 500 && !IsAway.contains(response.statusCode) => return response
         case other =>
           attempt += 1
           current = (server + 1) % servers.length
           val round = attempt / servers.length
+          if (isTask) logWaiting(other)
           if (!isTask && round == Rounds) {
             val away = new RegistryAway(s"the schema registry $shownUrl ${why(other)}")
             failure = (System.nanoTime, away)
@@ -156,6 +163,13 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
       }
     }
     throw new IllegalStateException
+  }
+
+  /** Logs that a query waits for the registry, at most once a minute. */
+  private def logWaiting(outcome: Either[IOException, HttpResponse[String]]): Unit = {
+    val (now, last) = (System.nanoTime, loggedAt.get)
+    if (now - last > LogNanos && loggedAt.compareAndSet(last, now))
+      logWarning(s"a query waits for the schema registry $shownUrl, which ${why(outcome)}")
   }
 
   /**
@@ -207,6 +221,10 @@ object SchemaRegistry {
   private val TaskSeconds = 10L
   private val ClientSeconds = 4L
   private val Rounds = 3
+  /** The answers below 500 by which a registry is away: our credentials are not valid now, and too many requests. */
+  private val IsAway = Set(401, 429)
+  /** How long, in nanoseconds, nothing more is logged of a registry that queries wait for. */
+  private val LogNanos = TimeUnit.MINUTES.toNanos(1)
   /** For so many nanoseconds after a failure, other clients' calls fail without a request. */
   private val FailureNanos = 1_000_000_000L
   /** How long, in nanoseconds, an id that the registry does not know is not requested again. */

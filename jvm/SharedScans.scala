@@ -67,6 +67,8 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
   private var index = at
   /** True if it was woken while it waited, or will be when it waits next; guarded by the scan's lock. */
   private[millstream] var isWoken = false
+  /** True if it has asked for the time of an answer; guarded by the scan's lock. */
+  private[millstream] var followsClock = false
   // The decoded values of the current segment, so that they are not looked up for each record.
   private var valuesSegment: ScanSegment = _
   private var valuesSpec: Spec = _
@@ -94,8 +96,14 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
   /** True if all records have been returned that Kafka has, as far as its last answer says. */
   def isCaughtUp: Boolean = scan.isCaughtUp && !hasNext
 
-  /** When Kafka last answered the scan, by System.currentTimeMillis; the records of that answer can be read. */
-  def answeredAt: Long = scan.answeredAt
+  /**
+   * When Kafka last answered the scan, by System.currentTimeMillis; the records of that answer can be read. From the first
+   * call on, the scan learns of an answer within a second.
+   */
+  def answeredAt: Long = {
+    scan.followClock(this)
+    scan.answeredAt
+  }
 
   /** The next record; only if `hasNext`. */
   def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
@@ -157,6 +165,8 @@ private[millstream] final class SharedScan(key: ScanKey) {
   @volatile private[millstream] var isCaughtUp = false
   /** When Kafka last answered, by System.currentTimeMillis; 0 if it has not. */
   @volatile private[millstream] var answeredAt = 0L
+  /** True if a reader asks for that: then polls are short, as a poll does not return at an answer without records. */
+  @volatile private var followsClock = false
 
   /** A reader at an offset; null if the scan's segments do not reach there. */
   def join(offset: Long): ScanReader = locked {
@@ -179,11 +189,19 @@ private[millstream] final class SharedScan(key: ScanKey) {
   /** Remove a reader; the consumer is closed with the last one. */
   def leave(reader: ScanReader): Unit = locked {
     readers -= reader
+    followsClock = readers.exists(_.followsClock)
     if (readers.isEmpty) {
       oldest = null
       latest = null
       close()
     }
+  }
+
+  /** A reader asks when Kafka has answered: a poll that may take longer is interrupted. */
+  private[millstream] def followClock(reader: ScanReader): Unit = if (!reader.followsClock) locked {
+    reader.followsClock = true
+    followsClock = true
+    if (poller != null && consumer != null) consumer.wakeup()
   }
 
   /** The number of readers. */
@@ -234,7 +252,8 @@ private[millstream] final class SharedScan(key: ScanKey) {
       open()
       // Other readers learn only at the end of a poll whether Kafka has a further record, so polls are short until
       // then.
-      val timeout = if (isCaughtUp || time.compareTo(UnknownEnd) < 0) time else UnknownEnd
+      val longest = if (!isCaughtUp) UnknownEnd else if (followsClock) ClockTime else time
+      val timeout = if (time.compareTo(longest) < 0) time else longest
       val records = consumer.poll(timeout).records(partition).toArray(NoRecords)
       // Headers are decoded when they are first read, which is not thread-safe: do it before other threads see them.
       records.foreach(_.headers.forEach { header => header.key; header.value })
@@ -291,6 +310,8 @@ private object SharedScan {
   private val LagLimit = 8L << 20
   /** How long a poll waits at most while it is not known whether Kafka has a further record. */
   private val UnknownEnd = Duration.ofMillis(100)
+  /** How long a poll is while a reader asks for the times of answers. */
+  private val ClockTime = Duration.ofMillis(SourceWatermarks.ClockMs)
 }
 
 /** The scans of this JVM, by key; a scan exists while at least two tasks read its partition. */

@@ -251,7 +251,7 @@ private[millstream] object SourceWatermarks {
   /** How often a source checks whether it is idle while Kafka may have further records, in ms. */
   private val RecheckMs = 100L
   /** How far apart two watermarks by the clock are, in ms. */
-  private val ClockMs = 1000L
+  private[millstream] val ClockMs = 1000L
   /** The number of records between two watermarks of a busy source. */
   private val RecordsApart = 256
   /** The same on a cluster, where each sends the rows before it, however few these are. */

@@ -164,6 +164,22 @@ def test_windows_over_a_join_lose_no_row_of_a_backlog_or_of_a_burst(
         burst(read * ROWS, partitions=1)
 
 
+def test_the_last_windows_of_a_silent_stream_close(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
+    """The clock passes the tasks of a join on two executors."""
+    name_all(kafka, name)
+    server.execute(
+        f"CREATE TABLE {name}_WINDOWS AS SELECT 'all' AS g, COUNT(*) AS n FROM {name} s "
+        f"LEFT JOIN {name}_NAMES n ON s.id = n.id WINDOW TUMBLING (SIZE 100 SECONDS, GRACE PERIOD 0 SECONDS) "
+        "GROUP BY 'all' EMIT FINAL;",
+        **{"millstream.batch.duration": "1 hour", "millstream.stream.time.idle.ms": "5000"},
+    )
+    for v in range(ROWS):
+        kafka.send(name, f'"k{v % NAMES}"', {"v": v}, 1_000_000 + 1_000 * v, partition=0)
+    kafka.flush()
+    wait_for_rows(kafka, f"{name}_WINDOWS", ROWS // 100)
+    assert [row["N"] for row in rows(kafka, f"{name}_WINDOWS")] == [100] * (ROWS // 100)
+
+
 def test_changes_are_coalesced_in_executors(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
     """And passed on by tasks that wait for rows: no batch ends here, and no row follows."""
     server.execute(

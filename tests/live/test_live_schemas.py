@@ -247,8 +247,12 @@ def test_while_the_registry_is_away_queries_wait_and_statements_fail(
             wait_for(lambda before=before: proxy.turned_away > before + 2, "the query asking again")  # type: ignore[misc]
             with pytest.raises(RequestFailed, match=why):
                 server.execute(f"CREATE STREAM {name}_2 AS SELECT * FROM {name} EMIT CHANGES;")
+        proxy.page_status, proxy.is_locked, before = 0, True, proxy.turned_away
+        wait_for(lambda: proxy.turned_away > before + 2, "the query asking again with its password")
+        with pytest.raises(RequestFailed, match="the schema registry answered 401: who are you"):
+            server.execute(f"CREATE STREAM {name}_2 AS SELECT * FROM {name} EMIT CHANGES;")
     finally:
-        proxy.shut, proxy.page_status = False, 0
+        proxy.shut, proxy.page_status, proxy.is_locked = False, 0, False
     assert [r.json for r in kafka.consume_all(f"{name}_OUT", 2)] == [{"A": 1}, {"A": 2}]
 
 

@@ -19,7 +19,7 @@ class RegistryProxy(ThreadingHTTPServer):
     """Passes requests on to `registry` while it is open; answers 503 while `shut`, and counts those.
 
     While `page_status` is not 0, a page of HTML is the answer, with that status, as of a proxy whose registry is being
-    maintained (200) or is gone (404).
+    maintained (200) or is gone (404). While `is_locked`, nobody's password is valid.
     """
 
     daemon_threads = True
@@ -30,6 +30,7 @@ class RegistryProxy(ThreadingHTTPServer):
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_side=True)
         self.registry, self.shut, self.page_status, self.turned_away = registry, False, 0, 0
+        self.is_locked = False
         self.modes: dict[str, str] = {}
 
     @property
@@ -50,7 +51,8 @@ class _Handler(QuietHandler):
         elif self.server.page_status:
             self.server.turned_away += 1
             self.answer(self.server.page_status, b"<html>We are back soon.</html>")
-        elif self.headers.get("Authorization") != _ALLOWED:
+        elif self.server.is_locked or self.headers.get("Authorization") != _ALLOWED:
+            self.server.turned_away += 1
             self.answer(401, b'{"error_code":401,"message":"who are you?"}')
         elif self.path.startswith("/mode/"):  # Confluent's registry has modes, Apicurio none
             self.server.modes[self.path.removeprefix("/mode/")] = json.loads(body)["mode"]
