@@ -45,16 +45,17 @@ object Avro {
     case _ => None
   }
 
-  private def number(value: Any, otherwise: Int): Int = Option(value).flatMap(_.toString.toIntOption).getOrElse(otherwise)
+  private def number(value: Any, otherwise: Int): Int =
+    Option(value).flatMap(_.toString.toIntOption).getOrElse(otherwise)
 
   /** True if an array with this element type is Kafka Connect's encoding of a map: records of `key` and `value`. */
   def isEntry(element: Schema): Boolean =
     element.getType == RECORD && element.getFields.asScala.map(_.name).toSeq == Seq("key", "value")
 
   /**
-   * True if a column holds values of the schema as a STRUCT with a field for each branch of a union. A schema that is no
-   * union, or one with null, counts as a union if it is not a record: the topic was written with it before it had more
-   * branches.
+   * True if a column holds values of the schema as a STRUCT with a field for each branch of a union. A schema that is
+   * no union, or one with null, counts as a union if it is not a record: the topic was written with it before it had
+   * more branches.
    */
   def isUnionOf(schema: Schema, struct: SqlType.Struct): Boolean = {
     val values = branches(schema).filter(_.getType != NULL)

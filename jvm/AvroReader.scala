@@ -188,7 +188,8 @@ object AvroFieldReader {
 
   private[millstream] def bytes(schema: Schema, sqlType: SqlType, data: AvroInput => Array[Byte]): AvroFieldReader =
     (Avro.decimal(schema), sqlType) match {
-      case (Some(digits), decimal: SqlType.Decimal) => in => ScalarConversions.decimal(data(in), digits.getScale, decimal)
+      case (Some(digits), decimal: SqlType.Decimal) =>
+        in => ScalarConversions.decimal(data(in), digits.getScale, decimal)
       case (_, SqlType.Bytes) => data(_)
       case _ => unreadable(schema, sqlType)
     }

@@ -23,7 +23,8 @@ import org.apache.spark.util.ThreadUtils
  *   QueryRun.requestSave, save 1: the source's task has read the records 0 to 4; it sends a mark after their rows
  *   the operator's task takes a copy of the states that have changed, when the mark has come from each of its sources
  *   Kafka acknowledges the rows that the task has written before the mark
- *   all tasks are done: {"batch": 7, "saves": ["1-9f3c"], "sources": {"0": {"topic id": "…", "next": {"0": 5}}}} is written
+ *   all tasks are done: {"batch": 7, "saves": ["1-9f3c"], "sources": {"0": {"topic id": "…", "next": {"0": 5}}}}
+ *     is written
  *   the server is killed at offset 9; for Spark, batch 7 begins at offset 0 again
  *   the source reads from 5, and the operator has the states of version 7 with the changes of save 1
  *
@@ -117,8 +118,8 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
 
   /**
    * Begin save `number`; false if that has to wait: for another save that is in progress, or for the lease. None if the
-   * batch has to end instead. It also has to end while a source waits for its tables: that source sends no mark, and the
-   * other sources' rows would wait for it.
+   * batch has to end instead. It also has to end while a source waits for its tables: that source sends no mark, and
+   * the other sources' rows would wait for it.
    */
   private[millstream] def begin(number: Int): Option[Boolean] = synchronized {
     if (isRefused || bytes > MostBytes || TableBootstrapBarriers.exists(QueryRuns.query(run.id))) None
@@ -173,9 +174,12 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   private def finish(save: Save): Unit = {
     val saved = synchronized {
       if (isClosed || (current ne save)) null
-      else SavedBatch(batch, done :+ nameOf(save.number), save.offsets.toSeq.groupBy(_._1.source).map { case (source, offsets) =>
-        source -> SavedSource(topics(source).id, offsets.map { case (task, offset) => task.partition -> offset }.toMap)
-      })
+      else {
+        val sources = save.offsets.toSeq.groupBy(_._1.source).map { case (source, offsets) =>
+          source -> SavedSource(topics(source).id, offsets.map(next => next._1.partition -> next._2).toMap)
+        }
+        SavedBatch(batch, done :+ nameOf(save.number), sources)
+      }
     }
     if (saved != null) {
       if (isLeaseHeld && folder.write(saved)) onSaved(save, saved)
@@ -188,7 +192,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
     if (current eq save) current = null
     val counts = Counts.ofTask(QueryRuns.query(run.id))
     // Two sources may read one topic; what both have read is saved.
-    counts.save(saved.sources.toSeq.groupMapReduce { case (source, _) => topics(source).name }(_._2.next) { (one, other) =>
+    counts.save(saved.sources.toSeq.groupMapReduce(next => topics(next._1).name)(_._2.next) { (one, other) =>
       one.map { case (partition, offset) => partition -> Math.min(offset, other.getOrElse(partition, offset)) }
     })
     if (participants.exists(_.isInstanceOf[OperatorParticipant])) counts.saveStates(save.rows, save.stateBytes)
@@ -213,8 +217,8 @@ private[millstream] object BatchSaves {
 }
 
 /**
- * What one task has passed to the producer, in ranges that end at marks. One thread, the task's, calls `end`, which calls
- * `drain` first: it passes on the rows that wait in the task.
+ * What one task has passed to the producer, in ranges that end at marks. One thread, the task's, calls `end`, which
+ * calls `drain` first: it passes on the rows that wait in the task.
  */
 final class SentRows(saves: BatchSaves, drain: () => Unit) {
   private val ranges = new ArrayDeque[SentRange]
@@ -243,7 +247,7 @@ final class SentRows(saves: BatchSaves, drain: () => Unit) {
   /** Reports the ranges that are acknowledged, as all before them. */
   private[millstream] def advance(): Unit = {
     val acknowledged = synchronized {
-      Iterator.continually(()).takeWhile(_ => !ranges.isEmpty && ranges.peek.isAcknowledged).map(_ => ranges.poll()).toSeq
+      Seq.unfold(ranges)(ranges => Option.when(!ranges.isEmpty && ranges.peek.isAcknowledged)((ranges.poll(), ranges)))
     }
     acknowledged.foreach(range => saves.written(range.save))
   }

@@ -35,7 +35,7 @@ case class BoundExpression(steps: Seq[Seq[Expression]]) {
     steps.headOption.fold(Option(Set.empty[Int]))(first => BoundExpression.union(first.map(read)))
   }
 
-  /** The same for a struct column `at` with fewer fields: `indexes` maps each field that is read to its new position. */
+  /** The same for a struct column `at` with fewer fields: `indexes` maps those that are read to their positions. */
   def narrowed(at: Int, struct: StructType, indexes: Map[Int, Int]): BoundExpression = {
     def move(e: Expression): Expression = e match {
       case GetStructField(BoundReference(`at`, _, nullable), field, name) =>

@@ -10,7 +10,7 @@ class ByteOut {
 
   def clear(): Unit = size = 0
   def toBytes: Array[Byte] = Arrays.copyOf(bytes, size)
-  /** A character for each byte. Python gets it a hundred times faster than an array, which Py4J decodes byte by byte. */
+  /** A character for each byte: Python gets it a hundred times faster than an array, which Py4J decodes by byte. */
   def toText: String = new String(bytes, 0, size, ISO_8859_1)
 
   def byte(b: Int): Unit = { reserve(1); bytes(size) = b.toByte; size += 1 }

@@ -126,9 +126,9 @@ object Transcode {
   val NullOutcome: InternalRow = outcome(null, null)
 
   /**
-   * An exception that no codec expects (a bug, or too deep nesting): the record is bad, and the query goes on. Not the end
-   * of a task that waits for the registry: other queries that share its scan would take the record for bad, too; and not
-   * a registry that is away.
+   * An exception that no codec expects (a bug, or too deep nesting): the record is bad, and the query goes on. Not the
+   * end of a task that waits for the registry: other queries that share its scan would take the record for bad, too;
+   * and not a registry that is away.
    */
   def unforeseen(e: Throwable): InternalRow = e match {
     case bad: BadRecord => outcome(null, bad.getMessage)

@@ -38,7 +38,7 @@ final class WriteCounts {
   private val latency = new LatencyHistogram
   @volatile private var last = 0L
 
-  /** Count a written record of `size` bytes at `now`; `time` is its timestamp, Long.MinValue if it has none; epoch ms. */
+  /** Count a written record of `size` bytes at `now` (epoch ms); `time` is its timestamp, Long.MinValue for none. */
   def write(size: Int, time: Long, now: Long): Unit = {
     if (time != Long.MinValue) latency.add(now - time)
     add(1, size, now)
@@ -285,7 +285,8 @@ object Counts {
   /**
    * The counters of a query as JSON. Sizes are in bytes, times in epoch ms, 0 if there is none:
    *   {"read": 9, "written": 7, "bytes": 80, "perSecond": 0.1, "readPerSecond": 0.15, "last": …, "failed": 1,
-   *    "late": 1, "stateRows": 3, "stateBytes": 4096, "committed": …, "latency": [LatencyHistogram.snapshot], "positions": {"orders/0": 9}}
+   *    "late": 1, "stateRows": 3, "stateBytes": 4096, "committed": …, "latency": [LatencyHistogram.snapshot],
+   *    "positions": {"orders/0": 9}}
    */
   def json(query: String): String = running(query).getOrElse(new Counts(query)).json.toString
 

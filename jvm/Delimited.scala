@@ -59,7 +59,8 @@ private class DelimitedLine(text: String, delimiter: Char) {
     at += 1
     while (!closes()) { out.append(text.charAt(at)); at += 1 }
     while (at < text.length && text.charAt(at) != delimiter && !isEnd) {
-      if (!Character.isWhitespace(text.charAt(at))) throw new BadRecord(s"text follows a closing quote at character $at")
+      if (!Character.isWhitespace(text.charAt(at)))
+        throw new BadRecord(s"text follows a closing quote at character $at")
       at += 1
     }
     out.toString

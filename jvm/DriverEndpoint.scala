@@ -34,7 +34,7 @@ import org.apache.spark.util.{RpcUtils, ThreadUtils}
  */
 object DriverEndpoint extends Logging {
   private val Name = "millstream"
-  /** How long an executor waits for an immediate answer; and for an answer to `whenAnswered`, before it repeats the request. */
+  /** How long an executor waits for an immediate answer; and for one to `whenAnswered`, before it asks again. */
   private val AnswerTimeout = new RpcTimeout(30.seconds, "millstream.driver")
   private val EventTimeout = new RpcTimeout(1.hour, "millstream.driver")
   @volatile private var opened, reached: RpcEnv = _

@@ -19,7 +19,7 @@ final case class ExecutorWrites(group: String, conf: JavaMap[String, String])
  * The rows that one executor writes of one batch, when tasks run in other processes than the driver: they are in a
  * transaction of the executor, which the driver commits with the batch (Transactions.scala):
  *
- *   executors   begin, report to the driver, send, send, …, flush      ids group-0, group-1: the driver numbers executors
+ *   executors   begin, report to the driver, send, send, …, flush   ids group-0, group-1: the driver numbers executors
  *   driver      notes in the checkpoint which transactions belong to the batch
  *               commits its own, with the positions and the marker: from here on the batch is done, whatever crashes
  *               commits those of the executors (ResumedProducer)

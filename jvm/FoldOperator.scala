@@ -22,8 +22,8 @@ import org.apache.spark.sql.types._
  * of (due, order, key). Expressions read the environment (state, row, new, clock): the state before the row, the row,
  * the state after it, stream time.
  *
- * If the fold `coalesces`, the output rows of several changes of a state may be computed as those of one: with the state
- * before the first and after the last one, and the last row (WaitingChanges.scala).
+ * If the fold `coalesces`, the output rows of several changes of a state may be computed as those of one: with the
+ * state before the first and after the last one, and the last row (WaitingChanges.scala).
  */
 case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, out: StructType, subkey: BoundExpression,
     update: BoundExpression, emit: BoundExpression, expiration: Option[ExpirationSpec], label: String,
@@ -171,8 +171,9 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
     if (clock < 0 || in.isNullAt(clock)) lastTime.now
     else if (limit.isOff) lastTime.advance(in.getLong(clock))
     else {
-      if (sharedClock) limit.arrived(0, number(in, spec.scanPartition).toInt, number(in, spec.offset), in.getLong(clock))
-      lastTime.advanceLimited(in.getLong(clock))
+      val time = in.getLong(clock)
+      if (sharedClock) limit.arrived(0, number(in, spec.scanPartition).toInt, number(in, spec.offset), time)
+      lastTime.advanceLimited(time)
     }
   }
 
@@ -205,7 +206,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
 
   private def forwardWaiting(outs: mutable.ArrayBuffer[UnsafeRow]): Unit = waiting.drain(forward(_, outs))
 
-  /** Output the rows of a change that has waited. If an expression throws, there are none, but the state has changed. */
+  /** Output the rows of a change that has waited; none if an expression throws, but the state has changed. */
   private def forward(change: WaitingChange, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = guarded(change.row, outs) {
     set(stateRow(change.before), change.row, stateRow(change.next), change.clock)
     folding.emit(environment, out => outs += out.copy())
@@ -244,8 +245,9 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
     }
 
   /**
-   * Expire the states whose due time stream time has reached, the earliest first. `wasLimited`: a limit has kept stream time
-   * back until now, so each state expires at its own due time, as it would have done without a limit; else at `now`.
+   * Expire the states whose due time stream time has reached, the earliest first. `wasLimited`: a limit has kept stream
+   * time back until now, so each state expires at its own due time, as it would have done without a limit; else at
+   * `now`.
    */
   private def expire(in: UnsafeRow, partition: Int, now: Long, wasLimited: Boolean,
       outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {

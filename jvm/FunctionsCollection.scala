@@ -84,7 +84,7 @@ object CollectionFunctions extends Family {
       if (seen.exists(same(_, value, elementOf(t)))) seen else seen :+ value
     })
 
-  /** Both bounds count from 1 and are inclusive; null if they are not within the array, a Fault if `to` is too small. */
+  /** Both bounds count from 1 and are inclusive; null if they are outside the array, a Fault if `to` is too small. */
   private def slice(a: ArrayData, t: DataType, from: Int, to: Int): ArrayData = {
     val end = if (to == Int.MaxValue) a.numElements() else to
     if (from < 1 || end > a.numElements()) null

@@ -76,14 +76,14 @@ object TextFunctions extends Family {
   def chr(code: Int): UTF8String = if (Character.isValidCodePoint(code)) Character.toString(code) else null
 
   /**
-   * CHR of text that begins with an escaped UTF-16 unit (backslash, u, four hexadecimal digits): Java's escapes in it are
-   * replaced, as in ksqlDB. null for any other text; throws for a backslash and u without four such digits.
+   * CHR of text that begins with an escaped UTF-16 unit (backslash, u, four hexadecimal digits): Java's escapes in it
+   * are replaced, as in ksqlDB. null for any other text; throws for a backslash and u without four such digits.
    */
   def chrText(code: UTF8String): UTF8String =
     if (code.length < 6 || !code.startsWith("\\u")) null else StringEscapeUtils.unescapeJava(code)
 
-  // Java's case mappings, as in ksqlDB. Spark's own functions load a class that computes the title case of all characters:
-  // three seconds of processor time in a new JVM.
+  // Java's case mappings, as in ksqlDB. Spark's own functions load a class that computes the title case of all
+  // characters: three seconds of processor time in a new JVM.
   /** UCASE: the text in upper case. */
   def ucase(text: UTF8String): UTF8String = text.toUpperCase
   /** LCASE: the text in lower case. */
@@ -174,7 +174,8 @@ object TextFunctions extends Family {
   /** REPLACE of each `old`; an empty one matches between all characters. */
   def replace(text: UTF8String, old: UTF8String, by: UTF8String): UTF8String = {
     val (whole, part) = (text.toString, old.toString)
-    val times = if (part.isEmpty) whole.length + 1 else if (by.numBytes == 0) 0 else StringUtils.countMatches(whole, part)
+    val times =
+      if (part.isEmpty) whole.length + 1 else if (by.numBytes == 0) 0 else StringUtils.countMatches(whole, part)
     RowBudget.reserve(text.numBytes + times.toLong * by.numBytes - times.toLong * old.numBytes)
     whole.replace(part, by.toString)
   }
@@ -233,7 +234,7 @@ object TextFunctions extends Family {
     case _ => StaticInvoke(getClass, BooleanType, "like", args)
   }
 
-  private val compiled = new Memo[(String, String), LikePattern]({ case (pattern, escape) => new LikePattern(pattern, escape) })
+  private val compiled = new Memo[(String, String), LikePattern]((new LikePattern(_, _)).tupled)
 
   /** Whether the whole text matches a pattern of LIKE that is not constant. */
   def like(text: UTF8String, pattern: UTF8String, escape: UTF8String): Boolean =

@@ -17,9 +17,9 @@ import com.fasterxml.jackson.core.util.BufferRecycler
  *   {"A":                a parser of Jackson's factory, whose error says where
  *   [1], 2, UTF-16       likewise: only what surely is an object in UTF-8 is read by the restarted parser
  *
- * A parser a record would take a third of all memory that a small record takes. A parser of the factory leaves the names
- * to the following ones when it is closed. But names that are data, such as the keys of maps, would be copied from record
- * to record; after `Most` of them each record has a parser that is not closed.
+ * A parser a record would take a third of all memory that a small record takes. A parser of the factory leaves the
+ * names to the following ones when it is closed. But names that are data, such as the keys of maps, would be copied
+ * from record to record; after `Most` of them each record has a parser that is not closed.
  */
 final class JsonParsers {
   import JsonParsers._
@@ -92,8 +92,8 @@ object JsonParsers {
     new IOContext(Factory.streamReadConstraints, new BufferRecycler, ContentReference.unknown, false)
 
   /**
-   * Jackson's parser of UTF-8, whose input can be exchanged when it has read a whole object. It uses fields that Jackson
-   * has for its subclasses; errors are reported by a parser of the factory.
+   * Jackson's parser of UTF-8, whose input can be exchanged when it has read a whole object. It uses fields that
+   * Jackson has for its subclasses; errors are reported by a parser of the factory.
    */
   private final class RestartedParser extends UTF8StreamJsonParser(context, Factory.getParserFeatures, null, null,
       symbols.makeChild(Factory.getFactoryFeatures), Array.emptyByteArray, 0, 0, 0, false) {

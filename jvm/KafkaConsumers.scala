@@ -53,13 +53,13 @@ final class PartitionConsumer(val key: ConsumerKey) {
   /** True if the records that were there when the run began have been returned. */
   def isBacklogRead: Boolean = position >= endAtStart
 
-  /** True if Kafka has no record that has not been fetched, as far as its last answer says; false if that is not known. */
+  /** True if all records have been fetched, as far as Kafka's last answer says; false if that is not known. */
   def isCaughtUp: Boolean =
     if (shared != null) shared.isCaughtUp else consumer != null && PartitionConsumer.isCaughtUp(consumer, partition)
 
   /**
-   * When Kafka was first known to have no further record, by System.currentTimeMillis; Long.MaxValue if that is not known
-   * since the last record. It is kept from batch to batch.
+   * When Kafka was first known to have no further record, by System.currentTimeMillis; Long.MaxValue if that is not
+   * known since the last record. It is kept from batch to batch.
    */
   def silentFrom: Long = silence
 
@@ -129,7 +129,7 @@ final class PartitionConsumer(val key: ConsumerKey) {
     if (!hasNext) doneTo = at
   }
 
-  /** Join the scan of the partition, if it can be joined here, or leave it, if it is too far ahead; returns the scan. */
+  /** Join the partition's scan, if it can be joined here, or leave it, if it is too far ahead; returns the scan. */
   private def chooseScan(): SharedScan = {
     if (shared != null && shared.isCut) leaveScan()
     val scan = if (shared == null && key.isShared) SharedScans.of(scanKey) else null
@@ -215,8 +215,8 @@ object PartitionConsumer extends Logging {
   }
 
   /**
-   * The position of a consumer after a poll whose last record was before `last`: behind offsets without a record, such as
-   * a transaction's marker, or records that compaction has removed; `last` if it is not known at the moment.
+   * The position of a consumer after a poll whose last record was before `last`: behind offsets without a record, such
+   * as a transaction's marker, or records that compaction has removed; `last` if it is not known at the moment.
    */
   private[millstream] def position(consumer: KafkaConsumer[_, _], partition: TopicPartition, last: Long): Long =
     try consumer.position(partition, Duration.ZERO)
@@ -229,9 +229,9 @@ object PartitionConsumer extends Logging {
   }
 
   /**
-   * Seeks and returns the offset to continue at when Kafka no longer has offset `at`: the earliest record if retention has
-   * removed the records before it; the end if the log was truncated; `at` itself if a wakeup came before it was found, so
-   * that the next poll finds it. Throws if the topic was replaced by another one.
+   * Seeks and returns the offset to continue at when Kafka no longer has offset `at`: the earliest record if retention
+   * has removed the records before it; the end if the log was truncated; `at` itself if a wakeup came before it was
+   * found, so that the next poll finds it. Throws if the topic was replaced by another one.
    */
   private[millstream] def nearestOffset(consumer: KafkaConsumer[_, _], conf: Map[String, String], topic: KafkaTopic,
       partition: TopicPartition, at: Long, lost: OffsetOutOfRangeException): Long = {
@@ -257,8 +257,8 @@ private[millstream] final class FetchAnswers(consumer: KafkaConsumer[_, _]) {
   private var checkedAt, answeredAt = 0L
 
   /**
-   * The time, by System.currentTimeMillis; 0 for none. An answer came after the previous call: its time is that call's, as
-   * it may have come right afterwards.
+   * The time, by System.currentTimeMillis; 0 for none. An answer came after the previous call: its time is that call's,
+   * as it may have come right afterwards.
    */
   def at(): Long = {
     val (count, now) = (fetches.metricValue, System.currentTimeMillis)
@@ -270,8 +270,8 @@ private[millstream] final class FetchAnswers(consumer: KafkaConsumer[_, _]) {
 }
 
 /**
- * Identifies a consumer: its run ("" for bounded reads), its settings, one partition of one topic. `isShared`: it may read
- * in a scan that it shares with others.
+ * Identifies a consumer: its run ("" for bounded reads), its settings, one partition of one topic. `isShared`: it may
+ * read in a scan that it shares with others.
  */
 final case class ConsumerKey(run: String, conf: Map[String, String], topic: KafkaTopic, partition: Int,
     isShared: Boolean = false)

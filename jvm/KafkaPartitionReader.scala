@@ -54,8 +54,8 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
 
   /**
    * Used by a real-time query: `get` has a further record; waits for it until a time of the SteadyClock at the latest.
-   * False if there is none, or if the run finishes: the batch ends then, but not before the server holds the lease, since
-   * another server may use the checkpoint otherwise.
+   * False if there is none, or if the run finishes: the batch ends then, but not before the server holds the lease,
+   * since another server may use the checkpoint otherwise.
    */
   def advance(until: Long): Boolean = {
     saveIfRequested()

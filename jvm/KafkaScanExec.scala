@@ -9,14 +9,14 @@ import org.apache.spark.sql.internal.connector.PartitionOffsetWithIndex
 import org.apache.spark.util.CollectionAccumulator
 
 /**
- * Reads a Kafka source in the place of Spark's scan, which stays its child but is not executed: Spark takes the end offsets
- * and the number of rows from there.
+ * Reads a Kafka source in the place of Spark's scan, which stays its child but is not executed: Spark takes the end
+ * offsets and the number of rows from there.
  *
  *   Spark's scan     counter ← InterruptibleIterator ← metrics ← PartitionIterator ← LowLatencyReaderWrap ← reader
  *   this             ScannedRecords ← reader
  *
- * Spark's layers read the clock, box two numbers and count for each record, and the JVM compiles each of them with the ones
- * below it.
+ * Spark's layers read the clock, box two numbers and count for each record, and the JVM compiles each of them with the
+ * ones below it.
  */
 case class KafkaScanExec(child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] =
@@ -27,9 +27,10 @@ case class KafkaScanExec(child: SparkPlan) extends SourceExec {
 
 private final class KafkaScanPartition(override val index: Int, val range: KafkaInputPartition) extends Partition
 
-/** The records of a batch, which ends at a time of the SteadyClock; `ends` gets how far each task has read, `rows` counts. */
+/** The records of a batch, which ends at a time of the SteadyClock; `ends` gets each task's offset, `rows` counts. */
 private final class KafkaScanRDD(context: SparkContext, @transient private val tasks: Seq[KafkaInputPartition],
-    end: Long, ends: CollectionAccumulator[PartitionOffsetWithIndex], rows: SQLMetric) extends RDD[InternalRow](context, Nil) {
+    end: Long, ends: CollectionAccumulator[PartitionOffsetWithIndex], rows: SQLMetric)
+    extends RDD[InternalRow](context, Nil) {
 
   override protected def getPartitions: Array[Partition] =
     tasks.zipWithIndex.map { case (range, i) => new KafkaScanPartition(i, range) }.toArray
@@ -46,7 +47,7 @@ private final class KafkaScanRDD(context: SparkContext, @transient private val t
   private def rangeOf(split: Partition): KafkaInputPartition = split.asInstanceOf[KafkaScanPartition].range
 }
 
-/** A task's records. Its reader is created when the first one is asked for; `ended` gets the number of records at the end. */
+/** A task's records. Its reader is created for the first one; `ended` gets the number of records at the end. */
 private final class ScannedRecords(range: KafkaInputPartition, end: Long, task: TaskContext,
     ended: (Long, KafkaPartitionReader) => Unit) extends Iterator[InternalRow] {
   private var reader: KafkaPartitionReader = _

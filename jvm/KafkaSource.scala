@@ -18,13 +18,13 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  *
  * What it relies on in Spark that is not public, or is marked as evolving:
  *  - SupportsRealTimeMode (evolving): `planInputPartitions(start)`, `mergeOffsets`.
- *  - MicroBatchExecution calls `latestOffset()` on the query's own thread before each batch, when the batch before it has
- *    written its outputs and states, and takes from the answer only that there is one. A query that is stopped there, by
- *    an interrupt, ends well.
- *  - AsyncProgressTrackingMicroBatchExecution, in which queries without state run, writes the offset and the commit log in
- *    the background; a stop waits for that (`cleanup`, at most 30 seconds). Those with state write them at once.
- *  - RealTimeStreamScanExec (KafkaScanExec.scala): `inputPartitions` is ordered by task number; a batch's end offsets are
- *    what `endOffsetsAccumulator` has, its rows those of the metric `numOutputRows`.
+ *  - MicroBatchExecution calls `latestOffset()` on the query's own thread before each batch, when the batch before it
+ *    has written its outputs and states, and takes from the answer only that there is one. A query that is stopped
+ *    there, by an interrupt, ends well.
+ *  - AsyncProgressTrackingMicroBatchExecution, in which queries without state run, writes the offset and the commit log
+ *    in the background; a stop waits for that (`cleanup`, at most 30 seconds). Those with state write them at once.
+ *  - RealTimeStreamScanExec (KafkaScanExec.scala): `inputPartitions` is ordered by task number; a batch's end offsets
+ *    are what `endOffsetsAccumulator` has, its rows those of the metric `numOutputRows`.
  *  - SparkEnv, RpcEnv, RpcEndpoint and RpcUtils (DriverEndpoint.scala): one endpoint on the driver.
  *  - ExecutorCacheTaskLocation (SparkInternals.scala): how a task names the executor that it prefers.
  */
@@ -32,8 +32,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /** Creates the table of a topic. Options: see KafkaOptions. */
 class KafkaSource extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = KafkaRow.Schema
-  override def getTable(schema: StructType, partitioning: Array[Transform], properties: JavaMap[String, String]): Table =
-    new KafkaTable
+  override def getTable(schema: StructType, partitioning: Array[Transform],
+      properties: JavaMap[String, String]): Table = new KafkaTable
 }
 
 private class KafkaTable extends Table with SupportsRead {
@@ -41,15 +41,16 @@ private class KafkaTable extends Table with SupportsRead {
   override def schema: StructType = KafkaRow.Schema
   override def capabilities: JavaSet[TableCapability] =
     JavaSet.of(TableCapability.MICRO_BATCH_READ, TableCapability.BATCH_READ)
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () => new KafkaScan(KafkaOptions(options))
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    () => new KafkaScan(KafkaOptions(options))
 }
 
 /**
  * The options of a source: `topic`; `starts` and `ends`, JSON of partition → offset (a partition that is not named
  * begins with its first record; only a bounded read has ends); `run`, the id of its QueryRun, "" for none; `shared`,
- * whether it may share a scan with other queries (SharedScans.scala); `recordTime`, whether the rows of the query have the
- * times of the records, `idle`, when it does not limit stream time any more, and `clockAfter`, when stream time goes on by
- * the clock (all three Watermarks.scala); `kafka.…`, the consumer's settings.
+ * whether it may share a scan with other queries (SharedScans.scala); `recordTime`, whether the rows of the query have
+ * the times of the records, `idle`, when it does not limit stream time any more, and `clockAfter`, when stream time
+ * goes on by the clock (all three Watermarks.scala); `kafka.…`, the consumer's settings.
  */
 private case class KafkaOptions(topic: String, starts: Map[Int, Long], ends: Map[Int, Long], run: String,
     shared: Boolean, times: SourceTimes, conf: Map[String, String])

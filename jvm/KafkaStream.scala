@@ -64,8 +64,8 @@ private[millstream] object KafkaInputPartition {
 }
 
 /**
- * The source on the driver, for one run of a query; called by Spark's thread of that query. `folder` is the source's own
- * in the query's checkpoint.
+ * The source on the driver, for one run of a query; called by Spark's thread of that query. `folder` is the source's
+ * own in the query's checkpoint.
  */
 private class KafkaStream(options: KafkaOptions, folder: String) extends MicroBatchStream with SupportsRealTimeMode {
   private[millstream] val run = QueryRuns.of(options.run)

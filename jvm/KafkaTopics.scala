@@ -5,7 +5,8 @@ import java.util.concurrent.{ConcurrentHashMap, ExecutionException}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, ListConsumerGroupOffsetsOptions, ListOffsetsOptions, OffsetSpec, TopicDescription}
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, ListConsumerGroupOffsetsOptions, ListOffsetsOptions,
+  OffsetSpec, TopicDescription}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
@@ -95,8 +96,9 @@ object Topics {
   def missing(name: String): TopicReplaced = new TopicReplaced(s"topic $name, which the query reads, is not there")
 
   /** The error for a topic that was deleted and created again. */
-  def replaced(name: String): TopicReplaced = new TopicReplaced(
-    s"topic $name was deleted and created again: the records that the query has read are not in it; create the query again")
+  def replaced(name: String): TopicReplaced =
+    new TopicReplaced(s"topic $name was deleted and created again: the records that the query has read are not in " +
+      "it; create the query again")
 
   private def identified(description: TopicDescription): (KafkaTopic, Int) =
     (KafkaTopic(description.name, description.topicId.toString), description.partitions.size)
@@ -128,8 +130,8 @@ private[millstream] final class WatchedTopic(val topics: Topics, val topic: Kafk
 }
 
 /**
- * Checks every few seconds that the topics that queries read are still the same, and ends the runs that read others. The
- * batch of a query whose topic has new partitions is ended, so that the next one reads them.
+ * Checks every few seconds that the topics that queries read are still the same, and ends the runs that read others.
+ * The batch of a query whose topic has new partitions is ended, so that the next one reads them.
  */
 object TopicWatch {
   private val Every = 3000L

@@ -26,7 +26,7 @@ import org.apache.spark.util.MutablePair
  *   channel 0→0   a b | c      read: a d b e, mark, c f; c waits for the mark (|) of channel 1→0
  *   channel 1→0   d e | f
  *
- * A watermark (Watermarks.scala) holds nothing up. When it has come from all writers, the reader returns its control row.
+ * A watermark (Watermarks.scala) holds nothing up. When all writers have sent it, the reader returns its control row.
  *
  * A writer that ends before its mark ends the batch, which is saved as a whole: marks do not count from then on.
  */
@@ -46,8 +46,8 @@ private[streaming] final class LocalExchange(id: Int, writers: Int, readers: Int
   def from(writer: Int): Array[RowChannel] = channels(writer)
 
   /**
-   * The channels to a reader, by writer, and what wakes it, for the task that reads them, which is the only one. When all
-   * readers' tasks have ended, the shuffle is forgotten.
+   * The channels to a reader, by writer, and what wakes it, for the task that reads them, which is the only one. When
+   * all readers' tasks have ended, the shuffle is forgotten.
    */
   def to(reader: Int, context: TaskContext): (Array[RowChannel], Waiter) = {
     if (!isTaken(reader).compareAndSet(false, true))
@@ -176,7 +176,7 @@ private final class LocalShuffleReader[K, C](handle: LocalShuffleHandle[K, _, C]
     private var current = 0
     private val isMarked = new Array[Boolean](channels.length)
     private var marked, ended = 0
-    /** The save whose mark has come from all writers, and is passed when the changes that wait have been passed on; 0: none. */
+    /** The save whose mark has come from all writers, and is passed behind the changes that wait; 0: none. */
     private var reached = 0
     /** Made by the task's operator after this reader was made. */
     private lazy val watermarks = Watermarks.of(task)

@@ -71,8 +71,8 @@ object ProcessingLog {
     }
     write(label, kind, name, sink => {
       val shown = if (sink.showsRecords && record != null) Base64.getEncoder.encodeToString(record) else null
-      fields(position(partition, offset) ++ Seq("target" -> target, "topic" -> topic, "errorMessage" -> (failed + error),
-        "cause" -> JavaList.of(), bytes -> shown))
+      fields(position(partition, offset) ++ Seq("target" -> target, "topic" -> topic,
+        "errorMessage" -> (failed + error), "cause" -> JavaList.of(), bytes -> shown))
     })
   }
 
@@ -149,8 +149,8 @@ private class MemoryLog(val showsRecords: Boolean, limit: Int) extends LogSink {
 }
 
 /**
- * Writes to a topic without ever waiting: entries that exceed the rate or the queue are counted in the next entry. `run`:
- * in an executor, the run that it is for; "" on the driver.
+ * Writes to a topic without ever waiting: entries that exceed the rate or the queue are counted in the next entry.
+ * `run`: in an executor, the run that it is for; "" on the driver.
  */
 private class TopicLog(val topic: String, val conf: JavaMap[String, String], val showsRecords: Boolean,
     val perSecond: Int, val run: String = "") extends LogSink {

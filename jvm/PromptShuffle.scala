@@ -8,17 +8,18 @@ import io.netty.buffer.{ByteBuf, Unpooled}
 
 import org.apache.spark.{ShuffleDependency, TaskContext}
 import org.apache.spark.network.shuffle.streaming.{DataMessage, StreamingShuffleMessage}
-import org.apache.spark.shuffle.{ShuffleHandle, ShuffleReader, ShuffleReadMetricsReporter, ShuffleWriter, ShuffleWriteMetricsReporter}
+import org.apache.spark.shuffle.{ShuffleHandle, ShuffleReader, ShuffleReadMetricsReporter, ShuffleWriter,
+  ShuffleWriteMetricsReporter}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.millstream.{TaskValues, Watermark, Watermarks}
 import org.apache.spark.util.MutablePair
 
 /**
- * The exchange of rows between the tasks of a query, without waiting for clocks. Where all tasks run in the driver's JVM
- * it is our own (LocalShuffle.scala); on a cluster it is Spark's streaming shuffle, which sends rows on when a buffer is
- * full, and otherwise when a thread of each writer looks for them, every `networkBufferMaxWaitTimeMs`; a reader that
- * waits looks up every 10 ms. With an interval of 10 ms a row waits for 5 ms on average, and a query that has nothing to
- * do wakes 300 times a second.
+ * The exchange of rows between the tasks of a query, without waiting for clocks. Where all tasks run in the driver's
+ * JVM it is our own (LocalShuffle.scala); on a cluster it is Spark's streaming shuffle, which sends rows on when a
+ * buffer is full, and otherwise when a thread of each writer looks for them, every `networkBufferMaxWaitTimeMs`; a
+ * reader that waits looks up every 10 ms. With an interval of 10 ms a row waits for 5 ms on average, and a query that
+ * has nothing to do wakes 300 times a second.
  *
  * Here a task sends what it has written before it waits for input; a timer only remains for rows that a slow expression
  * keeps. The busier the source, the more rows are sent at once.
@@ -26,10 +27,9 @@ import org.apache.spark.util.MutablePair
  *   task of a source       reads rows 1 and 2; nothing more is there: sends both, then polls Kafka
  *   task of an operator    reads a message with rows 1 and 2, writes 3 rows; no other message is there: sends 3, waits
  *
- * A watermark (Watermarks.scala) is a message of its own behind the rows before it, which Spark's reader does not get to
- * see:
+ * A watermark (Watermarks.scala) is a message of its own behind the rows before it, hidden from Spark's reader:
  *
- *   writer 0      rows 1 and 2, watermark busy 8        message of rows 1 and 2, then one of the watermark, to each reader
+ *   writer 0      rows 1 and 2, watermark busy 8     message of rows 1 and 2, then one of the watermark, to each reader
  *   reader        its queue returns the message of rows, then takes the watermark out, and returns its control
  *                 row if it has come from all writers
  *
@@ -66,7 +66,8 @@ final class PromptShuffleManager extends StreamingShuffleManager {
       case local: LocalShuffleHandle[K @unchecked, _, C @unchecked] =>
         // Spark reads the partitions of a real-time query one by one.
         new LocalShuffleReader[K, C](local, startPartition, context)
-      case _ => new PromptShuffleReader[K, C](handle, startPartition, context, new MessageQueue(context.taskAttemptId()))
+      case _ =>
+        new PromptShuffleReader[K, C](handle, startPartition, context, new MessageQueue(context.taskAttemptId()))
     }
 }
 
@@ -86,7 +87,7 @@ object UnsentRows {
 
   private[spark] def add(context: TaskContext, rows: UnsentRows): Unit = tasks.put(context, rows)
 
-  /** Sends those of a task; its own thread calls it before it waits for rows. Nothing happens if it has none to send. */
+  /** Sends those of a task, if there are any; the task's own thread calls it before it waits for rows. */
   def send(task: Long): Unit = of(task)(_.send())
 
   /**

@@ -98,7 +98,7 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
     reader
   }.toArray
 
-  /** The refusal of every record, if a field's type is not the column's; as in ksqlDB also where the field is absent. */
+  /** The refusal of every record, if a field's type is not the column's; as in ksqlDB also without the field. */
   private val refusal: BadRecord = byColumn.indices.collectFirst {
     case i if byColumn(i) != null && byColumn(i).refusal != null => byColumn(i).refusal.inside("." + struct.names(i))
   }.orNull
@@ -263,7 +263,8 @@ class ProtobufUnreadable(wireType: Int, val refusal: BadRecord) extends Protobuf
 object ProtobufValueReader {
   /** The reader of a value of the field; throws BadRecord if the type does not fit. */
   def of(field: FieldDescriptor, sqlType: SqlType): ProtobufValueReader = (field.getType, sqlType) match {
-    case (Type.STRING, SqlType.Text) => make(field, UTF8String.EMPTY_UTF8)(in => UTF8String.fromBytes(in.readByteArray()))
+    case (Type.STRING, SqlType.Text) =>
+      make(field, UTF8String.EMPTY_UTF8)(in => UTF8String.fromBytes(in.readByteArray()))
     case (Type.BYTES, SqlType.Bytes) => make(field, Array.emptyByteArray)(_.readByteArray())
     case (Type.BOOL, SqlType.Bool | SqlType.Text) =>
       make(field, ScalarConversions.bool(false, sqlType))(in => ScalarConversions.bool(in.readBool(), sqlType))

@@ -71,8 +71,8 @@ object ProtobufSchema {
   val Wrappers: Set[String] = WrappersProto.getDescriptor.getMessageTypes.asScala.map(_.getFullName).toSet
 
   /**
-   * True for a map, and for a list of entries whose keys are in wrappers, which Protobuf has in no map<…>, but ksqlDB where
-   * nulls are represented by wrappers: `message MEntry { google.protobuf.StringValue key = 1; … value = 2; }`.
+   * True for a map, and for a list of entries whose keys are in wrappers, which Protobuf has in no map<…>, but ksqlDB
+   * where nulls are represented by wrappers: `message MEntry { google.protobuf.StringValue key = 1; … value = 2; }`.
    */
   def isMap(field: FieldDescriptor): Boolean =
     field.isMapField || (field.isRepeated && field.getType == FieldDescriptor.Type.MESSAGE &&
@@ -116,7 +116,7 @@ object ProtobufSchema {
     } yield (fields(at), i)
   }
 
-  /** True if messages have the same fields, whatever the names of the messages in them. One of them is not recursive. */
+  /** True if messages have the same fields, whatever the messages in them are called. One of them is not recursive. */
   def areAlike(one: Descriptor, other: Descriptor): Boolean = {
     val (fields, others) = (one.getFields.asScala, other.getFields.asScala)
     fields.size == others.size && fields.forall { field =>

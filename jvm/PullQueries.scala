@@ -33,7 +33,7 @@ object PullQueries {
   }
 
   /**
-   * A sort; `keys` is "index,descending,nullsFirst,unsigned;…" with 0 or 1 for the flags. A negative limit means all rows.
+   * A sort; `keys` is "index,descending,nullsFirst,unsigned;…" with 0 or 1 for the flags. A negative limit: all rows.
    */
   def sort(child: PullOperator, leaf: DataFrame, keys: String, limit: Int): PullOperator = {
     val orders = keys.split(';').toSeq.map(_.split(',')).map { case Array(i, flags @ _*) =>

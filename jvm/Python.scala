@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.io.{BufferedOutputStream, DataInputStream, DataOutputStream, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.Base64
+import java.util.{Base64, Map => JavaMap}
 import java.util.concurrent.{CompletableFuture, CompletionException, ConcurrentHashMap, ConcurrentLinkedDeque, TimeUnit}
 import java.util.concurrent.TimeUnit.{MILLISECONDS, SECONDS}
 
@@ -66,7 +66,8 @@ case class PythonCall(document: String, operation: Char, children: Seq[Expressio
   override lazy val deterministic: Boolean = false
   override def foldable: Boolean = false
   override def nullable: Boolean = true
-  override lazy val dataType: DataType = if (PythonPool.Stateful(operation)) StringType else pool.returns.spark.asNullable
+  override lazy val dataType: DataType =
+    if (PythonPool.Stateful(operation)) StringType else pool.returns.spark.asNullable
   override def prettyName: String = "ms_python"
   override def toString: String = s"ms_python(${pool.name})"
 
@@ -76,7 +77,7 @@ case class PythonCall(document: String, operation: Char, children: Seq[Expressio
   override protected def withNewChildrenInternal(now: IndexedSeq[Expression]): PythonCall = copy(children = now)
 }
 
-/** Constants of the processes: seconds (GraceSeconds: for it to end its call itself), the operations of udf/worker.py. */
+/** Constants of the processes: seconds (GraceSeconds: to end a call by itself), the operations of udf/worker.py. */
 object PythonPool {
 
   /** The calls whose result is a state: add, undo, merge. A state is text. */
@@ -195,8 +196,8 @@ class PythonWorker(pool: PythonPool) {
     val environment = builder.environment
     environment.clear()
     // Sets and dicts have the same order in each process; libraries that would start many threads get one.
-    Seq("PYTHONHASHSEED" -> "0", "PYTHONDONTWRITEBYTECODE" -> "1", "PYTHONUTF8" -> "1", "TZ" -> "UTC", "LANG" -> "C.UTF-8",
-      "OMP_NUM_THREADS" -> "1", "OPENBLAS_NUM_THREADS" -> "1").foreach { case (k, v) => environment.put(k, v) }
+    environment.putAll(JavaMap.of("PYTHONHASHSEED", "0", "PYTHONDONTWRITEBYTECODE", "1", "PYTHONUTF8", "1", "TZ", "UTC",
+      "LANG", "C.UTF-8", "OMP_NUM_THREADS", "1", "OPENBLAS_NUM_THREADS", "1"))
     // The kernel kills the process when the thread ends that has started it (udf/confinement.py), as tasks' threads do.
     try CompletableFuture.supplyAsync(() => builder.start(), PythonPool.starter).join()
     catch { case e: CompletionException =>

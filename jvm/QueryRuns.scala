@@ -6,10 +6,10 @@ import org.apache.spark.util.ThreadUtils
 
 /**
  * How long the batches of a run last, in ms from their first record on; 0: until they are ended otherwise. A batch that
- * reads nothing does not end, so an idle query costs nothing. The first batches are shorter: the first one lasts `first`
- * ms, each further one as long as all before it together, until `interval` is reached. So a query that crashes soon
- * after each start still makes progress; also, the first execution of the code at a batch's end is slow in a new JVM,
- * and is better done while the query warms up.
+ * reads nothing does not end, so an idle query costs nothing. The first batches are shorter: the first one lasts
+ * `first` ms, each further one as long as all before it together, until `interval` is reached. So a query that crashes
+ * soon after each start still makes progress; also, the first execution of the code at a batch's end is slow in a new
+ * JVM, and is better done while the query warms up.
  */
 final case class BatchPace(interval: Long, first: Long) {
   /** The duration of a batch that begins `age` ms after the first one. */
@@ -39,7 +39,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   @volatile private[millstream] var saveRequests = 0
   /** The saves within batches; null if the run is saved at a batch's end only. Set before the query starts. */
   @volatile private[millstream] var saves: BatchSaves = _
-  /** On the driver: true if tasks pass all rows of a record on before they read the next one (SparkInternals.canSave). */
+  /** On the driver: true if tasks pass on all rows of a record before they read the next (SparkInternals.canSave). */
   @volatile private[millstream] var keepsOrder = false
   /** On the driver: how the operators that can coalesce changes do so. Set before the query starts. */
   @volatile private var coalescing = OperatorCoalescing(CacheLimits.Off, afterBacklog = false)
@@ -82,8 +82,8 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   }
 
   /**
-   * Save a batch while it goes on; end it if that cannot be. No effect if it has ended already. Returns false if the save
-   * before still goes on, so that the caller must try again: what was read since then is not in it.
+   * Save a batch while it goes on; end it if that cannot be. No effect if it has ended already. Returns false if the
+   * save before still goes on, so that the caller must try again: what was read since then is not in it.
    */
   def save(number: Int): Boolean = synchronized {
     if (number != batch || isBatchOver) true
@@ -106,7 +106,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   /** Begin the next batch: called on the driver, by each source of the query. */
   def beginBatch(): Unit = beginBatch(batchNumber + 1)
 
-  /** Begin a batch, unless it or a later one has begun: called by each task, the first of which begins it in its JVM. */
+  /** Begin a batch, unless it or a later one has begun: each task calls it, and the first begins it in its JVM. */
   def beginBatch(number: Int): Unit = synchronized {
     if (number > batch) {
       callBatchListeners()
@@ -127,8 +127,9 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   private[millstream] def coalesce(how: OperatorCoalescing): Unit = coalescing = how
 
   /**
-   * On the driver: how operators coalesce in the batch that is planned now. If it reads records that were there when the
-   * run began (`isBehind`) and the changes are to wait for these, none waits, and the batch ends when its time is over.
+   * On the driver: how operators coalesce in the batch that is planned now. If it reads records that were there when
+   * the run began (`isBehind`) and the changes are to wait for these, none waits, and the batch ends when its time is
+   * over.
    */
   private[millstream] def limitsOfBatch(isBehind: Boolean): CacheLimits =
     if (!isBehind || !coalescing.afterBacklog) coalescing.limits
@@ -137,7 +138,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
       CacheLimits.Off
     }
 
-  /** True if the batch has to end when its time is over, since it could not be saved, or the next one is another one. */
+  /** True if the batch has to end when its time is over: it could not be saved, or the next one differs. */
   private[millstream] def endsBatches: Boolean = saves == null || isCatchingUp
 
   /** Call `callback` when a batch has ended; at once if it has. */

@@ -41,8 +41,8 @@ private object WaitingRecord {
  *                          at 1.0: writes b = 1, a = 2
  *
  * The task puts records and writes them before it is saved (SentRows) or ends; a thread writes them when their interval
- * is over, as a part of the task, whose context it has. `write` is called by one of them at a time, `onExpired` when the
- * thread has written records, and `failed` when it could not.
+ * is over, as a part of the task, whose context it has. `write` is called by one of them at a time, `onExpired` when
+ * the thread has written records, and `failed` when it could not.
  */
 private[millstream] final class RecordCache(limits: CacheLimits, task: TaskContext, run: QueryRun,
     write: WaitingRecord => Unit, onExpired: () => Unit, failed: Exception => Unit) {

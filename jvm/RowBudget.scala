@@ -155,8 +155,8 @@ object RowBudget {
   val functions: Seq[SqlFunction] = Seq(
     SqlFunction("ms_bounded", { case Seq(child) => BoundedResult(child) }),
     SqlFunction("ms_step", { case Seq(body) => LambdaStep(body) }),
-    SqlFunction("ms_series_fits", numbers =>
-      StaticInvoke(getClass, BooleanType, "reserveSeries", numbers.map(Cast(_, LongType)), Seq(LongType, LongType, LongType))))
+    SqlFunction("ms_series_fits", numbers => StaticInvoke(getClass, BooleanType, "reserveSeries",
+      numbers.map(Cast(_, LongType)), Seq(LongType, LongType, LongType))))
 }
 
 /** The child's value; throws a Fault if it is larger than a function's result may be. */

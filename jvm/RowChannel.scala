@@ -9,9 +9,10 @@ import org.apache.spark.sql.millstream.Watermark
 import org.apache.spark.unsafe.Platform
 
 /**
- * Rows on their way from one task to another of the same JVM, in order, with marks and watermarks between them. One thread writes, one
- * thread reads, neither takes a lock: the writer copies a row's bytes into a chunk and then publishes where they end;
- * the reader's row points into the chunk. Chunks are never written again, and are garbage when they have been read.
+ * Rows on their way from one task to another of the same JVM, in order, with marks and watermarks between them. One
+ * thread writes, one thread reads, neither takes a lock: the writer copies a row's bytes into a chunk and then
+ * publishes where they end; the reader's row points into the chunk. Chunks are never written again, and are garbage
+ * when they have been read.
  *
  *   chunk 1   | 32, 4 | 32 bytes of a row of 4 fields | 40, 4 | 40 bytes |        linked to chunk 2
  *   chunk 2   | Mark, 7 | 32, 4 | 32 bytes |                                       published up to here
@@ -128,8 +129,8 @@ final class RowChannel(reader: Waiter) {
   /** The next watermark. */
   def watermark: Watermark = {
     val last = Platform.getLong(head.bytes, Start + at + Header + 8)
-    new Watermark(number, Platform.getLong(head.bytes, Start + at + Header), last >> 3, (last & 1) != 0, (last & 2) != 0,
-      (last & 4) != 0)
+    new Watermark(number, Platform.getLong(head.bytes, Start + at + Header), last >> 3, (last & 1) != 0,
+      (last & 2) != 0, (last & 4) != 0)
   }
 
   /** The next row, in `row` if that has as many fields, else in another one; valid as long as it is referenced. */

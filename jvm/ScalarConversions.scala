@@ -99,7 +99,7 @@ object ScalarConversions {
 
   private def lost(value: Any, expected: SqlType): BadRecord = new BadRecord(s"cannot read $value as ${expected.sql}")
 
-  /** True if a column can hold whole numbers of `bits` bits: in Kafka Connect, and so in ksqlDB, none becomes narrower. */
+  /** True if a column can hold whole numbers of `bits` bits: in Kafka Connect and ksqlDB none becomes narrower. */
   def holdsWhole(bits: Int, sqlType: SqlType): Boolean = sqlType match {
     case SqlType.Long | SqlType.Timestamp | SqlType.Text => true
     case SqlType.Int | SqlType.Date | SqlType.Time => bits <= 32

@@ -36,8 +36,8 @@ case class Send(children: Seq[Expression]) extends Expression {
 
   override def eval(row: InternalRow): Any = {
     val Seq(key, value, rowtime, headers) = children.map(_.eval(row))
-    taskSender.send(key.asInstanceOf[Array[Byte]], value.asInstanceOf[Array[Byte]], rowtime.asInstanceOf[java.lang.Long],
-      headers.asInstanceOf[ArrayData])
+    taskSender.send(key.asInstanceOf[Array[Byte]], value.asInstanceOf[Array[Byte]],
+      rowtime.asInstanceOf[java.lang.Long], headers.asInstanceOf[ArrayData])
   }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {

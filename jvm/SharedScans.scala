@@ -15,20 +15,20 @@ import org.apache.kafka.common.errors.WakeupException
 import org.apache.spark.sql.catalyst.InternalRow
 
 /*
- * Queries of this JVM that read the same partition at the same position share one consumer, and decode each record once.
+ * Queries of this JVM that read a partition at the same position share one consumer, and decode each record once.
  *
  *   segments   [100, 118) → [118, 121) → not read yet
  *   query A    at 121: it needs a record behind the last segment, so its task polls; B waits for what that fetches
  *   query B    at 121
  *   query C    at 118: it has the next segment without a request to Kafka
  *   query D    at 40, with a consumer of its own; at 100, the oldest segment that is kept, it joins the scan
- *   query E    at 60, as it is slow: it has fallen behind by more than the scan keeps, and leaves it for a consumer of its own
+ *   query E    at 60, slow: it has fallen behind by more than the scan keeps, and leaves it for a consumer of its own
  *
- * There is no thread of the scan: the first task that needs records polls for all, and when it leaves, the next one does.
- * A partition that only one task reads has no scan.
+ * There is no thread of the scan: the first task that needs records polls for all, and when it leaves, the next one
+ * does. A partition that only one task reads has no scan.
  */
 
-/** What the readers of one shared scan have in common: the settings of consumers but for `client.id`, and a partition. */
+/** What the readers of one shared scan have in common: a partition, and consumers' settings but for `client.id`. */
 private[millstream] final case class ScanKey(conf: Map[String, String], topic: KafkaTopic, partition: Int) {
   // Computed once, as scans are looked up by it at each poll.
   override val hashCode: Int = (topic, partition).hashCode
@@ -208,8 +208,8 @@ private[millstream] final class SharedScan(key: ScanKey) {
   def size: Int = locked(readers.size)
 
   /**
-   * Wait up to `ms` until there is a segment behind the reader's, or `wake` is called; polls, if no other reader does, and
-   * may return early then. With 0 it polls what was fetched already.
+   * Wait up to `ms` until there is a segment behind the reader's, or `wake` is called; polls, if no other reader does,
+   * and may return early then. With 0 it polls what was fetched already.
    */
   def await(reader: ScanReader, ms: Long): Unit = {
     var left = TimeUnit.MILLISECONDS.toNanos(ms)
@@ -352,6 +352,7 @@ private[millstream] object SharedScans {
   }
 
   /** The number of tasks that read a topic in scans. */
-  def readers(topic: String): Int =
-    entries.asScala.collect { case (key, entry) if key.topic.name == topic && entry.scan != null => entry.scan.size }.sum
+  def readers(topic: String): Int = entries.asScala.collect {
+    case (key, entry) if key.topic.name == topic && entry.scan != null => entry.scan.size
+  }.sum
 }

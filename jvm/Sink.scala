@@ -195,8 +195,8 @@ object RowAppendTime {
 }
 
 /**
- * Sends one partition's records of an epoch, which the task's `ms_send` passes to `write`; a failed send fails the epoch, but
- * for records that the query skips.
+ * Sends one partition's records of an epoch, which the task's `ms_send` passes to `write`; a failed send fails the
+ * epoch, but for records that the query skips.
  *
  *   open(2, 7)         partition 2 of epoch 7
  *   write a, write b   each is sent once the fence is open; the producer batches them, and acknowledges them later
@@ -205,8 +205,9 @@ object RowAppendTime {
  *   write c            Kafka refuses c: the run fails, and reads c again in its next one
  *   close              waits for all acknowledgements, and throws if a record was not written
  */
-class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[String, String], appendTime: RowAppendTime,
-    isPrompt: Boolean, limits: CacheLimits) extends ForeachWriter[InternalRow] with UnsentRows {
+class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[String, String],
+    appendTime: RowAppendTime, isPrompt: Boolean, limits: CacheLimits)
+    extends ForeachWriter[InternalRow] with UnsentRows {
   // Set on the driver, where the query's settings are known.
   private val skips = ProductionErrors.areSkipped(query)
   private val executorWrites = Transactions.forExecutors(run)

@@ -29,10 +29,12 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, ExpressionUtils, SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, LogicalRDD, SerializeFromObjectExec, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, LogicalRDD, SerializeFromObjectExec, SparkPlan,
+  UnaryExecNode}
 import org.apache.spark.sql.execution.datasources.v2.{LowLatencyClock, RealTimeStreamScanExec}
 import org.apache.spark.sql.execution.exchange.Exchange
-import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileManager, FileContextBasedCheckpointFileManager}
+import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileManager,
+  FileContextBasedCheckpointFileManager}
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
@@ -81,7 +83,7 @@ object SparkInternals {
   /** The column of a Catalyst expression. */
   def column(expression: Expression): Column = ExpressionUtils.column(expression)
 
-  /** Let Spark end the batches of real-time mode by our clock in this JVM; the driver's and the executors' must agree. */
+  /** Let Spark end real-time batches by our clock in this JVM; the driver's and the executors' must agree. */
   def setBatchClock(): Unit = LowLatencyClock.setClock(SteadyClock)
 
   /** Optimizer rules that replace a filter that is never true, and the leaves below it, by an empty relation. */
@@ -163,7 +165,7 @@ object SparkInternals {
 
   private def changelogCodec = CompressionCodec.createCodec(SparkEnv.get.conf, CompressionCodec.LZ4)
 
-  /** Write a file of pairs (key, value), where value null means that the key was removed, as Spark writes changelogs. */
+  /** Write a file of pairs (key, value) as Spark writes changelogs; value null: the key was removed. */
   def writeChanges(files: CheckpointFileManager, file: Path, changes: Iterator[(Array[Byte], Array[Byte])]): Unit = {
     val writer = new StateStoreChangelogWriterV2(files, file, changelogCodec)
     try {
@@ -439,8 +441,8 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
 }
 
 /**
- * The rows of `first`, then the outputs of each row of `rows` in turn, then those of `last`: `flatMap` without an iterator
- * for each row. A watermark is forwarded when all outputs of the rows before it have been read.
+ * The rows of `first`, then the outputs of each row of `rows` in turn, then those of `last`: `flatMap` without an
+ * iterator for each row. A watermark is forwarded when all outputs of the rows before it have been read.
  */
 private final class OutputRows(rows: Iterator[InternalRow], watermarks: TaskWatermarks,
     first: mutable.ArrayBuffer[UnsafeRow], last: () => mutable.ArrayBuffer[UnsafeRow],

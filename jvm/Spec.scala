@@ -115,9 +115,9 @@ object Spec {
 
   private def parse(text: String): Spec = {
     val root = tree(text)
+    val columns = SqlType.columns(root.get("columns"), root.path("prefix").asText("V"))
     Spec(text, root.get("format").asText, root.path("wrapped").asBoolean(true),
-      root.path("delimiter").asText(",").charAt(0), SqlType.columns(root.get("columns"), root.path("prefix").asText("V")),
-      physical(root.path("schema")))
+      root.path("delimiter").asText(",").charAt(0), columns, physical(root.path("schema")))
   }
 
   private def physical(node: JsonNode): Physical =

@@ -45,9 +45,9 @@ final class StreamClock(var time: java.lang.Long) {
  *   batch 8   open(store 8)   get(a): from memory           …
  *
  * A state is written once a batch, however often it changes. Nothing can be lost by this: Spark commits the store
- * together with the offsets at the batch's end, and a task that fails earlier starts again from the last commit, or from
- * the last save within the batch (BatchSaves.scala), for which `changes` returns what has changed since the one before.
- * `fresh`: the store is empty.
+ * together with the offsets at the batch's end, and a task that fails earlier starts again from the last commit, or
+ * from the last save within the batch (BatchSaves.scala), for which `changes` returns what has changed since the one
+ * before. `fresh`: the store is empty.
  */
 class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) extends StateMap[S] {
   import StateCache._
@@ -231,7 +231,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     evict()
   }
 
-  /** What has changed since the last call, or since the batch began; null if it is not known, as memory was too small. */
+  /** What has changed since the last call, or since the batch began; null if memory was too small to know it. */
   def changes(): StateChanges =
     if (isOverflowed) null
     else {
@@ -295,7 +295,8 @@ final class StateChanges(states: Array[(Array[Byte], Array[Byte])], times: Array
   /** The pairs; the first byte of a key is the number of its family in StateCache.Families. */
   def entries: Iterator[(Array[Byte], Array[Byte])] = inFamily(0, states) ++ inFamily(1, times)
   /** The bytes of all keys and values. */
-  def size: Long = (states ++ times).map { case (key, value) => key.length + (if (value == null) 0L else value.length) }.sum
+  def size: Long =
+    (states ++ times).map { case (key, value) => key.length + (if (value == null) 0L else value.length) }.sum
 
   private def inFamily(family: Byte, pairs: Array[(Array[Byte], Array[Byte])]) =
     pairs.iterator.map { case (key, value) => (family +: key, value) }

@@ -92,7 +92,7 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   def stateVersion: Int
   /** True if output rows may wait to be computed until later changes of their state have replaced them. */
   def coalesces: Boolean = false
-  /** The work of one task, over its states. `waiting`: its changes that wait, if it coalesces; null if none is to wait. */
+  /** The work of one task, over its states. `waiting`: its changes that wait, if it coalesces; null if none is to. */
   def task(states: StateMap[S], backlog: Backlog, waiting: WaitingChanges): OperatorTask
 
   /** The table input (TableBootstrapBarrier.scala) to which rows with `side` 1 belong; empty for none. */
@@ -111,7 +111,7 @@ trait OperatorSpec[S >: Null <: AnyRef] {
 
   /** The scans of each input that stream time waits for (StreamTimeLimit); none if time is by partition. */
   def limitedInputs: Seq[Int]
-  /** True if these are read in the order of their times as far as that is possible, also when backlogs have been read. */
+  /** True if these are read in the order of their times as far as possible, also when backlogs have been read. */
   def ordersInputs: Boolean = false
 
   /** All compiled expressions of the operator. */

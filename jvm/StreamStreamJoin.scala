@@ -40,7 +40,8 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
     new StreamStreamJoinTask(this, states, backlog)
   override def limitedInputs: Seq[Int] = scans
   override def ordersInputs: Boolean = true
-  override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "scan_partition", "offset", "rowtime")
+  override protected def ownColumns: Seq[String] =
+    Seq("clock", "side", "partition", "scan_partition", "offset", "rowtime")
   override protected def bounds: Seq[BoundExpression] =
     forward +: sides.flatMap(s => Seq(s.stored, s.joined, s.unmatched, s.order))
   override protected def overColumns(narrow: StructType, rebound: BoundExpression => BoundExpression): JoinSpec =
@@ -207,8 +208,8 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   }
 
   /**
-   * A row's partition and side, with stream time there: of both sides (`clock`) and of its side (`sideClock`, which does
-   * not wait for the other side); and the `limit` of stream time while a side is behind the other one.
+   * A row's partition and side, with stream time there: of both sides (`clock`) and of its side (`sideClock`, which
+   * does not wait for the other side); and the `limit` of stream time while a side is behind the other one.
    */
   private case class ArrivalTimes(partition: PartitionRuntime, side: Int, clock: Long, sideClock: Long, limit: Long)
 

@@ -97,9 +97,10 @@ final case class ScanPartition(input: Int, partition: Int)
 
 /**
  * What the sources below an operator have not read yet, when a batch begins, of the records that their partitions had
- * when the run began. `ends` has the partitions that are behind, with the offsets at which they ended; it is None if only
- * watermarks say how far they have been read: below a join of streams, whose sides are to be read at one pace also later,
- * and for an operator above another one. There, the rows of a partition come through several tasks, and not `inOrder`.
+ * when the run began. `ends` has the partitions that are behind, with the offsets at which they ended; it is None if
+ * only watermarks say how far they have been read: below a join of streams, whose sides are to be read at one pace also
+ * later, and for an operator above another one. There, the rows of a partition come through several tasks, and not
+ * `inOrder`.
  */
 final case class Backlog(ends: Option[Map[ScanPartition, Long]], inOrder: Boolean = true) {
   /** True if there is something left to read. */
@@ -115,8 +116,9 @@ object Backlog {
   val Read: Backlog = Backlog(Some(Map.empty))
 
   /**
-   * What is left below a plan; `inputs` has the number of scans of each input whose times limit stream time. Above another
-   * operator, and if it is to order its inputs (OperatorSpec), something is always left if there are watermarks.
+   * What is left below a plan; `inputs` has the number of scans of each input whose times limit stream time. Above
+   * another operator, and if it is to order its inputs (OperatorSpec), something is always left if there are
+   * watermarks.
    */
   def of(plan: SparkPlan, inputs: Seq[Int], hasWatermarks: Boolean, ordersInputs: Boolean): Backlog = {
     val scans = SparkInternals.scans(plan)
@@ -162,7 +164,7 @@ final class LimitedStreamTime(time: StreamClock, greatest: StreamClock, limit: S
     settle()
   }
 
-  /** The clock has moved stream time on to a time, in ms. True if it moves; a stream time that has not begun does not. */
+  /** The clock has moved stream time on to a time, in ms. True if it moves: not if stream time has not begun. */
   def followClock(to: Long): Boolean = {
     val moves = limit.isOff && time.time != null && time.time < to
     if (moves) time.advance(to)

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions._
  *
  *   array(named_struct('k', row.k, 'n', new.n))       one projection of (row.k, new.n)
  *   if(new is null, array(), array(…))                a predicate, and the projections of either branch
- *   transform(…)                                      any other form: the array is evaluated, its structs are referenced
+ *   transform(…)                                      any other form: the array is evaluated, its structs referenced
  */
 object StructProjection {
 

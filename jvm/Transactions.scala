@@ -26,7 +26,8 @@ import org.apache.spark.sql.SparkSession
  *             positions and the marker "7-…" go into the transaction, it is committed, and so are the executors'
  *             prepared-7-… becomes the commit log's 7
  */
-final class RunTransactions private[millstream] (group: String, settings: JavaMap[String, String]) extends BatchProducer {
+final class RunTransactions private[millstream] (group: String, settings: JavaMap[String, String])
+    extends BatchProducer {
   import Transactions._
 
   private val conf = settings.asScala.toMap
@@ -164,8 +165,8 @@ object Transactions {
       try transactions.complete(OpenTransaction.parse(new String(in.readAllBytes, UTF_8)))
       catch {
         case e @ (_: ProducerFencedException | _: InvalidProducerEpochException | _: InvalidTxnStateException) =>
-          throw new IllegalStateException("Kafka has aborted what executors wrote of the last batch, since it was not " +
-            s"finished in time: its rows are missing; remove the file $note to continue after them", e)
+          throw new IllegalStateException("Kafka has aborted what executors wrote of the last batch, since it was " +
+            s"not finished in time: its rows are missing; remove the file $note to continue after them", e)
       } finally in.close()
     }
     transactions.fenceExecutors()

@@ -37,8 +37,8 @@ import org.apache.spark.sql.types.LongType
  *   source        row @8, idle 8, by clock 10, by clock 11, row @9, …
  *   windows       close up to 10, then up to 11; the row @9 is late
  *
- * For the same reason a row's `clock` above a join is the stream time of its task, not that of the run: the last row of a
- * burst must not carry the time of the next one, which another task has begun.
+ * For the same reason a row's `clock` above a join is the stream time of its task, not that of the run: the last row of
+ * a burst must not carry the time of the next one, which another task has begun.
  *
  * No watermarks are sent in a plan whose tasks may hold rows back (SparkInternals.canSave): there, stream time above a
  * join waits for a batch that begins without a backlog, and rows may overtake each other.
@@ -127,7 +127,9 @@ final class TaskWatermarks(task: Long) {
     }
 
   private def clockOf(numbers: Seq[Int]): Long = {
-    val times = numbers.flatMap(sources.get).map(_.forwarded).collect { case one: Watermark if one.isByClock => one.time }
+    val times = numbers.flatMap(sources.get).map(_.forwarded).collect {
+      case watermark: Watermark if watermark.isByClock => watermark.time
+    }
     if (times.isEmpty || times.size < numbers.size) Long.MinValue else times.min
   }
 
@@ -213,8 +215,8 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
     }
 
   /**
-   * Sends stream time by the clock, if the source has been silent for long enough. Kafka's last answer counts: while it is
-   * away, records may be written that are read afterwards.
+   * Sends stream time by the clock, if the source has been silent for long enough. Kafka's last answer counts: while it
+   * is away, records may be written that are read afterwards.
    */
   private def followClock(): Unit = {
     val silentTo = consumer.silentTo
@@ -259,7 +261,7 @@ private[millstream] object SourceWatermarks {
   /** The same where they only matter for a partition of whose backlog no row is left. */
   private val RecordsApartInBacklog = 4096
 
-  /** On the driver: the sources' tasks that this thread starts are to send watermarks, until they are idle or `always`. */
+  /** On the driver: sources' tasks that this thread starts are to send watermarks, until they are idle or `always`. */
   def request(context: SparkContext, always: Boolean): Unit =
     if (always || context.getLocalProperty(Property) == null) context.setLocalProperty(Property, always.toString)
 
