@@ -92,9 +92,7 @@ class AvroInput(record: Array[Byte], start: Int) {
     choices(i)
   }
 
-  /**
-   * Skips a value. GenericDatumReader.skip has no limits, so it is used only for values that contain no other values.
-   */
+  /** Skips a value. GenericDatumReader.skip has no limits: it is used only for values that contain no others. */
   def skip(schema: Schema): Unit = schema.getType match {
     case ARRAY => each(skip(schema.getElementType))
     case MAP => each { decoder.skipString(); skip(schema.getValueType) }

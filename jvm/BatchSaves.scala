@@ -139,10 +139,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
     save.left.remove(participant)
   }
 
-  /**
-   * A task has written its rows to Kafka, which will acknowledge them. Called before the task is done with the
-   * save.
-   */
+  /** A task has written its rows to Kafka, which will acknowledge them. Called before it is done with the save. */
   def writing(number: Int): Unit = of(number)(_.writing += 1)
 
   /** Kafka has acknowledged a task's rows. */

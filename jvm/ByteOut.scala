@@ -15,12 +15,10 @@ class ByteOut {
 
   def byte(b: Int): Unit = { reserve(1); bytes(size) = b.toByte; size += 1 }
 
-  def raw(data: Array[Byte]): Unit = raw(data, data.length)
-
-  def raw(data: Array[Byte], length: Int): Unit = {
-    reserve(length)
-    System.arraycopy(data, 0, bytes, size, length)
-    size += length
+  def raw(data: Array[Byte]): Unit = {
+    reserve(data.length)
+    System.arraycopy(data, 0, bytes, size, data.length)
+    size += data.length
   }
 
   protected def reserve(more: Int): Unit =

@@ -87,8 +87,11 @@ class NoneReader extends Reader { override def read(bytes: Array[Byte]): Interna
 class NoneWriter extends Writer { override def write(row: InternalRow): Array[Byte] = null }
 
 /** One codec call, used by generated code and by the interpreter; a failure is returned as a value, not thrown. */
-abstract class Transcode extends UnaryExpression with Serializable {
+abstract class Transcode(function: String, result: (String, DataType)) extends UnaryExpression with Serializable {
   def spec: Spec
+  override def dataType: DataType = new StructType().add(result._1, result._2).add("error", StringType)
+  override def prettyName: String = function
+  override def toString: String = s"$function(${spec.format}, $child)"
 
   // Nondeterministic, so that the optimizer does not evaluate it twice: once in a filter and once in the projection.
   override lazy val deterministic: Boolean = false
@@ -141,20 +144,14 @@ object Transcode {
 }
 
 /** A payload to struct<value: struct<V0…>, error: string>. */
-case class Decode(child: Expression, spec: Spec) extends Transcode {
-  override def dataType: DataType = new StructType().add("value", spec.columns.spark).add("error", StringType)
+case class Decode(child: Expression, spec: Spec) extends Transcode("ms_read_record", "value" -> spec.columns.spark) {
   override def call: Transcode.CodecCall = new DecodeCall(spec)
-  override def prettyName: String = "ms_read_record"
-  override def toString: String = s"ms_read_record(${spec.format}, $child)"
   override protected def withNewChildInternal(child: Expression): Decode = copy(child = child)
 }
 
 /** A struct of columns to struct<bytes: binary, error: string>. */
-case class Encode(child: Expression, spec: Spec) extends Transcode {
-  override def dataType: DataType = new StructType().add("bytes", BinaryType).add("error", StringType)
+case class Encode(child: Expression, spec: Spec) extends Transcode("ms_write_record", "bytes" -> BinaryType) {
   override def call: Transcode.CodecCall = new EncodeCall(spec)
-  override def prettyName: String = "ms_write_record"
-  override def toString: String = s"ms_write_record(${spec.format}, $child)"
   override protected def withNewChildInternal(child: Expression): Encode = copy(child = child)
 }
 

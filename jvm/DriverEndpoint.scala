@@ -66,9 +66,7 @@ object DriverEndpoint extends Logging {
   def onAnswer[A: ClassTag](arguments: Any*)(use: Option[A] => Unit): Unit =
     request[A](arguments, AnswerTimeout).onComplete(answer => use(answer.toOption))(answers)
 
-  /**
-   * On an executor: call `use` when the driver answers, which it does at some later event; None if the driver is lost.
-   */
+  /** On an executor: call `use` when the driver answers, at some later event; with None if the driver is lost. */
   def whenAnswered[A: ClassTag](arguments: Any*)(use: Option[A] => Unit): Unit =
     request[A](arguments, EventTimeout).onComplete {
       case Success(answer) => use(Some(answer))

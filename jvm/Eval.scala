@@ -65,16 +65,14 @@ object Eval {
     chains(child).map(input => input.copy(steps = input.steps :+ step))
 
   private def project(list: Seq[NamedExpression], input: Seq[Attribute]): Step = {
-    val make = UnsafeProjection.create(list, input)
-    make.initialize(0)
+    val make = RowSteps.project(list, input)
     // A copy, since the projection reuses its row while later steps and the caller may keep it.
     row => Iterator.single(make(row).copy())
   }
 
   private def filter(condition: Expression, input: Seq[Attribute]): Step = {
-    val test = Predicate.create(condition, input)
-    test.initialize(0)
-    row => if (test.eval(row)) Iterator.single(row) else Iterator.empty
+    val test = RowSteps.filter(condition, input)
+    row => Option(test(row)).iterator
   }
 
   private def generate(g: Generate): Step = {
@@ -106,7 +104,7 @@ class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[Intern
    */
   def run(rows: Array[Byte], entering: Array[Byte]): String = synchronized {
     val text = new JsonOut
-    parsers.parse(rows, 0, rows.length)(run(_, entering, text))
+    parsers.parse(rows)(run(_, entering, text))
     text.toText
   }
 
@@ -196,7 +194,7 @@ class RecordCodec(text: String) {
 
   /** Encodes one row, given as JSON with the user's names; throws BadRecord. */
   def encode(row: Array[Byte]): Array[Byte] = synchronized {
-    val read = parsers.parse(row, 0, row.length) { parser =>
+    val read = parsers.parse(row) { parser =>
       parser.nextToken()
       reader.read(parser)
     }

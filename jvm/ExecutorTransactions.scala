@@ -4,6 +4,8 @@ import java.time.Duration
 import java.util.{Map => JavaMap}
 import java.util.concurrent.ConcurrentHashMap
 
+import org.apache.commons.lang3.reflect.FieldUtils
+
 import org.apache.spark.{SparkEnv, TaskContext}
 
 /** The producer of a batch's rows, and the transaction that they belong to. */
@@ -104,9 +106,10 @@ final class ResumedProducer(conf: JavaMap[String, String], id: String) {
   def commit(transaction: OpenTransaction): Unit = {
     val manager = managerOf(producer)
     manager.synchronized {
-      KafkaInternals.set(manager, "producerIdAndEpoch", newIdentity(transaction.producer, transaction.epoch))
-      KafkaInternals.set(manager, "transactionStarted", true)
-      KafkaInternals.set(manager, "currentState", inTransaction)
+      val identity = newIdentity(transaction.producer, transaction.epoch)
+      FieldUtils.writeDeclaredField(manager, "producerIdAndEpoch", identity, true)
+      FieldUtils.writeDeclaredField(manager, "transactionStarted", true, true)
+      FieldUtils.writeDeclaredField(manager, "currentState", inTransaction, true)
     }
     Transactions.retry(producer.commitTransaction())
   }
@@ -126,20 +129,10 @@ object ResumedProducer {
 
   /** The producer id and epoch that the broker has assigned to a producer. */
   def identity(producer: Producers.Producer): (Long, Short) = {
-    val identity = KafkaInternals.get(managerOf(producer), "producerIdAndEpoch")
+    val identity = FieldUtils.readDeclaredField(managerOf(producer), "producerIdAndEpoch", true)
     (identityClass.getField("producerId").getLong(identity), identityClass.getField("epoch").getShort(identity))
   }
 
-  private def managerOf(producer: Producers.Producer): AnyRef = KafkaInternals.get(producer, "transactionManager")
-}
-
-/** Private fields of Kafka's clients, for what they do not offer otherwise. */
-private[millstream] object KafkaInternals {
-  def get(owner: AnyRef, name: String): AnyRef = field(owner, name).get(owner)
-  def set(owner: AnyRef, name: String, value: Any): Unit = field(owner, name).set(owner, value)
-  private def field(owner: AnyRef, name: String) = {
-    val field = owner.getClass.getDeclaredField(name)
-    field.setAccessible(true)
-    field
-  }
+  private def managerOf(producer: Producers.Producer): AnyRef =
+    FieldUtils.readDeclaredField(producer, "transactionManager", true)
 }

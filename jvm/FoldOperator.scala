@@ -221,10 +221,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
     environment.update(3, now)
   }
 
-  /**
-   * Queues a new state, or one whose due time or partition changed; a state that is due later is queued at its old
-   * time.
-   */
+  /** Queues a new state, or one with another due time or partition; one that is due later keeps its old time. */
   private def enqueue(key: Array[Byte], old: Array[Byte], next: Array[Byte]): Unit = {
     val (before, after) = (expirationOf(key, old), expirationOf(key, next))
     if (after != null && (before == null || after.time < before.time || after.partition != before.partition))

@@ -113,10 +113,7 @@ object CollectionFunctions extends Family {
     distinct
   }
 
-  /**
-   * All variants of the array with some elements replaced by null, counting up in binary; a null element has one
-   * variant.
-   */
+  /** All variants of the array with some elements replaced by null, counting up in binary; null has one variant. */
   private def cube(a: ArrayData, t: DataType): ArrayData = {
     val values = items(a, t)
     insist(values.size <= 20, s"CUBE_EXPLODE takes at most 20 elements, not ${values.size}")

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.math.{BigDecimal, RoundingMode}
+import java.math.BigDecimal
 
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._

@@ -50,22 +50,22 @@ final class JsonParsers {
       }
     }
 
-  /** The result of `read`, which gets a parser of the bytes before their first token, and may be called twice. */
-  def parse[A](bytes: Array[Byte], offset: Int, length: Int)(read: JsonParser => A): A =
-    if (namesAreData || length > Longest || !isObject(bytes, offset, length)) parseAlone(bytes, offset, length)(read)
+  /** The result of `read`, which gets a parser of the bytes from `offset` on, and may be called twice. */
+  def parse[A](bytes: Array[Byte], offset: Int = 0)(read: JsonParser => A): A =
+    if (namesAreData || !isSmallObject(bytes, offset)) parseAlone(bytes, offset)(read)
     else {
       val in = if (waiting == null) new RestartedParser else waiting
       waiting = null
-      in.restart(bytes, offset, length)
+      in.restart(bytes, offset)
       try {
         val result = read(in)
         if (in.canRestart) waiting = in
         result
-      } catch { case _: JsonProcessingException => parseAlone(bytes, offset, length)(read) }
+      } catch { case _: JsonProcessingException => parseAlone(bytes, offset)(read) }
     }
 
-  private def parseAlone[A](bytes: Array[Byte], offset: Int, length: Int)(read: JsonParser => A): A = {
-    val in = Factory.createParser(bytes, offset, length)
+  private def parseAlone[A](bytes: Array[Byte], offset: Int)(read: JsonParser => A): A = {
+    val in = Factory.createParser(bytes, offset, bytes.length - offset)
     try read(in) finally if (!namesAreData) in.close()
   }
 }
@@ -83,8 +83,10 @@ object JsonParsers {
     .disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build()
 
   /** In UTF-16 and UTF-32 a zero precedes or follows the brace. */
-  private def isObject(bytes: Array[Byte], offset: Int, length: Int): Boolean =
-    length > 1 && bytes(offset) == '{' && bytes(offset + 1) != 0
+  private def isSmallObject(bytes: Array[Byte], offset: Int): Boolean = {
+    val length = bytes.length - offset
+    length > 1 && length <= Longest && bytes(offset) == '{' && bytes(offset + 1) != 0
+  }
 
   private val symbols = ByteQuadsCanonicalizer.createRoot()
 
@@ -99,10 +101,10 @@ object JsonParsers {
       symbols.makeChild(Factory.getFactoryFeatures), Array.emptyByteArray, 0, 0, 0, false) {
 
     /** Read from these bytes on. */
-    def restart(bytes: Array[Byte], offset: Int, length: Int): Unit = {
+    def restart(bytes: Array[Byte], offset: Int): Unit = {
       _inputBuffer = bytes
       _inputPtr = offset
-      _inputEnd = offset + length
+      _inputEnd = bytes.length
       _currInputProcessed = -offset
       _currInputRow = 1
       _currInputRowStart = offset

@@ -267,7 +267,7 @@ class JsonReader(spec: Spec) extends Reader {
 
   /** The record that begins at an offset of the bytes. */
   def read(bytes: Array[Byte], offset: Int): InternalRow =
-    try parsers.parse(bytes, offset, bytes.length - offset) { in =>
+    try parsers.parse(bytes, offset) { in =>
       if (in.nextToken() == null) throw new BadRecord("the record is empty")
       if (spec.wrapped) columns.read(in).asInstanceOf[InternalRow]
       else new GenericInternalRow(Array[Any](single.read(in)))

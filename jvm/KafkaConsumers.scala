@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.time.Duration
 import java.util.Collections
-import java.util.concurrent.{ConcurrentHashMap, Executors, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 

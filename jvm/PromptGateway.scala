@@ -3,6 +3,7 @@ package org.apache.spark.sql.millstream
 import java.net.SocketException
 import java.util.{List => JavaList}
 
+import org.apache.commons.lang3.reflect.FieldUtils
 import py4j.{DefaultGatewayServerListener, GatewayServer, Py4JServerConnection}
 
 /**
@@ -22,10 +23,7 @@ object PromptGateway extends DefaultGatewayServerListener {
     catch { case _: SocketException => } // it was closed meanwhile
 
   /** The connections of a gateway, which Py4J does not publish; others may come and go in these moments. */
-  private def open(gateway: GatewayServer): Seq[Py4JServerConnection] = {
-    val field = classOf[GatewayServer].getDeclaredField("connections")
-    field.setAccessible(true)
-    val connections = field.get(gateway).asInstanceOf[JavaList[Py4JServerConnection]]
-    connections.toArray(Array.empty[Py4JServerConnection]).filter(_ != null).toSeq
-  }
+  private def open(gateway: GatewayServer): Seq[Py4JServerConnection] =
+    FieldUtils.readField(gateway, "connections", true).asInstanceOf[JavaList[Py4JServerConnection]]
+      .toArray(Array.empty[Py4JServerConnection]).filter(_ != null).toSeq
 }

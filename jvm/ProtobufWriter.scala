@@ -36,9 +36,7 @@ class ProtobufWriter(spec: Spec, registered: Boolean) extends Writer {
       buffer.toBytes
     }
 
-  /**
-   * Confluent's header: a magic byte, the id, and the message's indexes, where the list (0) alone is encoded as empty.
-   */
+  /** Confluent's header: a magic byte, the id, and the message's indexes, where (0) alone is encoded as empty. */
   private def header(out: CodedOutputStream): Unit = {
     out.write(0.toByte)
     out.writeFixed32NoTag(Integer.reverseBytes(id))

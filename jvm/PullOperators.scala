@@ -73,30 +73,13 @@ object PullRun {
 final class ScanOperator(table: Int, cut: Int) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
     val snapshot = run.snapshots(table)
-    val all = if (cut < 0) snapshot.rows else snapshot.keyedRows(cut)
-    new AdvancingRows {
-      override protected def advance(): InternalRow =
-        if (!all.hasNext) null
-        else {
-          run.step()
-          all.next()
-        }
-    }
+    (if (cut < 0) snapshot.rows else snapshot.keyedRows(cut)).tapEach(_ => run.step())
   }
 }
 
 /** Applies projections and filters to each row. */
 final class RowsOperator(child: PullOperator, step: RowSteps.Step) extends PullOperator {
-  override def rows(run: PullRun): Iterator[InternalRow] = {
-    val in = child.rows(run)
-    new AdvancingRows {
-      override protected def advance(): InternalRow = {
-        var row: InternalRow = null
-        while (row == null && in.hasNext) row = step(in.next())
-        row
-      }
-    }
-  }
+  override def rows(run: PullRun): Iterator[InternalRow] = child.rows(run).map(step).filter(_ != null)
 }
 
 /** A hash join: the right side is the build side, the left side is probed. It also does LEFT, RIGHT and FULL joins. */
@@ -166,12 +149,8 @@ final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSid
 final class JoinSides(leftKeys: DataFrame, rightKeys: DataFrame, condition: DataFrame, leftWidth: Int) {
   private val types = condition.schema.fields.map(_.dataType)
   private val test = RowSteps.of(condition)
-  private def key(frame: DataFrame): InternalRow => UnsafeRow = {
-    val (step, flat) = (RowSteps.of(frame), UnsafeProjection.create(frame.schema))
-    row => flat(step(row))
-  }
-  val leftKey: InternalRow => UnsafeRow = key(leftKeys)
-  val rightKey: InternalRow => UnsafeRow = key(rightKeys)
+  val leftKey: InternalRow => UnsafeRow = RowSteps.flat(leftKeys)
+  val rightKey: InternalRow => UnsafeRow = RowSteps.flat(rightKeys)
   val right: UnsafeProjection = UnsafeProjection.create(types.drop(leftWidth))
   val (noLeft, noRight) = (new GenericInternalRow(leftWidth), new GenericInternalRow(types.length - leftWidth))
   /** True if the condition holds for a joined row. */
@@ -244,18 +223,14 @@ final class GroupWork(keys: DataFrame, rows: DataFrame, distincts: Array[DataFra
   private val fresh =
     StructType(Array.tabulate(Math.max(1, distincts.length))(i => StructField(s"f$i", BooleanType)))
   private val environment = new StructType().add("state", state).add("row", rows.schema).add("fresh", fresh)
-  private def flat(frame: DataFrame): InternalRow => UnsafeRow = {
-    val (step, project) = (RowSteps.of(frame), UnsafeProjection.create(frame.schema))
-    row => project(step(row))
-  }
 
   val width: Int = if (texts.keyless) 0 else keys.schema.size
-  private val allKeys = flat(keys)
+  private val allKeys = RowSteps.flat(keys)
   private val noKey = UnsafeProjection.create(Array.empty[DataType])
   /** The group of a row of the child. */
   def keyOf(row: InternalRow): UnsafeRow = if (texts.keyless) noKey(row) else allKeys(row)
-  val arguments: InternalRow => UnsafeRow = flat(rows)
-  val distinct: Array[InternalRow => UnsafeRow] = distincts.map(flat)
+  val arguments: InternalRow => UnsafeRow = RowSteps.flat(rows)
+  val distinct: Array[InternalRow => UnsafeRow] = distincts.map(RowSteps.flat)
   val update: InternalRow => UnsafeRow =
     StructProjection.one(BoundExpression.of(session, environment, texts.update, state), state.size)
   private val results = BoundExpression.of(session, environment, texts.result, out)
@@ -338,18 +313,8 @@ object SortOperator {
 /** Skips the first `offset` rows and returns at most `limit` rows; a negative limit means all. */
 final class SliceOperator(child: PullOperator, offset: Long, limit: Long) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
-    val in = child.rows(run)
-    var (skip, left) = (offset, limit)
-    new AdvancingRows {
-      override protected def advance(): InternalRow = {
-        while (skip > 0 && in.hasNext) { in.next(); skip -= 1 }
-        if (left == 0 || !in.hasNext) null
-        else {
-          left -= 1
-          in.next()
-        }
-      }
-    }
+    val rest = child.rows(run).drop(Math.min(offset, Int.MaxValue).toInt)
+    if (limit < 0 || limit > Int.MaxValue) rest else rest.take(limit.toInt)
   }
 }
 

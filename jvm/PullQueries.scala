@@ -32,9 +32,7 @@ object PullQueries {
     new GroupOperator(child, new GroupWork(keys, rows, distinct.asScala.toArray, texts))
   }
 
-  /**
-   * A sort; `keys` is "index,descending,nullsFirst,unsigned;…" with 0 or 1 for the flags. A negative limit: all rows.
-   */
+  /** A sort; `keys` is "index,descending,nullsFirst,unsigned;…", flags are 0 or 1. A negative limit: all rows. */
   def sort(child: PullOperator, leaf: DataFrame, keys: String, limit: Int): PullOperator = {
     val orders = keys.split(';').toSeq.map(_.split(',')).map { case Array(i, flags @ _*) =>
       val Seq(descending, nullsFirst, unsigned) = flags.map(_ == "1")

@@ -45,9 +45,7 @@ object PythonFunctions {
   private[millstream] def setting(name: String, otherwise: String): String =
     SparkEnv.get.conf.get(Setting + name, otherwise)
 
-  /**
-   * Kills processes whose call has exceeded its time, ends processes that were idle for a while, drops unused pools.
-   */
+  /** Kills processes whose call has exceeded its time, ends those that were idle for a while, drops unused pools. */
   def check(now: Long): Unit = pools.keySet.forEach { document =>
     pools.computeIfPresent(document, (_, pool) => { pool.check(now); if (pool.isUnused(now)) null else pool })
   }
@@ -226,7 +224,7 @@ class PythonWorker(pool: PythonPool) {
       case _ => stated
     }))
     val answer = exchange(clock + SECONDS.toMillis(PythonPool.GraceSeconds))
-    parsers.parse(answer, 1, answer.length - 1) { parser =>
+    parsers.parse(answer, offset = 1) { parser =>
       parser.nextToken()
       (if (PythonPool.Stateful(operation)) state else result).read(parser)
     }

@@ -166,9 +166,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     }
   }
 
-  /**
-   * Call `wake`, which interrupts a task's wait for records, when the batch is to end, unless it was removed before.
-   */
+  /** Call `wake`, which interrupts a task's wait for records, when the batch is to end, unless it was removed. */
   def onFinish(wake: Runnable): Unit = {
     started.countDown()
     waiting.add(wake)
@@ -343,12 +341,11 @@ object QueryRuns {
     val known = all.get(id)
     if (known != null) known
     else if (id.isEmpty || !DriverEndpoint.isRemote) new QueryRun(id, Endless)
-    else {
+    else all.computeIfAbsent(id, _ => {
       val run = new QueryRun(id, RemoteBatches)
-      val other = all.putIfAbsent(id, run)
-      if (other == null) requestOrder(run, known = QueryRun.Continue.rank)
-      if (other == null) run else other
-    }
+      requestOrder(run, known = QueryRun.Continue.rank)
+      run
+    })
   }
 
   private[millstream] def onOrder(id: String, known: Int, callback: QueryRun.Order => Unit): Unit = {

@@ -50,6 +50,12 @@ object RowSteps {
     }
   }
 
+  /** The same for a frame without filters, with UnsafeRows as results. */
+  def flat(frame: DataFrame): InternalRow => UnsafeRow = {
+    val (step, project) = (of(frame), UnsafeProjection.create(frame.schema))
+    row => project(step(row))
+  }
+
   private def steps(plan: LogicalPlan): List[Step] = plan match {
     case _: LogicalRDD => Nil
     case Project(list, child) => steps(child) :+ project(list, child.output)
@@ -58,13 +64,15 @@ object RowSteps {
     case other => throw new IllegalArgumentException(s"is no projection or filter: ${other.nodeName}")
   }
 
-  private def project(list: Seq[NamedExpression], input: Seq[Attribute]): Step = {
+  /** A projection, with the same row for all results. */
+  private[millstream] def project(list: Seq[NamedExpression], input: Seq[Attribute]): Step = {
     val make = UnsafeProjection.create(list, input)
     make.initialize(0)
     make(_)
   }
 
-  private def filter(condition: Expression, input: Seq[Attribute]): Step = {
+  /** A filter. */
+  private[millstream] def filter(condition: Expression, input: Seq[Attribute]): Step = {
     val test = Predicate.create(condition, input)
     test.initialize(0)
     row => if (test.eval(row)) row else null

@@ -44,17 +44,11 @@ object RunScope extends Logging {
    */
   def closeAtEnd(store: StateStoreProviderId): Unit = current.stores.add(store)
 
-  private def current: Scope = {
-    val run = currentRun
-    val known = scopes.get(run)
-    if (known != null) known
-    else {
-      val scope = new Scope
-      val other = scopes.putIfAbsent(run, scope)
-      if (other == null && DriverEndpoint.isRemote) DriverEndpoint.whenAnswered[Boolean]("run end", run)(_ => drop(run))
-      if (other == null) scope else other
-    }
-  }
+  private def current: Scope =
+    scopes.computeIfAbsent(currentRun, run => {
+      if (DriverEndpoint.isRemote) DriverEndpoint.whenAnswered[Boolean]("run end", run)(_ => drop(run))
+      new Scope
+    })
 
   private def drop(run: String): Unit = Option(scopes.remove(run)).foreach { scope =>
     scope.stores.forEach(store => closing.execute(() => close(store)))

@@ -2,9 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.nio.ByteBuffer
 
-/**
- * The header that Confluent's serializers put before a record: a magic byte 0 and the schema's id, 4 bytes big-endian.
- */
+/** The header of Confluent's serializers before a record: a magic byte 0 and the schema's id, 4 bytes big-endian. */
 object SchemaHeader {
   val Length = 5
   private val Magic = 0

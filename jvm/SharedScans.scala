@@ -124,9 +124,7 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
   /** Leave the scan. */
   def leave(): Unit = scan.leave(this)
 
-  /**
-   * The row that another reader has decoded from `bytes`, the value of the last record that `next` returned; else null.
-   */
+  /** The row that another reader has decoded from `bytes`, the value of the last record of `next`; else null. */
   def decoded(spec: Spec, bytes: Array[Byte]): InternalRow =
     if (isLastValue(bytes)) valuesOf(spec).getAcquire(index - 1) else null
 
@@ -319,9 +317,7 @@ private[millstream] object SharedScans {
   private final class Entry { val tasks = mutable.HashSet.empty[PartitionConsumer]; var scan: SharedScan = _ }
   private val entries = new ConcurrentHashMap[ScanKey, Entry]
 
-  /**
-   * A task begins to read with this consumer. When it is the second one, the first is woken, so that both join a scan.
-   */
+  /** A task begins to read with this consumer. If it is the second, the first is woken, so that both join a scan. */
   def enter(key: ScanKey, task: PartitionConsumer): Unit = {
     var others = Seq.empty[PartitionConsumer]
     entries.compute(key, (_, known) => {

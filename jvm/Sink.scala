@@ -57,7 +57,7 @@ object Producers {
    * topic. Waits for the answer.
    */
   def refreshMetadata(producer: Producer, topic: KafkaTopic): Unit = {
-    val metadata = KafkaInternals.get(producer, "metadata").asInstanceOf[ProducerMetadata]
+    val metadata = FieldUtils.readDeclaredField(producer, "metadata", true).asInstanceOf[ProducerMetadata]
     val deadline = SteadyClock.getTimeMillis() + RefreshTimeoutMs
     def isReplaced = {
       val known = metadata.fetch().topicId(topic.name)
@@ -67,7 +67,7 @@ object Producers {
     var isStale = isReplaced
     while (isStale) {
       val version = metadata.requestUpdateForTopic(topic.name)
-      KafkaInternals.get(producer, "sender").asInstanceOf[Sender].wakeup()
+      FieldUtils.readDeclaredField(producer, "sender", true).asInstanceOf[Sender].wakeup()
       try metadata.awaitUpdate(version, RefreshMs)
       catch { case _: TimeoutException => }
       isStale = topic.id.nonEmpty && isReplaced && SteadyClock.getTimeMillis() < deadline
@@ -132,9 +132,7 @@ object Sink {
   /** The error of the query's first failed write, null if there is none; set at once, before the query itself fails. */
   def failure(query: String): String = Counts.running(query).map(_.failure).orNull
 
-  /**
-   * Write one record with its own timestamp and wait for the acknowledgement (librdkafka would replace timestamp 0).
-   */
+  /** Write one record with its own timestamp and wait for the acknowledgement (librdkafka would replace time 0). */
   def put(conf: JavaMap[String, String], topic: String, time: Long, key: Array[Byte], value: Array[Byte],
       names: JavaList[String], headers: JavaList[Array[Byte]]): Unit = {
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, time, key, value)

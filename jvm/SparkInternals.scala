@@ -154,9 +154,7 @@ object SparkInternals {
   def plannedBatch: Long =
     SparkSession.active.sparkContext.getLocalProperty(MicroBatchExecution.BATCH_ID_KEY).toLong
 
-  /**
-   * Reads and writes files of a folder of a checkpoint. In HDFS and the like CheckpointFiles does not replace a file.
-   */
+  /** Reads and writes files of a folder of a checkpoint. In HDFS and the like CheckpointFiles replaces no file. */
   def checkpointFiles(folder: String): CheckpointFileManager = {
     val (path, conf) = (new Path(folder), classic(SparkSession.active).sessionState.newHadoopConf())
     val plain = new CheckpointFiles(path, conf)
@@ -298,9 +296,7 @@ trait SourceExec extends UnaryExecNode {
 
 // ---------------------------------------------------------------- the stateful operator
 
-/**
- * The logical plan of a stateful operator: Spark's transformWithState, for which Spark plans exchange and state number.
- */
+/** The logical plan of a stateful operator: Spark's transformWithState, which gets an exchange and a state number. */
 object StatefulPlan {
   /** The plan of an operator over a child's rows; its output are the columns `spec.out`. */
   def apply(spec: OperatorSpec[_ >: Null <: AnyRef], child: LogicalPlan): LogicalPlan = {

@@ -94,10 +94,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     if (cached != null) cached.state else if (complete) null else load(key).state
   }
 
-  /**
-   * The cached entry of a key, loaded from the store if needed; a key that is read is cached, since it is usually
-   * written next.
-   */
+  /** The cached entry of a key; null if it is not cached. */
   private def lookup(key: Array[Byte]): CachedState[S] = {
     if (!(lastKey eq key)) {
       lastKey = key
@@ -108,6 +105,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     lastState
   }
 
+  /** The same; it is loaded if it is not cached, since a key that is read is usually written next. */
   private def load(key: Array[Byte]): CachedState[S] = {
     val cached = lookup(key)
     if (cached != null) cached
@@ -302,9 +300,7 @@ final class StateChanges(states: Array[(Array[Byte], Array[Byte])], times: Array
     pairs.iterator.map { case (key, value) => (family +: key, value) }
 }
 
-/**
- * The caches of this JVM between batches, by run. A cache is reused only if the batch starts from the cache's commit.
- */
+/** The caches of this JVM between batches, by run. A cache is reused only if the batch starts from its commit. */
 object StateCaches {
   private case class CommittedCache(commit: StateCommit, cache: StateCache[_])
   private val tasks = new AtomicInteger

@@ -33,9 +33,7 @@ import org.apache.spark.util.SerializableConfiguration
 object StateRepartition {
   private val Tasks = SQLConf.SHUFFLE_PARTITIONS.key
 
-  /**
-   * Distribute the states of `query`, whose checkpoint this is, over `tasks` tasks; returns the number of operators.
-   */
+  /** Distribute the states of `query`, which has this checkpoint, over `tasks` tasks; returns how many operators. */
   def apply(query: DataFrame, checkpoint: String, tasks: Int): Int = {
     val session = query.sparkSession
     val (offsets, commits) =

@@ -151,10 +151,7 @@ abstract class OperatorTask(spec: OperatorSpec[_]) {
   /** Process a row of a group, both as bytes of an UnsafeRow; returns its output rows. */
   def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow]
 
-  /**
-   * Watermarks limit stream time (Watermarks.scala), or changes have waited long enough: returns the output rows of
-   * this alone.
-   */
+  /** Watermarks limit stream time (Watermarks.scala), or changes have waited long enough: the output rows of this. */
   def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow]
 
   /** The output rows at a batch's begin: of what stream time has reached in the batch before, but was limited there. */

@@ -11,9 +11,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.BooleanType
 
-/**
- * Holds a query's streams until its tables are read: on the driver the barrier itself, in an executor a mirror of it.
- */
+/** Holds a query's streams until its tables are read: on the driver the barrier itself, in an executor a mirror. */
 abstract class Barrier {
   private val inputs = new ConcurrentHashMap[Int, TableInput]
 
@@ -105,10 +103,7 @@ object TableBootstrapBarrier {
   val PollMs = 10L
 }
 
-/**
- * One table of a join: its partitions, and how many rows before their ends were sent to and have arrived in its
- * operator.
- */
+/** One table of a join: its partitions, and how many rows before their ends were sent to its operator and arrived. */
 final class TableInput(barrier: Barrier) {
   @volatile private var partitions = Array.empty[TablePartition]
   private val sentRows, arrivedRows = new LongAdder
@@ -125,10 +120,7 @@ final class TableInput(barrier: Barrier) {
   /** The partition of a number. */
   def partition(number: Int): TablePartition = partitions(number)
 
-  /**
-   * A task of this JVM begins to read a partition at an offset. A new partition, which a mirror does not know, has no
-   * end.
-   */
+  /** A task of this JVM begins to read a partition at an offset. A new one, unknown to a mirror, has no end. */
   def read(number: Int, from: Long): TablePartition = {
     if (partitions.length <= number || partitions(number) == null) begin(number, Long.MinValue, from)
     partitions(number).beginTask(from)
@@ -206,10 +198,7 @@ final class TablePartition(val end: Long) {
     isReadRemotely = isRead
   }
 
-  /**
-   * True if no record before the end is missing. The last offsets may have no record, for example a transaction's
-   * marker.
-   */
+  /** True if no record before the end is missing. The last offsets may have none, such as a transaction's marker. */
   def isRead: Boolean = next >= end || isReadRemotely || Consumers.doneTo(attempt) >= end
 }
 

@@ -176,9 +176,7 @@ object Transactions {
   def producer(conf: JavaMap[String, String], id: String): Producers.Producer =
     Producers.create(conf, "transactional.id" -> id)
 
-  /**
-   * On the driver of a cluster: what the run's executors need; null if tasks use `of`, or the run has no transactions.
-   */
+  /** On the driver of a cluster: what the run's executors need; null if tasks use `of`, or without transactions. */
   def forExecutors(run: String): ExecutorWrites =
     Option(of(run)).filterNot(_ => SparkSession.active.sparkContext.isLocal).map(_.forExecutors).orNull
 
@@ -207,10 +205,7 @@ object Transactions {
   /** Remove the committed positions of a dropped query, if Kafka answers. */
   def forget(group: String, conf: JavaMap[String, String]): Unit = Topics.of(conf.asScala.toMap).forget(group)
 
-  /**
-   * The transactions to commit before a file is renamed; None unless the file is a batch's commit in a known
-   * checkpoint.
-   */
+  /** The transactions to commit before a file is renamed; None unless it is a batch's commit in a known checkpoint. */
   private[millstream] def committing(file: Path): Option[RunTransactions] =
     if (file.getParent.getName != "commits" || !file.getName.forall(_.isDigit)) None
     else Option(byCheckpoint.get(folder(file.getParent.getParent)))

@@ -74,9 +74,7 @@ final class TaskWatermarks(task: Long) {
   /** The stream time that the clock has moved on to, in ms, as all sources are idle; Long.MinValue for none. */
   def clock: Long = clockOf(expected.byClock)
 
-  /**
-   * The changes that wait in the task's operator, until the reader finds that they are due; null if it coalesces none.
-   */
+  /** The changes that wait in the task's operator until the reader finds them due; null if it coalesces none. */
   var waiting: WaitingChanges = _
 
   /** True if changes have waited long enough; the reader then does not wait for rows. */
