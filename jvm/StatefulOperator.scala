@@ -19,7 +19,7 @@ import org.apache.spark.sql.types._
  *
  *   spark/fold.py, spark/stream_stream_join.py   SQL texts, as a map
  *   → OperatorSpec                               the texts, compiled against the frame's columns
- *   → StatefulExec, a StateCache                 live: an operator of Spark's plan (SparkInternals.scala)
+ *   → StatefulExec, a StateCache                 live: an operator of Spark's plan (StatefulExec.scala)
  *     or BoundedOperator, a DriverStateMap       bounded: an expression, with states in the driver's memory
  *   → OperatorTask(group, row) = output rows     the same code for both
  */

@@ -52,7 +52,7 @@ class AggregateRun:
 
 @dataclass(frozen=True, slots=True)
 class PulledGroup:
-    """The groups of a relational pull query, as jvm/PullOperators.scala reads them: types and texts.
+    """The groups of a relational pull query, as jvm/PullGroup.scala reads them: types and texts.
 
     `arguments` is over the relation's rows; `update` and `result` are over (state, row, fresh), where `fresh` has for
     each DISTINCT aggregate whether its arguments are new to the group.

@@ -69,7 +69,7 @@ def written(
     """The records that a query writes, in the columns RECORD; partition and offset are those of the input record.
 
     `live`: the records are streams and the query runs in real time; else an Evaluator runs it. `carries_append_time`:
-    the time of the Kafka record that caused a row is in the last of its headers, which jvm/Sink.scala removes.
+    the time of the Kafka record that caused a row is in the last of its headers, which jvm/TopicWriter.scala removes.
     A record that cannot be read or written is left out, with an entry in the processing log of `query`.
     """
     sink = plan.sink

@@ -63,7 +63,7 @@ MEASURED = {
     "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
     # Tasks yield to the compilers of Java and to the server's other threads (jvm/TaskPriority.scala).
     "spark.plugins": f"{scala_module.PACKAGE}.TaskPriority",
-    # The fold is an operator of our own (jvm/SparkInternals.scala), which Spark does not know to be stateful.
+    # The fold is an operator of our own (jvm/StatefulExec.scala), which Spark does not know to be stateful.
     "spark.sql.extensions": f"{scala_module.PACKAGE}.Extensions",
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
     # This rule would renumber the fields of the fold's columns as if Spark's encoders had created them.

@@ -1,0 +1,84 @@
+package org.apache.spark.sql.millstream
+
+import java.util.{ArrayList, HashMap => JavaHashMap}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+
+/** A hash join: the right side is the build side, the left side is probed. It also does LEFT, RIGHT and FULL joins. */
+final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSides, leftOuter: Boolean,
+    rightOuter: Boolean) extends PullOperator {
+  private final class BuiltRow(val row: InternalRow) { var matched = false }
+
+  override def rows(run: PullRun): Iterator[InternalRow] = {
+    val (table, keyless) = (new JavaHashMap[UnsafeRow, ArrayList[BuiltRow]], new ArrayList[BuiltRow])
+    right.rows(run).foreach { row =>
+      val key = sides.rightKey(row)
+      val kept = run.retain(sides.right(row).copy())
+      val list =
+        if (key.anyNull) keyless
+        else {
+          val same = table.get(key)
+          if (same != null) same
+          else {
+            val none = new ArrayList[BuiltRow](1)
+            table.put(run.retain(key.copy()), none)
+            none
+          }
+        }
+      if (!key.anyNull || rightOuter) list.add(new BuiltRow(kept))
+    }
+    val pairs = left.rows(run).flatMap(pairsOf(_, table, run))
+    if (!rightOuter) pairs else pairs ++ unmatched(table, keyless)
+  }
+
+  private def pairsOf(row: InternalRow, table: JavaHashMap[UnsafeRow, ArrayList[BuiltRow]],
+      run: PullRun): Iterator[InternalRow] = {
+    val key = sides.leftKey(row)
+    val candidates = if (key.anyNull) null else table.get(key)
+    val joined = new JoinedRow
+    var (i, isMatched) = (0, false)
+    new AdvancingRows {
+      override protected def advance(): InternalRow = {
+        while (candidates != null && i < candidates.size) {
+          val built = candidates.get(i)
+          i += 1
+          run.step()
+          joined(row, built.row)
+          if (sides.matches(joined)) {
+            isMatched = true
+            built.matched = true
+            return joined
+          }
+        }
+        if (isMatched || !leftOuter) null
+        else {
+          isMatched = true
+          joined(row, sides.noRight)
+        }
+      }
+    }
+  }
+
+  private def unmatched(table: JavaHashMap[UnsafeRow, ArrayList[BuiltRow]],
+      keyless: ArrayList[BuiltRow]): Iterator[InternalRow] = {
+    val joined = new JoinedRow
+    val all = table.values.asScala.iterator.flatMap(_.asScala) ++ keyless.asScala
+    all.filter(!_.matched).map(built => joined(sides.noLeft, built.row))
+  }
+}
+
+/** The expressions of a join: the hash keys on the columns of one side each, the condition on those of both sides. */
+final class JoinSides(leftKeys: DataFrame, rightKeys: DataFrame, condition: DataFrame, leftWidth: Int) {
+  private val types = condition.schema.fields.map(_.dataType)
+  private val test = RowSteps.of(condition)
+  val leftKey: InternalRow => UnsafeRow = RowSteps.flat(leftKeys)
+  val rightKey: InternalRow => UnsafeRow = RowSteps.flat(rightKeys)
+  val right: UnsafeProjection = UnsafeProjection.create(types.drop(leftWidth))
+  val (noLeft, noRight) = (new GenericInternalRow(leftWidth), new GenericInternalRow(types.length - leftWidth))
+  /** True if the condition holds for a joined row. */
+  def matches(row: InternalRow): Boolean = test(row) != null
+}
