@@ -44,7 +44,7 @@ def queries(brokers: BrokerCluster, server: EngineProcess) -> Iterator[list[Coun
     with ExitStack() as opened:
         all_queries = []
         for guarantee in GUARANTEES:
-            topic = kafka.unique(guarantee).replace("-", "_").upper()
+            topic = kafka.source_name(guarantee)
             kafka.create_topic(topic, partitions=3, replicas=3)
             counted = opened.enter_context(closing(CountedQueries(kafka, topic)))
             server.execute(counted.statements, **{"processing.guarantee": guarantee})

@@ -20,7 +20,7 @@ CLOSED = len(IDS) // 100 - 1
 
 def declare(server: EngineProcess, kafka: BrokerClient, ids: Iterable[int], kind: str = "STREAM") -> str:
     """The name of a new stream or table with the ids as keys and as V, a second apart."""
-    topic = kafka.create_topic(kafka.unique().replace("-", "_").upper(), partitions=2)
+    topic = kafka.create_topic(kafka.source_name(), partitions=2)
     key = "STRING KEY" if kind == "STREAM" else "STRING PRIMARY KEY"
     server.execute(f"CREATE {kind} {topic} (id {key}, v INT) WITH (kafka_topic='{topic}', format='JSON');")
     put(kafka, topic, ids)

@@ -57,7 +57,7 @@ def server(begin: Begin, cluster: SparkCluster) -> EngineProcess:
 @pytest.fixture
 def name(server: EngineProcess, kafka: BrokerClient) -> Iterator[str]:
     """A stream's name and topic, with a table of its ids' names; the queries end with the test."""
-    stream = kafka.create_topic(kafka.unique("cluster").replace("-", "_").upper(), partitions=2)
+    stream = kafka.create_topic(kafka.source_name("cluster"), partitions=2)
     kafka.create_topic(f"{stream}_NAMES", partitions=2)
     server.execute(DECLARED.format(stream))
     yield stream
@@ -297,7 +297,7 @@ def test_exactly_once_while_executors_and_the_driver_are_killed(
     server: EngineProcess, begin: Begin, cluster: SparkCluster, kafka: BrokerClient
 ) -> None:
     """Rows of both executors are committed with the batch, or never seen. The last test: the server is killed."""
-    topic = kafka.create_topic(kafka.unique("once").replace("-", "_").upper(), partitions=2)
+    topic = kafka.create_topic(kafka.source_name("once"), partitions=2)
     once = {"processing.guarantee": "exactly_once_v2", "commit.interval.ms": "1000", "millstream.tasks": "2"}
     # An executor's first record starts the driver's timer: no task waits for the duration of other batches.
     with closing(CountedQueries(kafka, topic)) as queries:

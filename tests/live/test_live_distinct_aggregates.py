@@ -7,18 +7,11 @@ import pytest
 
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, TopicRecord
+from support.sources import declare
 
 pytestmark = pytest.mark.live
+COLUMNS = "id INT KEY, shop STRING, visitor STRING"
 SIZE = 10_000
-
-
-def declare(server: EngineProcess, kafka: BrokerClient, partitions: int) -> tuple[str, str]:
-    """A new stream of visits, (ID INT KEY, SHOP STRING, VISITOR STRING), and its topic."""
-    topic = kafka.create_topic(partitions=partitions)
-    name = topic.replace("-", "_").upper()
-    columns = "id INT KEY, shop STRING, visitor STRING"
-    server.execute(f"CREATE STREAM {name} ({columns}) WITH (kafka_topic='{topic}', format='JSON');")
-    return name, topic
 
 
 def latest(records: list[TopicRecord]) -> dict[bytes | None, tuple[object, ...]]:
@@ -27,7 +20,7 @@ def latest(records: list[TopicRecord]) -> dict[bytes | None, tuple[object, ...]]
 
 
 def test_values_that_a_group_has_had_are_known_after_a_pause(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, 2)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     select = f"SELECT shop, COUNT(DISTINCT visitor) AS visitors, COUNT(*) AS n FROM {name} GROUP BY shop"
     (created,) = server.execute(f"CREATE TABLE {name}_N AS {select};")
     for id, visitor in enumerate(["ann", "bob", "ann"]):
@@ -43,7 +36,7 @@ def test_values_that_a_group_has_had_are_known_after_a_pause(server: EngineProce
 
 def test_windows_count_each_value_once(server: EngineProcess, kafka: BrokerClient) -> None:
     """Rows of one group come from three partitions, two columns are distinct, and the window's end is its own row."""
-    name, topic = declare(server, kafka, 3)
+    name, topic = declare(server.execute, kafka, COLUMNS, 3)
     server.execute(
         f"CREATE TABLE {name}_N AS SELECT shop, COUNT(DISTINCT visitor) AS visitors, COUNT(DISTINCT id % 5) AS fifths, "
         f"COUNT(*) AS n FROM {name} WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 MINUTE) GROUP BY shop EMIT FINAL;"

@@ -18,7 +18,7 @@ Begin = Callable[..., EngineProcess]
 
 @pytest.fixture
 def queries(kafka: BrokerClient) -> Iterator[CountedQueries]:
-    topic = kafka.create_topic(kafka.unique("once").replace("-", "_").upper(), partitions=2)
+    topic = kafka.create_topic(kafka.source_name("once"), partitions=2)
     with closing(CountedQueries(kafka, topic)) as counted_queries:
         yield counted_queries
 

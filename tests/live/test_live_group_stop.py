@@ -17,7 +17,7 @@ def test_a_stop_of_the_whole_group_is_orderly(broker: BrokerProcess, kafka: Brok
     settings = {"ksql.service.id": kafka.unique("stop").replace("-", "_"), "auto.offset.reset": "earliest"}
     with ServerProcess(broker.bootstrap, tmp_path, **settings) as server:
         server.ksql(f"CREATE STREAM s (v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
-        out = kafka.unique("OUT").replace("-", "_").upper()
+        out = kafka.source_name("OUT")
         server.ksql(f"CREATE STREAM {out} AS SELECT v + 1 AS w FROM s;")
         kafka.produce(topic, None, {"v": 1})
         wait_for(lambda: kafka.ends(out) == 1, "a row of the query")

@@ -6,17 +6,10 @@ import pytest
 
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, TopicRecord, wait_for
+from support.sources import declare
 
 pytestmark = pytest.mark.live
-
-
-def declare(server: EngineProcess, kafka: BrokerClient, kind: str = "STREAM", key: str = "KEY") -> tuple[str, str]:
-    """A new stream or table (ID INT, G STRING, V INT) over a topic of one partition, and that topic."""
-    topic = kafka.create_topic(partitions=1)
-    name = topic.replace("-", "_").upper()
-    columns = f"id INT {key}, g STRING, v INT"
-    server.execute(f"CREATE {kind} {name} ({columns}) WITH (kafka_topic='{topic}', format='JSON');")
-    return name, topic
+COLUMNS = "id INT KEY, g STRING, v INT"
 
 
 def changes(records: list[TopicRecord], key: bytes) -> list[object]:
@@ -25,7 +18,7 @@ def changes(records: list[TopicRecord], key: bytes) -> list[object]:
 
 
 def test_each_row_of_a_stream_gives_its_groups_new_row(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     server.execute(
         f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, SUM(v) AS s, COLLECT_LIST(id) AS ids "
         f"FROM {name} GROUP BY g HAVING SUM(v) < 10;"
@@ -40,7 +33,7 @@ def test_each_row_of_a_stream_gives_its_groups_new_row(server: EngineProcess, ka
 
 def test_changes_of_a_key_are_coalesced(server: EngineProcess, kafka: BrokerClient) -> None:
     """By Kafka Streams' settings: fewer records and the same last ones, at the latest when the query is saved."""
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     settings = {"ksql.streams.cache.max.bytes.buffering": "10000000", "ksql.streams.commit.interval.ms": "3600000"}
     server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n FROM {name} GROUP BY g;", **settings)
     for number in range(1000):
@@ -56,7 +49,7 @@ def test_changes_of_a_key_are_coalesced(server: EngineProcess, kafka: BrokerClie
 
 
 def test_a_tables_old_row_is_removed_from_its_group(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, "TABLE", "PRIMARY KEY")
+    name, topic = declare(server.execute, kafka, "id INT PRIMARY KEY, g STRING, v INT", kind="TABLE")
     server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, SUM(v) AS s FROM {name} GROUP BY g;")
     rows = [("1", {"g": "a", "v": 1}), ("2", {"g": "a", "v": 2}), ("1", {"g": "b", "v": 5}), ("2", None)]
     # Rows of different keys take different ways to their group: each waits for what the last one gave.
@@ -68,7 +61,7 @@ def test_a_tables_old_row_is_removed_from_its_group(server: EngineProcess, kafka
 
 
 def test_a_push_query_groups_too(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, _ = declare(server, kafka)
+    name, _ = declare(server.execute, kafka, COLUMNS)
     after = "".join(f"INSERT INTO {name} VALUES ({n}, 'a', {n});" for n in (1, 2))
     rows = server.rows(
         f"SELECT g, SUM(v) AS s, WINDOWSTART FROM {name} WINDOW TUMBLING (SIZE 1000 DAYS) GROUP BY g EMIT CHANGES;",
@@ -79,7 +72,7 @@ def test_a_push_query_groups_too(server: EngineProcess, kafka: BrokerClient) -> 
 
 
 def test_windows_of_a_minute_and_their_keys(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     server.execute(
         f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, WINDOWSTART AS w FROM {name} "
         "WINDOW TUMBLING (SIZE 1 MINUTE, GRACE PERIOD 1 MINUTE) GROUP BY g;"
@@ -92,7 +85,7 @@ def test_windows_of_a_minute_and_their_keys(server: EngineProcess, kafka: Broker
 
 
 def test_sessions_and_final_windows(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     server.execute(
         f"CREATE TABLE {name}_S AS SELECT g, COUNT(*) AS n FROM {name} WINDOW SESSION (5 SECONDS) GROUP BY g;"
     )

@@ -7,24 +7,17 @@ import pytest
 
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
+from support.sources import declare
 
 pytestmark = pytest.mark.live
-
-
-def declare(server: EngineProcess, kafka: BrokerClient, partitions: int) -> tuple[str, str]:
-    """A new stream of baskets, (ID INT KEY, ITEMS ARRAY<STRING>), and its topic."""
-    topic = kafka.create_topic(partitions=partitions)
-    name = topic.replace("-", "_").upper()
-    columns = "id INT KEY, items ARRAY<STRING>"
-    server.execute(f"CREATE STREAM {name} ({columns}) WITH (kafka_topic='{topic}', format='JSON');")
-    return name, topic
+COLUMNS = "id INT KEY, items ARRAY<STRING>"
 
 
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
 def test_a_union_goes_on_after_a_pause_and_is_counted(
     guarantee: str, server: EngineProcess, kafka: BrokerClient
 ) -> None:
-    (eu, eu_topic), (us, us_topic) = declare(server, kafka, 2), declare(server, kafka, 3)
+    (eu, eu_topic), (us, us_topic) = (declare(server.execute, kafka, COLUMNS, n) for n in (2, 3))
     union = f"SELECT id, 'eu' AS place FROM {eu} UNION ALL SELECT id + 100, 'us' FROM {us}"
     exactly = {"processing.guarantee": guarantee}
     (created,) = server.execute(f"CREATE STREAM {eu}_ALL AS SELECT * FROM ({union}) PARTITION BY id;", **exactly)
@@ -51,7 +44,7 @@ def test_a_union_goes_on_after_a_pause_and_is_counted(
 
 
 def test_a_stream_is_read_twice_by_a_union(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, 1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     union = f"SELECT id, items[1] AS item FROM {name} UNION ALL SELECT id, items[2] FROM {name} WHERE id > 1"
     server.execute(f"CREATE STREAM {name}_ITEMS AS {union};")
     kafka.send(topic, "1", b'{"ITEMS": ["a", "b"]}')
@@ -65,7 +58,7 @@ def test_a_stream_is_read_twice_by_a_union(server: EngineProcess, kafka: BrokerC
 
 
 def test_push_queries_have_inner_queries(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, 1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     for id in range(1, 4):
         kafka.send(topic, str(id), b'{"ITEMS": ["a", "b"]}')
     kafka.flush()
@@ -79,7 +72,7 @@ def test_push_queries_have_inner_queries(server: EngineProcess, kafka: BrokerCli
 
 
 def test_groups_of_an_inner_query_are_filtered_and_grouped(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, 2)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     groups = f"SELECT items[1] AS item, COUNT(*) AS n FROM {name} GROUP BY items[1]"
     server.execute(f"CREATE TABLE {name}_MANY AS SELECT item, n FROM ({groups}) WHERE n > 2;")
     entities = server.execute(f"CREATE TABLE {name}_SIZES AS SELECT n, COUNT(*) AS k FROM ({groups}) GROUP BY n;")
@@ -108,7 +101,7 @@ def test_windows_that_have_closed_are_grouped_and_counted_in_windows(
     server: EngineProcess, kafka: BrokerClient
 ) -> None:
     """A burst in which the inner query's windows close faster than its tasks tell each other: no row is late for it."""
-    name, topic = declare(server, kafka, 2)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     grace, records = "GRACE PERIOD 0 SECONDS", 20_000
     window = f"WINDOW TUMBLING (SIZE 1 SECOND, {grace})"
     closed = f"SELECT items[1] AS item, COUNT(*) AS n FROM {name} {window} GROUP BY items[1] EMIT FINAL"
@@ -139,7 +132,7 @@ def test_windows_that_have_closed_are_grouped_and_counted_in_windows(
 
 def test_a_join_of_a_union_has_its_unmatched_rows(server: EngineProcess, kafka: BrokerClient) -> None:
     """Stream time does not wait until the other side has as many rows as the backlog of the union's second stream."""
-    (eu, eu_topic), (us, us_topic), (other, _) = (declare(server, kafka, 1) for _ in range(3))
+    (eu, eu_topic), (us, us_topic), (other, _) = (declare(server.execute, kafka, COLUMNS) for _ in range(3))
     for id in range(20):
         kafka.send(us_topic, str(id), b'{"ITEMS": ["a"]}', 1000 + id)
     kafka.send(eu_topic, "100", b'{"ITEMS": ["b"]}', 1000)
@@ -166,7 +159,8 @@ def test_a_union_looks_up_rows_in_tables(
     joins: str, expected: list[tuple[int, str | None]], server: EngineProcess, kafka: BrokerClient
 ) -> None:
     """Its query waited for the tables in vain, for ten minutes: it took another leaf of the plan for the table."""
-    (eu, eu_topic), (us, us_topic), table = declare(server, kafka, 1), declare(server, kafka, 1), kafka.create_topic()
+    (eu, eu_topic), (us, us_topic) = (declare(server.execute, kafka, COLUMNS) for _ in range(2))
+    table = kafka.create_topic()
     name = f"{eu}_T"
     for source in (name, f"{name}_2"):
         server.execute(

@@ -7,17 +7,16 @@ import pytest
 
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
+from support.sources import declare
 
 pytestmark = pytest.mark.live
 Put = Callable[..., None]
 
 
-def declare(server: EngineProcess, kafka: BrokerClient, kind: str, partitions: int = 1) -> tuple[str, Put]:
+def join_input(server: EngineProcess, kafka: BrokerClient, kind: str, partitions: int = 1) -> tuple[str, Put]:
     """A new stream or table (ID INT, G INT, V STRING), and what puts a row into its topic."""
-    topic = kafka.create_topic(partitions=partitions)
-    name = topic.replace("-", "_").upper()
     key = "PRIMARY KEY" if kind == "TABLE" else "KEY"
-    server.execute(f"CREATE {kind} {name} (id INT {key}, g INT, v STRING) WITH (kafka_topic='{topic}', format='JSON');")
+    name, topic = declare(server.execute, kafka, f"id INT {key}, g INT, v STRING", partitions, kind)
 
     def put(key: int, v: str | None, time: int = 1, g: int | None = None) -> None:
         kafka.produce(topic, str(key), None if v is None else {"g": g, "v": v}, time)
@@ -42,7 +41,7 @@ def put_until(kafka: BrokerClient, topic: str, put: Callable[[], None]) -> None:
 
 
 def test_a_stream_looks_up_the_tables_row_of_the_moment(server: EngineProcess, kafka: BrokerClient) -> None:
-    (stream, event), (table, row) = declare(server, kafka, "STREAM", 2), declare(server, kafka, "TABLE", 2)
+    (stream, event), (table, row) = join_input(server, kafka, "STREAM", 2), join_input(server, kafka, "TABLE", 2)
     server.execute(
         f"CREATE STREAM {stream}_J AS SELECT s.g, s.v AS l, t.v AS r FROM {stream} s JOIN {table} t ON s.g = t.id;"
     )
@@ -52,7 +51,7 @@ def test_a_stream_looks_up_the_tables_row_of_the_moment(server: EngineProcess, k
 
 
 def test_table_table_join_emits_each_change_of_either(server: EngineProcess, kafka: BrokerClient) -> None:
-    (left, one), (right, two) = declare(server, kafka, "TABLE"), declare(server, kafka, "TABLE")
+    (left, one), (right, two) = join_input(server, kafka, "TABLE"), join_input(server, kafka, "TABLE")
     server.execute(
         f"CREATE TABLE {left}_J AS SELECT ROWKEY, l.v AS l, r.v AS r FROM {left} l FULL JOIN {right} r ON l.id = r.id;"
     )
@@ -65,7 +64,7 @@ def test_table_table_join_emits_each_change_of_either(server: EngineProcess, kaf
 
 
 def test_stream_stream_join_emits_matches_and_then_unmatched_rows(server: EngineProcess, kafka: BrokerClient) -> None:
-    (left, one), (right, two) = declare(server, kafka, "STREAM"), declare(server, kafka, "STREAM", 3)
+    (left, one), (right, two) = join_input(server, kafka, "STREAM"), join_input(server, kafka, "STREAM", 3)
     server.execute(
         f"CREATE STREAM {left}_J AS SELECT l.id, l.v AS l, r.v AS r FROM {left} l LEFT JOIN {right} r "
         "WITHIN 2 SECONDS GRACE PERIOD 1 SECOND ON l.id = r.id;"
@@ -79,7 +78,7 @@ def test_stream_stream_join_emits_matches_and_then_unmatched_rows(server: Engine
 
 
 def test_a_foreign_key_join_emits_changes_of_both_tables(server: EngineProcess, kafka: BrokerClient) -> None:
-    (left, one), (right, two) = declare(server, kafka, "TABLE"), declare(server, kafka, "TABLE", 2)
+    (left, one), (right, two) = join_input(server, kafka, "TABLE"), join_input(server, kafka, "TABLE", 2)
     server.execute(
         f"CREATE TABLE {left}_J AS SELECT l.id, l.v AS l, r.v AS r FROM {left} l LEFT JOIN {right} r ON l.g = r.id;"
     )
@@ -96,8 +95,8 @@ def test_a_foreign_key_join_emits_changes_of_both_tables(server: EngineProcess, 
 
 
 def test_a_chain_of_joins_and_a_group_after_it(server: EngineProcess, kafka: BrokerClient) -> None:
-    (first, one), (second, two) = declare(server, kafka, "STREAM"), declare(server, kafka, "STREAM")
-    table, row = declare(server, kafka, "TABLE")
+    (first, one), (second, two) = join_input(server, kafka, "STREAM"), join_input(server, kafka, "STREAM")
+    table, row = join_input(server, kafka, "TABLE")
     server.execute(
         f"CREATE TABLE {first}_J AS SELECT t.v AS name, COUNT(*) AS n FROM {first} a "
         f"JOIN {second} b WITHIN 1 HOUR ON a.id = b.id JOIN {table} t ON b.g = t.id GROUP BY t.v;"
@@ -111,7 +110,7 @@ def test_a_chain_of_joins_and_a_group_after_it(server: EngineProcess, kafka: Bro
 
 def test_a_stream_looks_up_a_table_by_two_columns(server: EngineProcess, kafka: BrokerClient) -> None:
     """The table is a GROUP BY of two; its topic and the stream's have other numbers of partitions."""
-    (stream, _), (other, counted) = declare(server, kafka, "STREAM", 3), declare(server, kafka, "STREAM", 2)
+    (stream, _), (other, counted) = join_input(server, kafka, "STREAM", 3), join_input(server, kafka, "STREAM", 2)
     server.execute(
         f"CREATE TABLE {other}_N WITH (key_format='JSON') AS SELECT g, v, COUNT(*) AS n FROM {other} GROUP BY g, v;"
         f"CREATE STREAM {stream}_J WITH (key_format='JSON') AS SELECT s.g AS g, s.v AS v, s.id AS id, n "

@@ -10,6 +10,7 @@ import pytest
 from support.engine_process import EngineProcess
 from support.indexes import ready
 from support.kafka import BrokerClient, wait_for
+from support.sources import declare
 
 pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
@@ -30,17 +31,9 @@ class KilledScenario:
     away: Callable[[], None] = lambda: None
 
 
-def declare(server: EngineProcess, kafka: BrokerClient, partitions: int) -> tuple[str, str]:
-    """A new stream (ID STRING, G STRING, V INT), and its topic."""
-    topic = kafka.create_topic(partitions=partitions)
-    name = topic.replace("-", "_").upper()
-    server.execute(f"CREATE STREAM {name} ({COLUMNS}) WITH (kafka_topic='{topic}', format='JSON');")
-    return name, topic
-
-
 def counting(server: EngineProcess, kafka: BrokerClient) -> KilledScenario:
     """A count goes on from the checkpoint: no row is counted twice, and none is left out."""
-    name, topic = declare(server, kafka, partitions=1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n FROM {name} GROUP BY g;")
     for _ in range(3):
         kafka.produce(topic, '"1"', {"g": "a", "v": 1})
@@ -72,7 +65,7 @@ def alone(kafka: BrokerClient, topic: str) -> set[tuple[str, ...]]:
 
 def windows(server: EngineProcess, kafka: BrokerClient) -> KilledScenario:
     """Stream time reaches the tasks of all groups: windows it closes are emitted, whatever group later rows have."""
-    (left, topic), (right, _) = declare(server, kafka, partitions=2), declare(server, kafka, partitions=2)
+    (left, topic), (right, _) = (declare(server.execute, kafka, COLUMNS, 2) for _ in "lr")
     for kind, window in WINDOWS.items():
         select = f"SELECT id, COUNT(*) AS n FROM {left} WINDOW {window} GROUP BY id EMIT FINAL"
         server.execute(f"CREATE TABLE {left}_{kind} AS {select};")

@@ -18,7 +18,7 @@ STREAM = "CREATE STREAM {0} (id STRING KEY, v INT) WITH (kafka_topic='{0}', form
 @pytest.fixture
 def name(kafka: BrokerClient, server: EngineProcess) -> str:
     """A stream over a topic of its name."""
-    name = kafka.create_topic(kafka.unique("theirs").replace("-", "_").upper())
+    name = kafka.create_topic(kafka.source_name("theirs"))
     server.execute(STREAM.format(name))
     return name
 

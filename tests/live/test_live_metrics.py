@@ -118,7 +118,7 @@ def test_latency_begins_when_the_record_was_written_whatever_its_timestamp_colum
     server: ServerProcess, kafka: BrokerClient
 ) -> None:
     flights, gates, names = (kafka.create_topic() for _ in range(3))
-    own = kafka.unique("timed").replace("-", "_").upper()
+    own = kafka.source_name("timed")
     text = TIMED.format(flights=flights, gates=gates, names=names, then=THEN, own=own)
     queries = [a["commandStatus"]["queryId"] for a in server.ksql(text) if "queryId" in a.get("commandStatus", {})]
     *timed, further = [str(id) for id in queries if id]

@@ -7,22 +7,15 @@ import pytest
 
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient
+from support.sources import declare
 
 pytestmark = pytest.mark.live
+COLUMNS, FORMATS = "item STRING KEY, price INT", "value_format='JSON'"
 WINDOW = 10_000
 
 
-def declare(server: EngineProcess, kafka: BrokerClient, partitions: int) -> tuple[str, str]:
-    """A new stream of prices, (ITEM STRING KEY, PRICE INT), and its topic."""
-    topic = kafka.create_topic(partitions=partitions)
-    name = topic.replace("-", "_").upper()
-    columns = "item STRING KEY, price INT"
-    server.execute(f"CREATE STREAM {name} ({columns}) WITH (kafka_topic='{topic}', value_format='JSON');")
-    return name, topic
-
-
 def test_a_row_follows_those_from_before_a_pause(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, 2)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2, formats=FORMATS)
     over = "OVER (PARTITION BY item ORDER BY ROWOFFSET"
     select = f"item, LAG(price) {over}) AS previous, SUM(price) {over} ROWS 2 PRECEDING) AS three"
     (created,) = server.execute(f"CREATE STREAM {name}_O AS SELECT {select} FROM {name};")
@@ -41,7 +34,7 @@ def test_a_row_follows_those_from_before_a_pause(server: EngineProcess, kafka: B
 
 def test_rows_of_many_partitions_and_windows_above_them(server: EngineProcess, kafka: BrokerClient) -> None:
     """Each row has its own key's rows before it; and what is grouped above them is late for no other key's row."""
-    name, topic = declare(server, kafka, 3)
+    name, topic = declare(server.execute, kafka, COLUMNS, 3, formats=FORMATS)
     over = "OVER (PARTITION BY item ORDER BY ROWOFFSET"
     values = f"price, price - LAG(price) {over}) AS jump, AVG(price) {over} ROWS 4 PRECEDING) AS mean"
     rows = f"SELECT item, {values} FROM {name}"
@@ -78,7 +71,7 @@ def test_rows_of_many_partitions_and_windows_above_them(server: EngineProcess, k
 
 
 def test_a_push_query(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, 1)
+    name, topic = declare(server.execute, kafka, COLUMNS, formats=FORMATS)
     for i, price in enumerate([5, 7, 6]):
         kafka.produce(topic, "x", {"PRICE": price}, i)
     select = f"SELECT price, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM {name}"

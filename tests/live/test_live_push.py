@@ -18,8 +18,10 @@ from millstream.services.broker import BrokerProcess
 from support.kafka import BrokerClient, wait_for
 from support.patience import PATIENCE
 from support.server_process import ServerProcess
+from support.sources import declare
 
 pytestmark = pytest.mark.live
+COLUMNS = "id INT KEY, v STRING"
 # Metrics are kept so long, in seconds.
 METRICS_KEPT = 1.1
 LATEST, EARLIEST = {"auto.offset.reset": "latest"}, {"auto.offset.reset": "earliest"}
@@ -61,14 +63,6 @@ class PushClient:
         self._client.close()
 
 
-def declare(server: ServerProcess, kafka: BrokerClient, partitions: int = 1) -> tuple[str, str]:
-    """A new stream (ID INT KEY, V STRING) and its topic."""
-    topic = kafka.create_topic(partitions=partitions)
-    name = topic.replace("-", "_").upper()
-    server.ksql(f"CREATE STREAM {name} (id INT KEY, v STRING) WITH (kafka_topic='{topic}', format='JSON');")
-    return name, topic
-
-
 def figure(server: ServerProcess, name: str) -> int:
     """A gauge of the server's metrics."""
     shown = httpx.get(f"{server.url}/metrics", timeout=PATIENCE).text
@@ -89,7 +83,7 @@ def wait_until_closed(server: ServerProcess) -> None:
 
 
 def test_many_clients_get_all_rows_of_one_consumer(server: ServerProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.ksql, kafka, COLUMNS)
     kafka.produce(topic, "0", {"v": "before"})
     text = f"SELECT id, UCASE(v) AS v FROM {name} WHERE id > 0 EMIT CHANGES;"
     with ThreadPoolExecutor(50) as pool:
@@ -111,7 +105,7 @@ def test_many_clients_get_all_rows_of_one_consumer(server: ServerProcess, kafka:
 def test_a_client_that_does_not_read_is_ended_without_delaying_others(
     server: ServerProcess, kafka: BrokerClient
 ) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.ksql, kafka, COLUMNS)
     text = f"SELECT id, v FROM {name} EMIT CHANGES;"
     slow, *readers = (PushClient(server, text) for _ in range(4))
     sent = 0
@@ -136,10 +130,8 @@ def test_a_client_that_does_not_read_is_ended_without_delaying_others(
 
 
 def test_rows_and_log_are_those_of_a_query_of_its_own(server: ServerProcess, kafka: BrokerClient) -> None:
-    topic = kafka.create_topic(partitions=1)
-    name = topic.replace("-", "_").upper()
     columns = "id INT KEY, n INT, d DECIMAL(6, 2), t TIMESTAMP, a ARRAY<STRUCT<x INT>>, b BYTES, h BYTES HEADER('h')"
-    server.ksql(f"CREATE STREAM {name} ({columns}) WITH (kafka_topic='{topic}', format='JSON');")
+    name, topic = declare(server.ksql, kafka, columns)
     select = f"SELECT *, 10 / n AS q, EXPLODE(a)->x AS x, ROWTIME, ROWOFFSET FROM {name} WHERE n IS NULL OR n < 9"
     alone = PushClient(server, f"{select} EMIT CHANGES;", **{"millstream.push.shared": "false"})
     shared = PushClient(server, f"{select} EMIT CHANGES;")
@@ -184,7 +176,7 @@ def logged(server: ServerProcess, kafka: BrokerClient, query: str) -> list[tuple
 
 
 def test_a_limit_ends_the_query(server: ServerProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, partitions=3)
+    name, topic = declare(server.ksql, kafka, COLUMNS, 3)
     clients = [PushClient(server, f"SELECT v FROM {name} EMIT CHANGES LIMIT {n};") for n in (0, 1, 4)]
     for n in range(5):
         kafka.produce(topic, "1", {"v": str(n)})
@@ -193,7 +185,7 @@ def test_a_limit_ends_the_query(server: ServerProcess, kafka: BrokerClient) -> N
 
 
 def test_changes_of_a_table_if_ksqldb_would_share_them(server: ServerProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.ksql, kafka, COLUMNS)
     server.ksql(
         f"CREATE TABLE {name}_T AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id HAVING COUNT(*) < 3;",
         **{"auto.offset.reset": "earliest"},
@@ -213,7 +205,7 @@ def test_changes_of_a_table_if_ksqldb_would_share_them(server: ServerProcess, ka
 
 
 def test_changes_of_a_table_that_pass_a_filter(server: ServerProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.ksql, kafka, COLUMNS)
     server.ksql(f"CREATE TABLE {name}_T AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id;", **EARLIEST)
     kafka.produce(topic, "1", {"v": "a"})
     kafka.consume_all(f"{name}_T", 1)
@@ -230,7 +222,7 @@ def test_changes_of_a_table_that_pass_a_filter(server: ServerProcess, kafka: Bro
 
 
 def test_queries_from_the_beginning_join_the_others(server: ServerProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, partitions=2)
+    name, topic = declare(server.ksql, kafka, COLUMNS, 2)
     for n in range(3000):
         kafka.send(topic, str(n), {"v": f"row {n}"})
     kafka.flush()
@@ -251,7 +243,7 @@ def test_queries_from_the_beginning_join_the_others(server: ServerProcess, kafka
 
 
 def test_a_query_goes_on_after_its_token(server: ServerProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.ksql, kafka, COLUMNS)
     text = f"SELECT id FROM {name} WHERE id <> 2 EMIT CHANGES;"
     first = PushClient(server, text, **TOKENS)
     (start,) = first.rows(1)
@@ -276,8 +268,8 @@ def test_a_query_goes_on_after_its_token(server: ServerProcess, kafka: BrokerCli
 
 
 def test_a_token_that_cannot_be_followed_is_refused(server: ServerProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
-    other, _ = declare(server, kafka)
+    name, topic = declare(server.ksql, kafka, COLUMNS)
+    other, _ = declare(server.ksql, kafka, COLUMNS)
     client = PushClient(server, f"SELECT id FROM {name} EMIT CHANGES;", **TOKENS)
     token = client.rows(1)[0]["continuationToken"]
     client.close()
@@ -299,7 +291,7 @@ WITH_STATE = tomllib.loads(Path(__file__).with_name("push_with_state.toml").read
 
 def declare_with_state(server: ServerProcess, kafka: BrokerClient) -> dict[str, str]:
     """The sources of WITH_STATE, by their letters."""
-    names = {name: kafka.create_topic(kafka.unique("p").replace("-", "_").upper()) for name in "oct"}
+    names = {name: kafka.create_topic(kafka.source_name("p")) for name in "oct"}
     server.ksql(WITH_STATE["statements"].format(**names))
     return names
 
@@ -379,7 +371,7 @@ def test_a_join_of_tables_follows_both(server: ServerProcess, kafka: BrokerClien
 
 
 def test_a_long_backlog_with_state_is_read_by_spark(server: ServerProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.ksql, kafka, COLUMNS)
     for n in range(LONGEST_BACKLOG + 1):
         kafka.send(topic, str(n % 7), {"v": "x"})
     kafka.flush()
@@ -393,7 +385,7 @@ def test_a_long_backlog_with_state_is_read_by_spark(server: ServerProcess, kafka
 
 @pytest.mark.parametrize("select", ["SELECT v FROM {}", "SELECT id, COUNT(*) AS n FROM {} GROUP BY id"])
 def test_a_topic_that_does_not_exist_is_named(select: str, server: ServerProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.ksql, kafka, COLUMNS)
     kafka.delete_topic(topic)
     body = {"sql": f"{select.format(name)} EMIT CHANGES;"}
     answer = httpx.post(f"{server.url}/query-stream", json=body, timeout=PATIENCE).json()
@@ -402,7 +394,7 @@ def test_a_topic_that_does_not_exist_is_named(select: str, server: ServerProcess
 
 
 def test_a_topic_that_is_deleted_ends_its_queries(server: ServerProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.ksql, kafka, COLUMNS)
     client = PushClient(server, f"SELECT v FROM {name} EMIT CHANGES;")
     kafka.produce(topic, "1", {"v": "a"})
     assert client.rows(1) == [["a"]]
@@ -414,7 +406,7 @@ def test_a_topic_that_is_deleted_ends_its_queries(server: ServerProcess, kafka: 
 
 def test_explain_of_a_running_push_query(server: ServerProcess, kafka: BrokerClient) -> None:
     """By the id that SHOW QUERIES gives, whether the server evaluates it or Spark."""
-    name, _ = declare(server, kafka)
+    name, _ = declare(server.ksql, kafka, COLUMNS)
     for shared in ("true", "false"):
         text = f"SELECT v FROM {name} WHERE v > '7' EMIT CHANGES;"
         with closing(PushClient(server, text, **{"millstream.push.shared": shared})) as client:
@@ -431,7 +423,7 @@ def test_explain_of_a_running_push_query(server: ServerProcess, kafka: BrokerCli
 
 
 def test_a_server_that_stops_ends_its_queries(server: ServerProcess, kafka: BrokerClient) -> None:
-    name, _ = declare(server, kafka)
+    name, _ = declare(server.ksql, kafka, COLUMNS)
     clients = [PushClient(server, f"SELECT v FROM {name} EMIT CHANGES;") for _ in range(3)]
     assert server.stop() == 0
     for client in clients:

@@ -7,16 +7,10 @@ import pytest
 from millstream.engine.api import RequestFailed
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
+from support.sources import declare
 
 pytestmark = pytest.mark.live
-
-
-def declare(server: EngineProcess, kafka: BrokerClient, partitions: int = 2) -> tuple[str, str]:
-    """A new stream (ID INT KEY, V STRING) and its topic."""
-    topic = kafka.create_topic(partitions=partitions)
-    name = topic.replace("-", "_").upper()
-    server.execute(f"CREATE STREAM {name} (id INT KEY, v STRING) WITH (kafka_topic='{topic}', format='JSON');")
-    return name, topic
+COLUMNS = "id INT KEY, v STRING"
 
 
 def derive(server: EngineProcess, name: str, select: str) -> str:
@@ -28,7 +22,7 @@ def derive(server: EngineProcess, name: str, select: str) -> str:
 
 
 def test_every_input_has_its_output_with_time_headers_and_key(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     derive(server, f"{name}_OUT", f"SELECT id, UCASE(v) AS u FROM {name} WHERE id > 1 EMIT CHANGES")
     kafka.produce(topic, "1", {"v": "a"}, 1000)
     kafka.produce(topic, "2", {"v": "b"}, 2000, [("h", b"x")])
@@ -39,7 +33,7 @@ def test_every_input_has_its_output_with_time_headers_and_key(server: EngineProc
 def test_a_record_that_cannot_be_read_is_logged_and_the_query_goes_on(
     server: EngineProcess, kafka: BrokerClient
 ) -> None:
-    name, topic = declare(server, kafka, partitions=1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     kafka.produce(topic, "1", b"this is no JSON")
     kafka.produce(topic, "2", {"v": "b"})
@@ -53,7 +47,7 @@ def test_a_record_that_cannot_be_read_is_logged_and_the_query_goes_on(
 
 
 def test_the_condition_of_a_null_row_is_not_computed(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, partitions=1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} WHERE 6 / LEN(v) = 2 EMIT CHANGES")
     for key, value in (("1", None), ("2", {"v": ""}), ("3", {"v": "abc"})):
         kafka.produce(topic, key, value)
@@ -69,7 +63,7 @@ def test_the_condition_of_a_null_row_is_not_computed(server: EngineProcess, kafk
 
 
 def test_pause_resume_terminate(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, partitions=1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     kafka.produce(topic, "1", {"v": "before"})
     kafka.consume_all(f"{name}_OUT", 1)
@@ -86,7 +80,7 @@ def test_pause_resume_terminate(server: EngineProcess, kafka: BrokerClient) -> N
 
 
 def test_a_source_in_use_is_not_dropped(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, _ = declare(server, kafka)
+    name, _ = declare(server.execute, kafka, COLUMNS, 2)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     for statements in (f"DROP STREAM {name};", f"TERMINATE {id}; DROP STREAM {name};"):
         with pytest.raises(RequestFailed, match=rf"read from this source: \[{name}_OUT\]"):
@@ -95,7 +89,7 @@ def test_a_source_in_use_is_not_dropped(server: EngineProcess, kafka: BrokerClie
 
 
 def test_a_push_query_gives_what_comes_after_its_header(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     kafka.produce(topic, "1", {"v": "before"})
     after = f"INSERT INTO {name} VALUES (2, 'after'); INSERT INTO {name} VALUES (3, 'later');"
     rows = server.rows(f"SELECT id, v FROM {name} EMIT CHANGES;", 2, after, **{"auto.offset.reset": "latest"})
@@ -104,7 +98,7 @@ def test_a_push_query_gives_what_comes_after_its_header(server: EngineProcess, k
 
 
 def test_a_push_query_ends_at_its_limit(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, partitions=1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     for n in range(5):
         kafka.produce(topic, str(n), {"v": str(n)})
     assert server.rows(f"SELECT v FROM {name} EMIT CHANGES LIMIT 3;", 9) == [["0"], ["1"], ["2"]]
@@ -112,7 +106,7 @@ def test_a_push_query_ends_at_its_limit(server: EngineProcess, kafka: BrokerClie
 
 
 def test_a_pull_query_reads_what_is_there(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, partitions=1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     assert server.rows(f"SELECT * FROM {name};", 9) == []
     for n in range(4):
         kafka.produce(topic, str(n), {"v": str(n)})
@@ -121,7 +115,7 @@ def test_a_pull_query_reads_what_is_there(server: EngineProcess, kafka: BrokerCl
 
 
 def test_print_shows_records_and_guesses_their_formats(server: EngineProcess, kafka: BrokerClient) -> None:
-    _, topic = declare(server, kafka, partitions=1)
+    _, topic = declare(server.execute, kafka, COLUMNS)
     kafka.produce(topic, "key", {"v": "a"}, 1000)
     kafka.produce(topic, None, None, 2000)
     assert server.lines(f"PRINT '{topic}' FROM BEGINNING LIMIT 2;") == [
@@ -133,7 +127,7 @@ def test_print_shows_records_and_guesses_their_formats(server: EngineProcess, ka
 
 
 def test_a_query_without_free_slots_is_refused_with_the_reason(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, _ = declare(server, kafka, partitions=97)
+    name, _ = declare(server.execute, kafka, COLUMNS, 97)
     with pytest.raises(RequestFailed, match="needs 97 task slots"):
         derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
 
@@ -157,7 +151,7 @@ def test_assert_topic(server: EngineProcess, kafka: BrokerClient) -> None:
 
 def test_a_query_stops_when_its_topic_was_deleted_and_recreated(server: EngineProcess, kafka: BrokerClient) -> None:
     """The query fails with that reason, and starts anew after the topic is created again."""
-    name, topic = declare(server, kafka, partitions=1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     for n in range(5):
         kafka.produce(topic, str(n), {"v": "old"})
@@ -174,7 +168,7 @@ def test_a_query_stops_when_its_topic_was_deleted_and_recreated(server: EnginePr
 
 
 def test_a_query_reads_what_is_written_after_its_creation(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     kafka.produce(topic, "1", {"v": "before"})
     server.execute("SHOW STREAMS;")
     server.execute(f"SET 'auto.offset.reset'='latest'; CREATE STREAM {name}_OUT AS SELECT * FROM {name} EMIT CHANGES;")
@@ -183,7 +177,7 @@ def test_a_query_reads_what_is_written_after_its_creation(server: EngineProcess,
 
 
 def test_a_query_that_is_replaced_goes_on_from_where_it_was(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, partitions=1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     derive(server, f"{name}_OUT", f"SELECT id, v FROM {name} WHERE id > 5 EMIT CHANGES")
     kafka.produce(topic, "6", {"v": "a"})
     kafka.consume_all(f"{name}_OUT", 1)
@@ -193,17 +187,15 @@ def test_a_query_that_is_replaced_goes_on_from_where_it_was(server: EngineProces
 
 
 def test_many_queries_write_one_stream(server: EngineProcess, kafka: BrokerClient) -> None:
-    one, first = declare(server, kafka, partitions=1)
-    two, second = declare(server, kafka, partitions=1)
+    one, first = declare(server.execute, kafka, COLUMNS)
+    two, second = declare(server.execute, kafka, COLUMNS)
     server.execute(f"INSERT INTO {two} SELECT id + 10 AS id, v FROM {one} PARTITION BY id + 10 EMIT CHANGES;")
     kafka.produce(first, "1", {"v": "a"})
     assert kafka.consume_all(second, 1)[0].key == b"11"
 
 
 def test_a_filtered_table_writes_tombstones(server: EngineProcess, kafka: BrokerClient) -> None:
-    topic = kafka.create_topic(partitions=1)
-    name = topic.replace("-", "_").upper()
-    server.execute(f"CREATE TABLE {name} (id INT PRIMARY KEY, v INT) WITH (kafka_topic='{topic}', format='JSON');")
+    name, topic = declare(server.execute, kafka, "id INT PRIMARY KEY, v INT", kind="TABLE")
     server.execute(f"CREATE TABLE {name}_BIG AS SELECT * FROM {name} WHERE v > 5 EMIT CHANGES;")
     kafka.produce(topic, "1", {"v": 9})
     kafka.produce(topic, "1", {"v": 1})
@@ -215,9 +207,7 @@ def test_a_filtered_table_writes_tombstones(server: EngineProcess, kafka: Broker
 
 
 def test_a_row_that_is_deleted_leaves_what_is_made_of_its_table(server: EngineProcess, kafka: BrokerClient) -> None:
-    topic = kafka.create_topic(partitions=3)
-    name = topic.replace("-", "_").upper()
-    server.execute(f"CREATE TABLE {name} (id INT PRIMARY KEY, v INT) WITH (kafka_topic='{topic}', format='JSON');")
+    name, topic = declare(server.execute, kafka, "id INT PRIMARY KEY, v INT", 3, "TABLE")
     server.execute(f"CREATE TABLE {name}_BIG AS SELECT * FROM {name} WHERE v > 5 EMIT CHANGES;")
     server.execute("".join(f"INSERT INTO {name} VALUES ({id}, 9);" for id in range(4)))
     assert len(kafka.consume_all(f"{name}_BIG", 4)) == 4
@@ -232,7 +222,7 @@ def test_a_row_that_is_deleted_leaves_what_is_made_of_its_table(server: EnginePr
 
 
 def test_a_deleted_sink_topic_is_recreated(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka, partitions=1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     kafka.produce(topic, "1", {"v": "a"})
     kafka.consume_all(f"{name}_OUT", 1)
@@ -247,7 +237,7 @@ def test_a_deleted_sink_topic_is_recreated(server: EngineProcess, kafka: BrokerC
 
 def test_records_of_1970_keep_their_time(server: EngineProcess, kafka: BrokerClient) -> None:
     """ROWTIME 0 is a time like any other: it is written, carried on, pushed and pulled."""
-    name, topic = declare(server, kafka, partitions=1)
+    name, topic = declare(server.execute, kafka, COLUMNS)
     derive(server, f"{name}_OUT", f"SELECT id, v FROM {name} EMIT CHANGES")
     server.execute(f"CREATE TABLE {name}_N AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id;")
     for id, time in ((1, 0), (2, 1), (3, 0)):
@@ -262,13 +252,8 @@ def test_records_of_1970_keep_their_time(server: EngineProcess, kafka: BrokerCli
 
 
 def test_tables_of_different_numbers_of_partitions_are_joined(server: EngineProcess, kafka: BrokerClient) -> None:
-    one, other = (kafka.create_topic(partitions=partitions) for partitions in (1, 3))
-    for topic in (one, other):
-        table = topic.replace("-", "_")
-        server.execute(
-            f"CREATE TABLE {table} (id INT PRIMARY KEY, v STRING) WITH (kafka_topic='{topic}', format='JSON');"
-        )
-    left, right = (topic.replace("-", "_").upper() for topic in (one, other))
+    columns = "id INT PRIMARY KEY, v STRING"
+    (left, one), (right, other) = (declare(server.execute, kafka, columns, n, "TABLE") for n in (1, 3))
     select = f"SELECT l.id AS id, l.v AS lv, r.v AS rv FROM {left} l JOIN {right} r ON l.id = r.id"
     server.execute(f"CREATE TABLE {left}_J AS {select};")
     for id in range(6):

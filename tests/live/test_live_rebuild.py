@@ -45,7 +45,7 @@ class RebuiltTable:
 
     def __init__(self, kafka: BrokerClient, guarantee: str) -> None:
         self._kafka = kafka
-        self.topic = kafka.create_topic(kafka.unique("rebuilt").replace("-", "_").upper(), partitions=2)
+        self.topic = kafka.create_topic(kafka.source_name("rebuilt"), partitions=2)
         self.table = f"{self.topic}_N"
         # The rebuild reads from the beginning, whatever this says; the count begins before the first row.
         self._settings = {"auto.offset.reset": "latest", "processing.guarantee": guarantee}
@@ -130,7 +130,7 @@ def test_states_of_another_version_end_the_start_and_a_rebuild_mends_it(
     restarted: RestartedServer, kafka: BrokerClient, folder: Path
 ) -> None:
     """A later version may store something else for the same statement: the query does not misread what there is."""
-    topic = kafka.create_topic(kafka.unique("stored").replace("-", "_").upper(), partitions=2)
+    topic = kafka.create_topic(kafka.source_name("stored"), partitions=2)
     table, server = f"{topic}_N", restarted.now
     server.execute(DECLARED.format(topic) + COUNT.format(topic))
     old = query_of(server, table)
@@ -153,7 +153,7 @@ def test_states_of_another_version_end_the_start_and_a_rebuild_mends_it(
 
 
 def test_a_rebuild_is_dropped(restarted: RestartedServer, kafka: BrokerClient) -> None:
-    name = kafka.create_topic(kafka.unique("given").replace("-", "_").upper())
+    name = kafka.create_topic(kafka.source_name("given"))
     drop_rebuild(restarted.now, kafka, name)
     cut_over_while_pushed(restarted.now, name)
 

@@ -20,7 +20,7 @@ SUM = "TABLE {0}_N AS SELECT id, COUNT(*) AS n, SUM(v) AS total FROM {0} GROUP B
 @pytest.fixture
 def name(server: EngineProcess, kafka: BrokerClient) -> str:
     """A stream over a topic of two partitions, with a count by key over ten rows of two keys."""
-    name = kafka.create_topic(kafka.unique("replaced").replace("-", "_").upper(), partitions=2)
+    name = kafka.create_topic(kafka.source_name("replaced"), partitions=2)
     server.execute(DECLARED.format(name) + f"CREATE {COUNT.format(name)}")
     write(kafka, name, range(5))
     wait_for(lambda: len(rows(kafka, f"{name}_N")) == 10, "the counts", PATIENCE)
@@ -77,7 +77,7 @@ JOIN = "STREAM {0}_J AS SELECT s.id AS id, s.v, t.name{1} FROM {0} s JOIN {0}_T 
 
 def test_a_join_goes_on_with_the_rows_that_it_stores(server: EngineProcess, kafka: BrokerClient) -> None:
     """Of a stream's side more columns may be selected, since the join stores none; of the table's no further ones."""
-    name = kafka.create_topic(kafka.unique("joined").replace("-", "_").upper())
+    name = kafka.create_topic(kafka.source_name("joined"))
     kafka.create_topic(f"{name}_T")
     kafka.produce(f"{name}_T", '"a"', {"name": "Ann", "town": "Oslo"})
     server.execute(

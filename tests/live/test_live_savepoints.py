@@ -15,7 +15,7 @@ COUNT = "CREATE TABLE {sink} AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
 def test_a_count_goes_on_from_a_savepoint(server: EngineProcess, kafka: BrokerClient, guarantee: str) -> None:
     """Ten rows before the savepoint, ten after it: the second count starts with the eleventh; the first continues."""
-    name = kafka.create_topic(kafka.unique("saved").replace("-", "_").upper(), partitions=2)
+    name = kafka.create_topic(kafka.source_name("saved"), partitions=2)
     savepoint, absent = f"monday_{guarantee}", f"tuesday_{guarantee}"
     server.execute(
         f"CREATE STREAM {name} (id STRING KEY, v INT) WITH (kafka_topic='{name}', format='JSON');"

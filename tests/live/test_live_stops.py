@@ -36,7 +36,7 @@ def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
 @pytest.fixture
 def name(kafka: BrokerClient) -> str:
     """A stream's name and topic; its names' topic has a name for each key."""
-    topic = kafka.create_topic(kafka.unique("stops").replace("-", "_").upper(), partitions=2)
+    topic = kafka.create_topic(kafka.source_name("stops"), partitions=2)
     names = kafka.create_topic(f"{topic}_NAMES", partitions=2)
     for key in range(KEYS):
         kafka.send(names, f'"k{key}"', {"name": f"name{key}"}, 1)

@@ -6,19 +6,13 @@ import pytest
 
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, TopicRecord
+from support.sources import declare
 
 pytestmark = pytest.mark.live
+COLUMNS = "id STRING KEY, v INT"
 # Windows of ten seconds that stream time closes at once.
 WINDOW = "TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS)"
 HOPPING = "HOPPING (SIZE 10 SECONDS, ADVANCE BY 5 SECONDS, RETENTION 1 HOUR, GRACE PERIOD 0 SECONDS)"
-
-
-def declare(server: EngineProcess, kafka: BrokerClient, partitions: int = 2) -> tuple[str, str]:
-    """A new stream (ID STRING KEY, V INT) over a new topic, and that topic."""
-    topic = kafka.create_topic(partitions=partitions)
-    name = topic.replace("-", "_").upper()
-    server.execute(f"CREATE STREAM {name} (id STRING KEY, v INT) WITH (kafka_topic='{topic}', format='JSON');")
-    return name, topic
 
 
 def counting(name: str, emit: str, by: str = "'all'", window: str = WINDOW) -> str:
@@ -40,7 +34,7 @@ def windows(records: Iterable[TopicRecord]) -> list[tuple[int, int]]:
 
 def test_a_final_window_of_several_partitions_is_written_once(server: EngineProcess, kafka: BrokerClient) -> None:
     """Partition 1's rows come when partition 0 has closed their window: they are late."""
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     server.execute(counting(name, "FINAL"))
     send(kafka, topic, 0, (1_000, 61_000))
     assert windows(kafka.consume_all(f"{name}_T", 1)) == [(0, 1)]
@@ -51,7 +45,7 @@ def test_a_final_window_of_several_partitions_is_written_once(server: EngineProc
 
 
 def test_a_window_that_is_closed_is_not_begun_again(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     server.execute(counting(name, "CHANGES"))
     send(kafka, topic, 0, (1_000, 2_000, 61_000))
     assert windows(kafka.consume_all(f"{name}_T", 3)) == [(0, 1), (0, 2), (60_000, 1)]
@@ -64,7 +58,7 @@ def test_rows_that_were_there_before_the_query_are_not_late(
     server: EngineProcess, kafka: BrokerClient, window: str, step: int
 ) -> None:
     """Whichever partition is read first: none of a backlog's rows is late for the reading of another partition."""
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     first, second = range(1_000, 400_000, 1_000), range(1_500, 380_000, 500)
     for partition, times in enumerate((first, second)):
         for time in times:
@@ -78,7 +72,7 @@ def test_rows_that_were_there_before_the_query_are_not_late(
 
 def test_a_backlog_is_read_though_its_last_record_is_left_out(server: EngineProcess, kafka: BrokerClient) -> None:
     """Stream time must not wait for the partition whose last record a WHERE leaves out."""
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     for partition, times in enumerate(((1_000, 61_000, 99_000), (2_000, 3_000))):
         send(kafka, topic, partition, times)
     kafka.produce(topic, '"1"', {"v": 2}, 3_500, partition=1)
@@ -88,7 +82,7 @@ def test_a_backlog_is_read_though_its_last_record_is_left_out(server: EngineProc
 
 
 def test_groups_by_the_key_have_the_stream_time_of_their_partition(server: EngineProcess, kafka: BrokerClient) -> None:
-    name, topic = declare(server, kafka)
+    name, topic = declare(server.execute, kafka, COLUMNS, 2)
     server.execute(counting(name, "FINAL", by="id"))
     send(kafka, topic, 0, (1_000, 61_000))
     assert windows(kafka.consume_all(f"{name}_T", 1)) == [(0, 1)]
@@ -111,7 +105,7 @@ def test_streams_with_a_backlog_are_joined_whole(
     server: EngineProcess, kafka: BrokerClient, kind: str, key: str, partitions: int
 ) -> None:
     """Nine of ten rows of the left stream have a match in the right one, whichever is read first."""
-    left, right = (declare(server, kafka, partitions) for _ in "lr")
+    left, right = (declare(server.execute, kafka, COLUMNS, partitions) for _ in "lr")
     matched = {i: i for i in range(2_000) if i % 10 != 5}
     for (_, topic), ids in ((left, range(2_000)), (right, matched)):
         for i in ids:
@@ -124,7 +118,7 @@ def test_streams_with_a_backlog_are_joined_whole(
 
 
 def test_a_row_with_a_null_key_moves_no_stream_time_of_a_join(server: EngineProcess, kafka: BrokerClient) -> None:
-    left, right = declare(server, kafka, 1), declare(server, kafka, 1)
+    left, right = (declare(server.execute, kafka, COLUMNS) for _ in "lr")
     server.execute(joined(left[0], right[0]))
     for _, topic in (left, right):
         kafka.produce(topic, None, {"v": 0}, 61_000)
@@ -139,7 +133,7 @@ def test_a_join_does_not_wait_for_a_quiet_stream_that_other_queries_read_too(
     server: EngineProcess, kafka: BrokerClient
 ) -> None:
     """One of them waits for the stream's first record, in the scan that all share (SharedScans.scala)."""
-    (name, _), (other, right) = declare(server, kafka, 1), declare(server, kafka, 1)
+    (name, _), (other, right) = (declare(server.execute, kafka, COLUMNS) for _ in "lr")
     for copy in "AB":
         server.execute(f"CREATE STREAM {name}_{copy} AS SELECT * FROM {name};")
     server.execute(joined(name, other, "FULL OUTER", "ROWKEY", tasks=1))
@@ -149,7 +143,7 @@ def test_a_join_does_not_wait_for_a_quiet_stream_that_other_queries_read_too(
 
 def test_streams_are_joined_whole_when_they_burst(server: EngineProcess, kafka: BrokerClient) -> None:
     """Each of three bursts has rows of an hour and more, and one stream is read faster than the other."""
-    left, right = declare(server, kafka), declare(server, kafka)
+    left, right = (declare(server.execute, kafka, COLUMNS, 2) for _ in "lr")
     server.execute(joined(left[0], right[0]), **{"ksql.streams.max.task.idle.ms": "10000"})
     for count in (5_000, 10_000, 15_000):
         for i in range(count - 5_000, count):
@@ -163,7 +157,7 @@ def test_streams_are_joined_whole_when_they_burst(server: EngineProcess, kafka: 
 def test_a_row_that_is_late_on_its_own_side_is_not_joined_though_the_other_side_is_behind(
     server: EngineProcess, kafka: BrokerClient
 ) -> None:
-    (name, left), (other, right) = declare(server, kafka, 1), declare(server, kafka, 1)
+    (name, left), (other, right) = (declare(server.execute, kafka, COLUMNS) for _ in "lr")
     server.execute(joined(name, other, tasks=1), **{"ksql.streams.max.task.idle.ms": "5000"})
 
     def sent(*rows: tuple[str, str, int]) -> None:
@@ -183,7 +177,7 @@ def declare_union(server: EngineProcess, kafka: BrokerClient) -> tuple[str, str]
 
     The other stream has the ids up to 20,000, a second apart, and the new one each hundredth of them.
     """
-    few, many = (declare(server, kafka, 1) for _ in "fm")
+    few, many = (declare(server.execute, kafka, COLUMNS) for _ in "fm")
     for (_, topic), ids in ((few, range(0, 20_000, 100)), (many, range(20_000))):
         for id in ids:
             kafka.send(topic, f'"{id}"', {"v": id}, 1_000_000 + 1_000 * id)
@@ -217,7 +211,7 @@ def test_groups_of_a_union_do_not_expire_while_its_backlog_is_read(server: Engin
 def test_a_union_with_a_backlog_is_joined_whole(server: EngineProcess, kafka: BrokerClient) -> None:
     """Each row of the union has a match, whichever stream is read first."""
     name, union = declare_union(server, kafka)
-    other, topic = declare(server, kafka, 1)
+    other, topic = declare(server.execute, kafka, COLUMNS)
     for id in range(20_000):
         kafka.send(topic, f'"{id}"', {"v": id}, 1_000_000 + 1_000 * id)
     kafka.flush()

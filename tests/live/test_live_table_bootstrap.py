@@ -26,10 +26,7 @@ CREATE STREAM {stream}_J AS SELECT s.id AS id, s.a AS a, n.name AS name, r.room 
 @pytest.fixture
 def topics(kafka: BrokerClient) -> dict[str, str]:
     """A stream's topic and those of two tables, by what the statements call them."""
-    return {
-        name: kafka.create_topic(kafka.unique(name).replace("-", "_").upper(), partitions=2)
-        for name in ("stream", "names", "rooms")
-    }
+    return {name: kafka.create_topic(kafka.source_name(name), partitions=2) for name in ("stream", "names", "rooms")}
 
 
 def put(kafka: BrokerClient, topic: str, rows: Iterable[tuple[str | None, dict[str, object]]]) -> None:

@@ -38,8 +38,8 @@ SHAPES = {
 
 def test_queries_go_on_with_other_numbers_of_tasks(server: EngineProcess, kafka: BrokerClient) -> None:
     """From one task to three, and to two: each query has the outputs of its twin, which always has one task."""
-    topics = {name: kafka.create_topic(kafka.unique(name).replace("-", "_").upper()) for name in "sot"}
-    sinks = Sinks(kafka, kafka.unique("tasks").replace("-", "_").upper())
+    topics = {name: kafka.create_topic(kafka.source_name(name)) for name in "sot"}
+    sinks = Sinks(kafka, kafka.source_name("tasks"))
     move(kafka, topics, 0)
     server.execute(DECLARED.format(**topics) + "SET 'millstream.tasks'='1';" + sinks.created(TWIN, topics))
     server.execute(sinks.created("", topics, tasks=1))

@@ -170,7 +170,7 @@ OTHERS = {
 
 def declare(server: EngineProcess, kafka: BrokerClient) -> str:
     """The prefix of two streams _L and _R, and of a table _T with the names."""
-    prefix = kafka.unique().replace("-", "_").upper()
+    prefix = kafka.source_name()
     for kind, side, columns in (
         ("STREAM", "L", "i INT, g INT"),
         ("STREAM", "R", "i INT, g INT"),

@@ -16,7 +16,7 @@ from millstream.server.run import Server
 from millstream.syntax import tree
 from millstream.syntax.parser import parse_one
 from support.engine import FakeEngine
-from support.logins import PASSWORD, ParsingEngine, users_file
+from support.logins import PASSWORD, ParsingEngine, login_settings
 from support.patience import PATIENCE
 
 STATEMENTS = security_table.STATEMENTS
@@ -36,14 +36,9 @@ def engine() -> FakeEngine:
 @pytest.fixture(scope="module")
 def url(engine: FakeEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("logins")
-    (folder / "roles.toml").write_text(OWN_ROLES)
-    users = users_file(
-        folder, {**{role: [role] for role in ROLES}, "both": ["read", "functions"], "teamster": ["team"]}
-    )
+    users = {**{role: [role] for role in ROLES}, "both": ["read", "functions"], "teamster": ["team"]}
     settings = {
-        "authentication.method": "BASIC",
-        "millstream.users.file": str(users),
-        "millstream.roles.file": str(folder / "roles.toml"),
+        **login_settings(folder, users, OWN_ROLES),
         "authentication.skip.paths": "/clusterStatus,/status/*",
     }
     with Server(engine, port=0, options=options_of(settings)) as server:

@@ -14,7 +14,7 @@ from millstream.server.metrics import LATENCY_BOUNDS
 from millstream.server.options import options_of
 from millstream.server.run import Server
 from support.engine import LATENCY, OBSERVED, FakeEngine
-from support.logins import PASSWORD, users_file
+from support.logins import PASSWORD, login_settings
 from support.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -103,15 +103,9 @@ def test_openmetrics_by_the_accept_header(client: httpx.Client) -> None:
 
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[str]:
-    (tmp_path / "roles.toml").write_text(
-        '[team]\nrights = ["read"]\nsources = ["PAYMENTS"]\n[doer]\nrights = ["functions"]\n'
-    )
-    users = users_file(tmp_path, {"read": ["read"], "admin": ["admin"], "team": ["team"], "doer": ["doer"]})
-    settings = {
-        "authentication.method": "BASIC",
-        "millstream.users.file": str(users),
-        "millstream.roles.file": str(tmp_path / "roles.toml"),
-    }
+    roles = '[team]\nrights = ["read"]\nsources = ["PAYMENTS"]\n[doer]\nrights = ["functions"]\n'
+    users = {"read": ["read"], "admin": ["admin"], "team": ["team"], "doer": ["doer"]}
+    settings = login_settings(tmp_path, users, roles)
     with Server(FakeEngine(), port=0, options=options_of(settings)) as server:
         yield server.url
 

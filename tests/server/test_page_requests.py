@@ -10,7 +10,7 @@ from millstream.server.options import options_of
 from millstream.server.page import FOLDER
 from millstream.server.run import Server
 from support.engine import FakeEngine
-from support.logins import PASSWORD, users_file
+from support.logins import PASSWORD, login_settings
 from support.patience import PATIENCE
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -64,15 +64,9 @@ def test_the_last_records_of_a_topic(client: httpx.Client) -> None:
 
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[str]:
-    (tmp_path / "roles.toml").write_text(
-        '[team]\nrights = ["read"]\nsources = ["PAYMENTS"]\ntopics = ["payments"]\n[doer]\nrights = ["functions"]\n'
-    )
-    users = users_file(tmp_path, {"read": ["read"], "team": ["team"], "doer": ["doer"]})
-    settings = {
-        "authentication.method": "BASIC",
-        "millstream.users.file": str(users),
-        "millstream.roles.file": str(tmp_path / "roles.toml"),
-    }
+    team = '[team]\nrights = ["read"]\nsources = ["PAYMENTS"]\ntopics = ["payments"]\n'
+    users = {"read": ["read"], "team": ["team"], "doer": ["doer"]}
+    settings = login_settings(tmp_path, users, team + '[doer]\nrights = ["functions"]\n')
     with Server(FakeEngine(), port=0, options=options_of(settings)) as server:
         yield server.url
 

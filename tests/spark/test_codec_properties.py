@@ -3,7 +3,6 @@
 import json
 import math
 from contextlib import suppress
-from decimal import Decimal as Number
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -17,13 +16,10 @@ from millstream.formats.spec import spec
 from millstream.model.schema import Column
 from millstream.model.types import (
     BIGINT,
-    BOOLEAN,
     BYTES,
-    DATE,
     DOUBLE,
     INTEGER,
     STRING,
-    TIME,
     TIMESTAMP,
     Array,
     Decimal,
@@ -35,22 +31,9 @@ from millstream.model.types import (
 from millstream.spark import codec, sink
 from millstream.spark.codec import RecordCodec, UnreadableRecord
 from millstream.spark.lazy_frame import LazyFrame
+from support.drawn_values import scalars, values
 
 MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-VALUES: dict[SqlType, SearchStrategy[Any]] = {
-    BOOLEAN: st.booleans(),
-    INTEGER: st.integers(-(2**31), 2**31 - 1),
-    BIGINT: st.integers(-(2**63), 2**63 - 1),
-    DOUBLE: st.floats(),
-    STRING: TEXT,
-    BYTES: st.binary(max_size=12),
-    DATE: st.integers(-(2**31), 2**31 - 1),
-    TIME: st.integers(0, 86_399_999),
-    TIMESTAMP: st.integers(-(2**63 // 1000), (2**63 - 1) // 1000),
-}
-decimals = st.integers(1, 38).flatmap(lambda p: st.builds(Decimal, st.just(p), st.integers(0, p)))
-scalars = st.sampled_from(list(VALUES)) | decimals
 names = st.text("ABCabc é\"\\'$.", min_size=1, max_size=4)
 
 
@@ -64,28 +47,6 @@ def structs(inner: SearchStrategy[SqlType]) -> SearchStrategy[SqlType]:
 nested = st.recursive(
     scalars, lambda t: st.builds(Array, t) | st.builds(Map, st.just(STRING), t) | structs(t), max_leaves=5
 )
-
-
-def values(type: SqlType) -> SearchStrategy[Any]:
-    return st.none() | present(type)
-
-
-def present(type: SqlType) -> SearchStrategy[Any]:
-    match type:
-        case Decimal(precision, scale):
-            top = 10**precision - 1
-            return st.integers(-top, top).map(lambda n: number(n, scale))
-        case Array(element):
-            return st.lists(values(element), max_size=3)
-        case Map(_, element):
-            return st.dictionaries(TEXT, values(element), max_size=3)
-        case Struct(fields):
-            return st.fixed_dictionaries({f.name: values(f.type) for f in fields})
-    return VALUES[type]
-
-
-def number(unscaled: int, scale: int) -> Number:
-    return Number(f"{unscaled}E-{scale}")
 
 
 @st.composite

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
@@ -15,6 +15,7 @@ from millstream.spark.bounded import Bounded
 from millstream.tester.cases import CaseRecord, ConformanceCase
 from millstream.tester.check import shown
 from millstream.tester.play import plan, run
+from support.drawn_values import same_examples
 
 STREAM = (
     "CREATE STREAM s (id INT KEY, g STRING, v INT) WITH (kafka_topic='s', value_format='JSON', key_format='KAFKA');"
@@ -48,13 +49,7 @@ ROWS = st.lists(
     ),
     max_size=25,
 )
-CHECKED = settings(
-    max_examples=5,
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+CHECKED = same_examples(5)
 
 
 def _not_null(values: Sequence[int | None]) -> list[int]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
@@ -13,6 +13,7 @@ from millstream.spark.bounded import Bounded
 from millstream.tester.cases import CaseRecord, ConformanceCase
 from millstream.tester.check import shown
 from millstream.tester.play import plan, run
+from support.drawn_values import same_examples
 
 SOURCE = "CREATE {kind} {name} (id INT {key}, f INT, v INT) WITH (kafka_topic='{name}', format='JSON');"
 # Whether of the left side; key; value (None: a tombstone of a table); foreign key; time.
@@ -31,13 +32,7 @@ ROWS = st.lists(
     min_size=20,
     max_size=40,
 )
-CHECKED = settings(
-    max_examples=8,
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+CHECKED = same_examples(8)
 
 
 def _source(kind: str, name: str) -> str:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from test_codec_properties import TEXT, VALUES, decimals, number
 
 from millstream.analysis.schemas import with_changed_schema
 from millstream.catalog.catalog import Serde
@@ -27,10 +26,13 @@ from millstream.tester import registry
 from millstream.tester.registry import CaseSchemas
 from millstream.tester.schema_id_records import decode
 from support import protos
+from support.drawn_values import SCALARS, scalars, values
 from support.protos import ProtoCase
 
 SOME = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 KNOWN = registry.schemas()
+# The years that all the libraries know.
+KNOWN_YEARS = {**SCALARS, DATE: st.integers(-700_000, 2_900_000)}
 
 
 def _plain(name: str) -> str:
@@ -39,7 +41,6 @@ def _plain(name: str) -> str:
 
 
 names = st.text("ABCabc_", min_size=1, max_size=4).filter(lambda n: n[0] != "_")
-scalars = st.sampled_from(list(VALUES)) | decimals
 Row = tuple[tuple[Column, ...], dict[str, Any]]
 
 
@@ -55,30 +56,11 @@ flat = st.recursive(scalars, structs, max_leaves=4)
 repeatable = flat | st.builds(Array, flat) | st.builds(Map, st.just(STRING), flat)
 
 
-def values(type: SqlType) -> st.SearchStrategy[Any]:
-    return st.none() | present(type)
-
-
-def present(type: SqlType) -> st.SearchStrategy[Any]:
-    match type:
-        case Decimal(precision, scale):
-            top = 10**precision - 1
-            return st.integers(-top, top).map(lambda n: number(n, scale))
-        case Array(element):
-            return st.lists(values(element), max_size=3)
-        case Map(_, element):
-            return st.dictionaries(TEXT, values(element), max_size=3)
-        case Struct(fields):
-            return st.fixed_dictionaries({f.name: values(f.type) for f in fields})
-    # The years that all the libraries know.
-    return st.integers(-700_000, 2_900_000) if type == DATE else VALUES[type]
-
-
 @st.composite
 def rows(draw: st.DrawFn, types: st.SearchStrategy[SqlType]) -> Row:
     field_names = draw(st.lists(names, min_size=1, max_size=4, unique_by=_plain))
     columns = tuple(Column(name, draw(types)) for name in field_names)
-    return columns, {c.name: draw(values(c.type)) for c in columns}
+    return columns, {c.name: draw(values(c.type, KNOWN_YEARS)) for c in columns}
 
 
 def serde_of(
@@ -184,7 +166,7 @@ def test_protobuf_by_default_has_no_nulls_but_of_bytes(spark: SparkSession, row:
         assert back[c.name] is not None
 
 
-FAR = tuple(t for t in VALUES if str(t) in ("TIME", "TIMESTAMP"))
+FAR = tuple(t for t in SCALARS if str(t) in ("TIME", "TIMESTAMP"))
 COLUMNS = (
     Column("A", Decimal(10, 2)),
     Column("S", Struct((Field("X", STRING), Field("Y", BYTES)))),

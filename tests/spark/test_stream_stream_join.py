@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
@@ -14,14 +14,13 @@ from millstream.plan.nodes import JoinWindow
 from millstream.spark import sink, source
 from millstream.spark.evaluate import Evaluator, leaf
 from millstream.spark.stream_stream_join import SideSql, StreamStreamOperator
+from support.drawn_values import same_examples
 from support.kafka import BrokerClient, wait_for
 from support.spark import past_batch, stateful
 
 COLUMNS = [("k", STRING), ("side", INTEGER), ("rowtime", BIGINT), ("v", BIGINT), ("partition", INTEGER)]
 OUT = [STRING, BIGINT, BIGINT, BIGINT, INTEGER]
-CHECKED = settings(
-    max_examples=6, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
-)
+CHECKED = same_examples(6)
 # Key, side, time, value, partition.
 Row = tuple[str, int | None, int, int, int]
 # Key, the left's and the right's value, time, the partition of the row that it was emitted at.

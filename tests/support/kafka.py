@@ -57,6 +57,10 @@ class BrokerClient:
         """A topic name that no other test uses; the topic is not created."""
         return f"{stem}-{uuid.uuid4().hex[:8]}"
 
+    def source_name(self, stem: str = "t") -> str:
+        """The same as the name of a stream or table, which may be that of its topic too."""
+        return self.unique(stem).replace("-", "_").upper()
+
     def create_topic(
         self, name: str = "", partitions: int = 1, config: Mapping[str, str] | None = None, replicas: int = 1
     ) -> str:

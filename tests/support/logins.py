@@ -59,3 +59,13 @@ def users_file(folder: Path, users: Mapping[str, Sequence[str]]) -> Path:
     path = folder / "users"
     write_users(path, {name: User(name, tuple(roles), HASH) for name, roles in users.items()})
     return path
+
+
+def login_settings(folder: Path, users: Mapping[str, Sequence[str]], roles: str) -> dict[str, str]:
+    """The settings of a server with a file of these users, and one of roles with this text."""
+    (folder / "roles.toml").write_text(roles)
+    return {
+        "authentication.method": "BASIC",
+        "millstream.users.file": str(users_file(folder, users)),
+        "millstream.roles.file": str(folder / "roles.toml"),
+    }
