@@ -17,7 +17,7 @@ from millstream.engine.context import ClosableQuery, EngineContext, StatementCon
 from millstream.engine.entities import describe, listings
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.describe import Observed
-from millstream.engine.facts import look_up
+from millstream.engine.facts import look_up, topics_used
 from millstream.engine.kafka import Bounds
 from millstream.engine.replacements import explained_statement
 from millstream.functions.library.over import with_over_functions
@@ -321,7 +321,7 @@ def _explained(inner: tree.Statement, context: StatementContext, engine: EngineC
         return describe.unstarted(context.text, text, query.plan.schema, (kind, names, []), plan)
     if not isinstance(inner, STARTING):
         raise _runs_no_query(inner)
-    facts = look_up(inner, catalog, settings, engine.kafka, engine.schemas)
+    facts = look_up(inner, topics_used(inner, catalog, settings), catalog, settings, engine.kafka, engine.schemas)
     replaced = explained_statement(inner, text, facts, context, engine) if isinstance(inner, tree.CreateAs) else None
     if replaced is not None:
         return replaced

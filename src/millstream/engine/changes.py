@@ -14,7 +14,7 @@ until the leader has done so.
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from millstream.analysis.sources import check_messages
 from millstream.engine import commands, topic_access, topics
@@ -22,8 +22,7 @@ from millstream.engine.api import Entity, RequestFailed
 from millstream.engine.commands import Command
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import build
-from millstream.engine.facts import look_up
-from millstream.engine.facts import topics as topics_of
+from millstream.engine.facts import look_up, topics_used
 from millstream.engine.kafka import Offsets
 from millstream.engine.missing_modules import missing_modules
 from millstream.engine.slots import check_slots
@@ -58,8 +57,9 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     state, settings = engine.state, context.settings
     topic_access.check(context.statement, state.catalog, settings, engine.kafka)
     check_drop(context.statement, state.catalog)
-    _await_deletions(topics_of(context.statement, state.catalog, settings), settings, engine)
-    facts = look_up(context.statement, state.catalog, settings, engine.kafka, engine.schemas)
+    names = topics_used(context.statement, state.catalog, settings)
+    _await_deletions(names, settings, engine)
+    facts = look_up(context.statement, names, state.catalog, settings, engine.kafka, engine.schemas)
     result = outcome(context.statement, context.text, state.catalog, facts, settings)
     check_existing_topic(context.statement, result, state.catalog, facts, settings)
     if result.warning:
@@ -132,9 +132,9 @@ def _deleted(result: AppliedCommand | None) -> frozenset[str]:
     return frozenset(step.name for step in (result.topics if result else ()) if isinstance(step, DeleteTopic))
 
 
-def _await_deletions(names: Iterable[str], settings: Mapping[str, str], engine: EngineContext) -> None:
+def _await_deletions(names: frozenset[str], settings: Mapping[str, str], engine: EngineContext) -> None:
     """Wait until none of these topics is still to be deleted. Raises RequestFailed 50301 if that takes too long."""
-    undone = engine.follower.await_deletions(frozenset(names), _patience(settings))
+    undone = engine.follower.await_deletions(names, _patience(settings))
     if undone:
         fact = f"topic {min(undone)} is still to be deleted, as an earlier statement says"
         hint = "try again: the server that runs the queries deletes it, or another one that takes over"

@@ -16,17 +16,17 @@ JUST_CREATED = 1.0
 
 def look_up(
     statement: tree.Statement,
+    names: frozenset[str],
     catalog: Catalog,
     settings: Mapping[str, str],
     kafka: KafkaClient,
     schemas: RegistryAccess,
 ) -> Facts:
-    """The facts of every topic that the statement names, through its sources, its properties or by default.
+    """The facts of the topics of these names, which are those that the statement uses (`topics_used`).
 
     Also the schemas of the registry that it needs. Raises StatementError if the registry fails.
     """
     created = _created(statement, catalog, settings)
-    names = frozenset(topics(statement, catalog, settings))
     if not names:
         return Facts()
     needed = {created.topic} if created is not None and created.must_exist else set()
@@ -43,47 +43,51 @@ def _created(statement: tree.Statement, catalog: Catalog, settings: Mapping[str,
     return target(statement, catalog, settings) if isinstance(statement, tree.CreateSource | tree.CreateAs) else None
 
 
+def topics_used(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str]) -> frozenset[str]:
+    """The topics that a statement uses, through its sources, its properties or by default; they need not exist."""
+    return frozenset(_topics(statement, catalog, settings))
+
+
 @singledispatch
-def topics(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
-    """The topics that a statement uses, whether they exist or not."""
+def _topics(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
     return ()
 
 
-@topics.register
+@_topics.register
 def _(statement: tree.CreateSource, catalog: Catalog, settings: Mapping[str, str]) -> Iterator[str]:
     yield target(statement, catalog, settings).topic
     yield from topics_of((statement.name,), catalog)
 
 
-@topics.register
+@_topics.register
 def _(statement: tree.CreateAs, catalog: Catalog, settings: Mapping[str, str]) -> Iterator[str]:
     yield target(statement, catalog, settings).topic
     yield from topics_of((statement.name, *names_read(statement.query)), catalog)
 
 
-@topics.register
+@_topics.register
 def _(statement: tree.InsertInto, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
     return topics_of((statement.target, *names_read(statement.query)), catalog)
 
 
-@topics.register
+@_topics.register
 def _(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
     return topics_of(names_read(statement.query), catalog)
 
 
-@topics.register
+@_topics.register
 def _(statement: tree.Drop, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
     return topics_of((statement.name,), catalog)
 
 
-@topics.register
+@_topics.register
 def _(statement: tree.AlterSource, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
     return topics_of((statement.name,), catalog)
 
 
-@topics.register
+@_topics.register
 def _(statement: tree.Explain, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
-    return topics(statement.statement, catalog, settings) if statement.statement else ()
+    return _topics(statement.statement, catalog, settings) if statement.statement else ()
 
 
 def topics_of(names: Iterable[str], catalog: Catalog) -> Iterator[str]:

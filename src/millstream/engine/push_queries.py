@@ -23,7 +23,7 @@ from millstream.engine.catch_up import BacklogStart
 from millstream.engine.client_query import LIMIT_REACHED, ClientQuery, answer_columns, new_id
 from millstream.engine.context import ClosableQuery, EngineContext, StatementContext
 from millstream.engine.continuation import ContinuationRefused, ContinuationToken, decoded
-from millstream.engine.facts import look_up
+from millstream.engine.facts import look_up, topics_used
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.push_subscriptions import can_evaluate, can_share, shares_stream_time
 from millstream.engine.rows import RowReader
@@ -86,7 +86,9 @@ def start(
         admit(push, context, engine)
         push.start()
         return push
-    facts = look_up(context.statement, engine.state.catalog, context.settings, engine.kafka, engine.schemas)
+    catalog, settings = engine.state.catalog, context.settings
+    used = topics_used(context.statement, catalog, settings)
+    facts = look_up(context.statement, used, catalog, settings, engine.kafka, engine.schemas)
     tasks = push_tasks(query.plan, facts.topics)
     spark_push = SparkPushQuery(query, context, engine, slots(query.plan, facts.topics, tasks))
     admit(spark_push, context, engine)
