@@ -26,6 +26,8 @@ sealed trait BatchDriver {
 
 /** On the driver: a timer for each batch, from its first record on, and from the first one after it was saved. */
 private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver {
+  /** How long a batch lasts that is saved while it goes on: an hour. */
+  private final val LongestMs = 3_600_000L
   private var firstAt, begunAt = -1L
 
   override def firstRecord(run: QueryRun, batch: Int): Unit = if (pace.interval > 0) {
@@ -39,18 +41,13 @@ private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver 
 
   private def expired(run: QueryRun, batch: Int): Unit = {
     val now = SteadyClock.getTimeMillis()
-    if (run.endsBatches || now - begunAt >= BatchTimer.LongestMs) run.endBatch(batch)
+    if (run.endsBatches || now - begunAt >= LongestMs) run.endBatch(batch)
     else if (!run.save(batch)) schedule(run, batch, now)
   }
 
   override def begun(run: QueryRun, batch: Int): Unit = begunAt = SteadyClock.getTimeMillis()
 
   override def failed(run: QueryRun, reason: String): Unit = run.fail(reason)
-}
-
-private object BatchTimer {
-  /** How long a batch lasts that is saved while it goes on. */
-  private val LongestMs = TimeUnit.HOURS.toMillis(1)
 }
 
 /** On an executor: first records and batch ends are requested of the driver, whose timer ends the batch. */

@@ -40,7 +40,8 @@ private[millstream] final case class OperatorParticipant(operator: Long, task: I
 
 /** The saves of one run of a query. It is thread-safe. */
 final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder) {
-  import BatchSaves._
+  /** The bytes of states that are saved within one batch; then it ends. */
+  private final val MostBytes = 256L << 20
 
   private var batch = -1L
   private var done = Seq.empty[String]
@@ -195,9 +196,4 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
     }
     run.endBatch()
   }
-}
-
-private[millstream] object BatchSaves {
-  /** The bytes of states that are saved within one batch; then it ends. */
-  private val MostBytes = 256L << 20
 }

@@ -201,7 +201,7 @@ final class Counts(query: String) {
 
 /** How many records a second a counter has counted in the last minute: a ring of its values, one a second. */
 private final class MinuteRate {
-  import MinuteRate.Seconds
+  private final val Seconds = 60
   private val values = new AtomicLongArray(Seconds)
   @volatile private var samples = 0
 
@@ -214,10 +214,6 @@ private final class MinuteRate {
   /** The rate up to the counter's current value; it counts from 0 where the counter is younger than a minute. */
   def perSecond(value: Long): Double =
     (value - (if (samples < Seconds) 0L else values.get(samples % Seconds))).toDouble / Seconds
-}
-
-private object MinuteRate {
-  private val Seconds = 60
 }
 
 /**

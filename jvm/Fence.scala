@@ -12,6 +12,8 @@ import org.apache.spark.TaskContext
  * cannot reach Kafka for a while waits and continues when the lease is confirmed.
  */
 class Fence {
+  /** How often a task that waits for a fence checks it, in ms. */
+  private final val Pulse = 10L
   private val deadline = new AtomicLong(System.nanoTime)
 
   /** Set the deadline to `seconds` after `start` (System.nanoTime), unless it is already later. */
@@ -38,17 +40,12 @@ class Fence {
     renew(now)
     while (now - deadline.get > 0) {
       Option(TaskContext.get()).foreach(_.killTaskIfInterrupted())
-      Thread.sleep(Fence.Pulse)
+      Thread.sleep(Pulse)
       now = System.nanoTime
       renew(now)
     }
     now
   }
-}
-
-/** How often a task that waits for a fence checks it, in ms. */
-object Fence {
-  val Pulse = 10L
 }
 
 /**

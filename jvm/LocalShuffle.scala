@@ -109,6 +109,8 @@ private[streaming] object SlowTasks {
 /** Writes a task's rows to the channels of the tasks that they belong to. */
 private final class LocalShuffleWriter[K, V](handle: LocalShuffleHandle[K, V, _], mapId: Long, context: TaskContext)
     extends ShuffleWriter[K, V] with UnsentRows {
+  /** How often a task that waits for room looks whether it is to end. */
+  private final val RoomCheckMs = 10L
   private val partitioner = handle.dependency.partitioner
   private val channels = LocalExchanges.of(handle.shuffleId).from(context.partitionId())
 
@@ -142,7 +144,7 @@ private final class LocalShuffleWriter[K, V](handle: LocalShuffleHandle[K, V, _]
       val channel = channels(partitioner.getPartition(record._1))
       while (channel.isFull) {
         send()
-        channel.awaitRoom(LocalShuffleWriter.RoomCheckMs)
+        channel.awaitRoom(RoomCheckMs)
         LocalExchanges.check(context)
       }
       channel.write(record._2.asInstanceOf[UnsafeRow])
@@ -158,11 +160,6 @@ private final class LocalShuffleWriter[K, V](handle: LocalShuffleHandle[K, V, _]
     Some(MapStatus(SparkEnv.get.blockManager.shuffleServerId, getPartitionLengths(), mapId))
 
   override def getPartitionLengths(): Array[Long] = new Array(channels.length)
-}
-
-private object LocalShuffleWriter {
-  /** How often a task that waits for room looks whether it is to end. */
-  private val RoomCheckMs = 10L
 }
 
 /** Reads a partition's rows from the channels of all writers, and passes marks on. */

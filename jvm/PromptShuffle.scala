@@ -172,6 +172,7 @@ private object WatermarkRead extends ControlThrowable
 
 /** The messages for a task, which looks for failures between two calls of `poll`. */
 private final class MessageQueue(task: Long) extends LinkedBlockingQueue[StreamingShuffleMessage] {
+  private final val WaitMs = 100L
   /** Made by the task's operator after this queue was made; null if it has none. */
   lazy val watermarks = Watermarks.of(task)
 
@@ -181,7 +182,7 @@ private final class MessageQueue(task: Long) extends LinkedBlockingQueue[Streami
     else if (watermarks != null && watermarks.isAnyDue) throw WatermarkRead
     else {
       UnsentRows.send(task)
-      val longest = if (watermarks == null) MessageQueue.WaitMs else watermarks.maxWait(MessageQueue.WaitMs)
+      val longest = if (watermarks == null) WaitMs else watermarks.maxWait(WaitMs)
       withoutWatermark(super.poll(longest, TimeUnit.MILLISECONDS))
     }
   }
@@ -194,8 +195,4 @@ private final class MessageQueue(task: Long) extends LinkedBlockingQueue[Streami
       null
     case _ => message
   }
-}
-
-private object MessageQueue {
-  val WaitMs = 100L
 }

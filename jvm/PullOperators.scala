@@ -28,6 +28,8 @@ class PullRefused(message: String) extends RuntimeException(message, null, false
  * System.nanoTime, and the most bytes of rows that its operators may keep together.
  */
 final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: Long) {
+  /** The approximate memory of the objects around a row's bytes, in bytes. */
+  private final val Overhead = 100
   private var (steps, bytesHeld) = (0, 0L)
   @volatile private var closed = false
 
@@ -49,17 +51,11 @@ final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: L
   def retain(row: UnsafeRow): UnsafeRow = { retain(row.getSizeInBytes); row }
   /** Count a kept row of that size in bytes. Throws PullRefused if the rows exceed the memory. */
   def retain(bytes: Long): Unit = {
-    bytesHeld += bytes + PullRun.Overhead
+    bytesHeld += bytes + Overhead
     if (bytesHeld > most)
       throw new PullRefused("the query needs more memory than millstream.pull.memory.mb\n  hint: the rows that it " +
         "sorts, joins and groups are held in memory: narrow it by WHERE, or make a table of it: CREATE TABLE … AS")
   }
-}
-
-/** Constants of the memory accounting. */
-object PullRun {
-  /** The approximate memory of the objects around a row's bytes, in bytes. */
-  val Overhead = 100
 }
 
 /**

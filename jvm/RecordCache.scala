@@ -24,13 +24,10 @@ object CacheLimits {
 /** A record to be written: `rowtime` in epoch ms, null for the present time; `appended` as RowAppendTime has it. */
 private[millstream] final case class WaitingRecord(key: Array[Byte], value: Array[Byte], rowtime: java.lang.Long,
     headers: ArrayData, appended: Long) {
-  /** About how many bytes it takes in memory. */
-  def size: Long = (if (value == null) 0 else value.length) + key.length + WaitingRecord.Overhead
-}
-
-private object WaitingRecord {
   /** The bytes of an entry of the map, and of the record without its key and value. */
-  private val Overhead = 150
+  private final val Overhead = 150
+  /** About how many bytes it takes in memory. */
+  def size: Long = (if (value == null) 0 else value.length) + key.length + Overhead
 }
 
 /**

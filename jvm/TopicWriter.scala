@@ -168,23 +168,20 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
  * of the time of a record. It follows changes of the time of day within a tenth of a second.
  */
 final class WallClock {
+  private final val Longest = 100_000_000L
+  private final val NanosPerMilli = 1_000_000L
   private var comparedAt, millis = 0L
   private var isNew = true
 
   /** The epoch ms at a System.nanoTime of the present, or of moments ago. */
   def at(now: Long): Long = {
-    if (isNew || now - comparedAt > WallClock.Longest) {
+    if (isNew || now - comparedAt > Longest) {
       isNew = false
       comparedAt = System.nanoTime
       millis = System.currentTimeMillis
     }
-    millis + (now - comparedAt) / WallClock.NanosPerMilli
+    millis + (now - comparedAt) / NanosPerMilli
   }
-}
-
-private object WallClock {
-  private val Longest = 100_000_000L
-  private val NanosPerMilli = 1_000_000L
 }
 
 /** The writers of the tasks of this JVM. */

@@ -92,6 +92,8 @@ private[millstream] final case class OperatorCoalescing(limits: CacheLimits, aft
 
 /** The change of one state: what it was `before`, and what it is now. */
 final class WaitingChange(val key: Array[Byte], val before: Array[Byte], fields: Int) {
+  /** The bytes of an entry of the map, and of the objects without their bytes. */
+  private final val Overhead = 200L
   val row: UnsafeRow = UnsafeRow.createFromByteArray(0, fields)
   var next: Array[Byte] = _
   var clock: java.lang.Long = _
@@ -103,15 +105,10 @@ final class WaitingChange(val key: Array[Byte], val before: Array[Byte], fields:
     this.next = next
     this.row.copyFrom(row)
     this.clock = clock
-    val grown = key.length + row.getSizeInBytes + length(before) + length(next) + WaitingChange.Overhead - size
+    val grown = key.length + row.getSizeInBytes + length(before) + length(next) + Overhead - size
     size += grown
     grown
   }
 
   private def length(bytes: Array[Byte]): Int = if (bytes == null) 0 else bytes.length
-}
-
-private object WaitingChange {
-  /** The bytes of an entry of the map, and of the objects without their bytes. */
-  private val Overhead = 200L
 }
