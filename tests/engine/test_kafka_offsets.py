@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
-from millstream.engine import kafka as kafka_module
+from millstream.engine import kafka_offsets
 from millstream.engine.kafka import KafkaClient
 from millstream.services.broker import BrokerProcess
 from millstream.services.ports import is_free
@@ -59,13 +59,13 @@ def test_a_request_that_waited_for_a_frozen_broker_is_repeated(
 
     def after_a_failure(*args: Any) -> dict[int, list[int]]:
         if failures:
-            time.sleep(2 * kafka_module.SETTLE)
+            time.sleep(2 * kafka_offsets.SETTLE)
             raise KafkaException(KafkaError(failures.pop()))
         return offsets(*args)
 
     monkeypatch.setattr(client, "_offsets_now", after_a_failure)
     monkeypatch.setattr(client._admin, "is_renewed", lambda *_: False)
-    monkeypatch.setattr(kafka_module, "SETTLE", 0.2)
+    monkeypatch.setattr(kafka_offsets, "SETTLE", 0.2)
     assert client.ends(topic) == {0: 0}
 
 
@@ -87,7 +87,7 @@ def test_a_request_is_repeated_for_a_while_where_brokers_are_not_up_to_date(
     assert client.bounds(topic) == {0: (0, 0)}
     assert client.ends(topic, 3600) == {0: 0}
     failures.extend([code] * 10_000)
-    monkeypatch.setattr(kafka_module, "SETTLE", 0.2)
+    monkeypatch.setattr(kafka_offsets, "SETTLE", 0.2)
     monkeypatch.setattr(client._admin, "is_renewed", lambda *_: False)
     with pytest.raises(KafkaException):
         client.ends(topic, 3600)
@@ -162,7 +162,7 @@ def test_a_topic_that_goes_between_two_requests_is_named(
         raise KafkaException(KafkaError(code))
 
     topic = kafka.create_topic()
-    monkeypatch.setattr(kafka_module, "SETTLE", 0.0)
+    monkeypatch.setattr(kafka_offsets, "SETTLE", 0.0)
     monkeypatch.setattr(client, "_offsets_now", refuse)
     with pytest.raises(KafkaException, match=f"topic {topic}"):
         client.ends(topic)

@@ -10,8 +10,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
 from millstream.engine.catch_up import BacklogStart
-from millstream.engine.kafka import Positions
 from millstream.engine.kafka_admin import ERROR_UNKNOWN
+from millstream.engine.kafka_offsets import Positions
 from millstream.engine.push_evaluation import PushAccess
 from millstream.engine.push_subscriptions import PushSubscriptions
 from millstream.engine.stateful_push import StatefulStart

@@ -18,7 +18,7 @@ from millstream.engine.entities import describe, listings
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.describe import Observed
 from millstream.engine.facts import look_up, topics_used
-from millstream.engine.kafka import Bounds
+from millstream.engine.kafka_offsets import Bounds
 from millstream.engine.replacements import explained_statement
 from millstream.functions.library.over import with_over_functions
 from millstream.functions.python import library
@@ -189,7 +189,7 @@ def _of_topic(
     """The facts of a source's topic, its queries' positions, and "" or why Kafka gives neither (it may be deleted)."""
     topics = _topics_by_query(source, engine)
     try:
-        facts = engine.kafka.facts({source.topic, *chain.from_iterable(topics.values())})  # of those not deleted
+        facts = engine.kafka.facts({source.topic, *chain.from_iterable(topics.values())})  # topics that exist
         bounds = {topic: engine.kafka.bounds(topic) for topic in {source.topic, *facts}}
     except KafkaException as failure:
         return None, (), f"Error from Kafka: {reason(failure)}"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaException
 
 from millstream.engine.api import RowBatch
-from millstream.engine.kafka import Positions
+from millstream.engine.kafka_offsets import Positions
 from millstream.engine.push_evaluation import EvaluatedBatch, PushAccess
 from millstream.engine.push_reader import PULSE, BacklogLost, PushReader, TopicReplaced
 from millstream.engine.supervisor import CannotRun

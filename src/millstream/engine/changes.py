@@ -23,7 +23,7 @@ from millstream.engine.commands import Command
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import build
 from millstream.engine.facts import look_up, topics_used
-from millstream.engine.kafka import Offsets
+from millstream.engine.kafka_offsets import Offsets
 from millstream.engine.missing_modules import missing_modules
 from millstream.engine.slots import check_slots
 from millstream.engine.state import (

@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.engine.kafka import Bounds, Positions
+from millstream.engine.kafka_offsets import Bounds, Positions
 
 VERSION = 0
 

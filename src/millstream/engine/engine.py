@@ -169,21 +169,7 @@ class MillstreamEngine:
     def health(self) -> Entity:
         """The body of GET /healthcheck: ksqlDB's three details, and each loop of the server that is failing, with the
         reason."""
-        context = self._context
-        loops = context.loops.health()
-        errors = {name: health.error for name, health in loops.items() if health.error}
-        kafka = context.kafka.answers()
-        log = errors.pop(context.follower.loop.name, "")
-        details: Entity = {
-            "metastore": _detail(log),
-            "kafka": _detail("" if kafka else "no broker answers"),
-            "commandRunner": _detail(log),
-            **{name: _detail(error) for name, error in errors.items()},
-        }
-        if context.follower.skipped:
-            details["commandRunner"]["skippedCommands"] = list(context.follower.skipped)
-        healthy = all(detail["isHealthy"] for detail in details.values())
-        return {"isHealthy": healthy, "details": details, "serverState": "READY" if healthy else "ERROR"}
+        return _health(self._context)
 
     def observe(self, missing_right: MissingRight) -> Entity:
         """The server, its sources and its queries with their figures, as far as the user may read them."""
@@ -295,6 +281,23 @@ def _pattern(text: str) -> re.Pattern[str]:
         return re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
         raise RequestFailed(40000, f'"deleteTopicList" has no valid pattern: {text[:100]} ({error})') from error
+
+
+def _health(context: EngineContext) -> Entity:
+    loops = context.loops.health()
+    errors = {name: health.error for name, health in loops.items() if health.error}
+    kafka = context.kafka.answers()
+    log = errors.pop(context.follower.loop.name, "")
+    details: Entity = {
+        "metastore": _detail(log),
+        "kafka": _detail("" if kafka else "no broker answers"),
+        "commandRunner": _detail(log),
+        **{name: _detail(error) for name, error in errors.items()},
+    }
+    if context.follower.skipped:
+        details["commandRunner"]["skippedCommands"] = list(context.follower.skipped)
+    healthy = all(detail["isHealthy"] for detail in details.values())
+    return {"isHealthy": healthy, "details": details, "serverState": "READY" if healthy else "ERROR"}
 
 
 def _detail(error: str) -> Entity:

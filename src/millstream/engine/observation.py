@@ -21,7 +21,7 @@ from confluent_kafka import KafkaException
 from millstream.catalog.catalog import Catalog, PersistentQuery, Source
 from millstream.engine.api import Entity, MissingRight
 from millstream.engine.context import EngineContext
-from millstream.engine.kafka import Offsets
+from millstream.engine.kafka_offsets import Offsets
 from millstream.engine.slots import SLOTS
 from millstream.engine.state import EngineState
 from millstream.syntax import tree

@@ -15,7 +15,8 @@ from millstream.analysis.reserved_topics import check_readable
 from millstream.catalog.catalog import Windowed
 from millstream.engine import topic_access
 from millstream.engine.api import RequestFailed
-from millstream.engine.kafka import Bounds, KafkaClient
+from millstream.engine.kafka import KafkaClient
+from millstream.engine.kafka_offsets import Bounds
 from millstream.engine.push_reader import CHECKED_EVERY, TopicIdentity, TopicReplaced
 from millstream.engine.rows import timestamp_text
 from millstream.engine.schema_id_records import SchemaIdRecords
@@ -23,6 +24,7 @@ from millstream.formats.windowed_keys import without_window
 from millstream.services.kafka_errors import is_denial
 from millstream.syntax import tree
 
+# The longest wait for a record, in seconds, before the caller may stop the PRINT.
 PULSE = 0.25
 BAD_REQUEST, FAILED = 40000, 50000
 KEY = "Key"
@@ -201,7 +203,7 @@ class FormatGuess:
         return shown
 
     def new_guess(self) -> Iterator[str]:
-        """`Key format: KAFKA_INT or KAFKA_STRING`, if that was not printed yet."""
+        """Yields `Key format: KAFKA_INT or KAFKA_STRING` if the possible formats have changed since the last call."""
         formats = " or ".join(dict.fromkeys(self._possible or ())) or NO_DATA
         if formats != self._printed:
             self._printed = formats

@@ -17,7 +17,7 @@ from confluent_kafka import KafkaException
 from millstream.engine.api import RequestFailed
 from millstream.engine.client_query import COMPLETED, LIMIT_REACHED, AnswerColumns, ClientQuery, answer_columns, new_id
 from millstream.engine.context import EngineContext
-from millstream.engine.kafka import Offsets
+from millstream.engine.kafka_offsets import Offsets
 from millstream.engine.rows import RowReader, shown_row
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import CannotRun

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import Consumer
 
 from millstream.engine.api import RowBatch, Tombstone
-from millstream.engine.kafka import Bounds, Positions
+from millstream.engine.kafka_offsets import Bounds, Positions
 from millstream.engine.rows import RowConverter
 from millstream.plan.nodes import ClientOutput
 from millstream.services.loop import attempt

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from millstream.engine.continuation import removed
-from millstream.engine.kafka import Positions
 from millstream.engine.kafka_admin import ERROR_UNKNOWN
+from millstream.engine.kafka_offsets import Positions
 from millstream.engine.push_evaluation import PushAccess
 from millstream.services.kafka_headers import headers_of
 from millstream.spark.bounded import Record
 
 LOG = logging.getLogger(__name__)
+# The longest wait for a record, in seconds, and the most records of a batch.
 PULSE = 0.1
 BATCH = 1000
 # How often, in seconds, it is checked that topics still exist, and how many partitions they have.
@@ -42,7 +43,7 @@ class TopicIdentity:
     """Checks that a topic is still the one that it was at the first check."""
 
     def __init__(self, topic: str, identity: Callable[[str], str]) -> None:
-        """`identity` is that of engine.kafka."""
+        """`identity` returns a topic's id (KafkaClient.identity)."""
         self._topic, self._identity_of = topic, identity
         self._identity = ""
 
@@ -129,7 +130,7 @@ class PushReader:
         return ReadBatch(records, topics, after)
 
     def advance(self, batch: ReadBatch) -> None:
-        """Go on behind a batch."""
+        """Move the positions behind a batch that was processed; without this call `read` returns its records again."""
         self.positions = dict(batch.after)
 
     def check(self) -> bool:

@@ -14,7 +14,7 @@ from itertools import count
 from millstream.analysis.typed_expressions import TypedCall, TypedExpression
 from millstream.catalog.catalog import RelationKind
 from millstream.engine.catch_up import BacklogStart, CatchUp, CatchUpAccess
-from millstream.engine.kafka import Bounds, Positions
+from millstream.engine.kafka_offsets import Bounds, Positions
 from millstream.engine.push_evaluation import PushAccess, PushEvaluation
 from millstream.engine.stateful_push import StatefulPush, StatefulStart
 from millstream.engine.topic_fanout import PushSubscription, SharedEvaluation, TopicFanout
@@ -82,6 +82,7 @@ def _calls_python(nodes: Sequence[PlanNode]) -> bool:
 
 
 def _expressions(node: PlanNode) -> tuple[TypedExpression, ...]:
+    """The expressions that a plan node computes itself; those of its sources are not among them."""
     match node:
         case ClientOutput(columns=items) | Flatten(functions=items) | Rekey(keys=items):
             return tuple(item.expression for item in items)

@@ -18,7 +18,8 @@ from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import Source
 from millstream.engine.context import ClosableQuery
-from millstream.engine.kafka import KafkaClient, Offsets
+from millstream.engine.kafka import KafkaClient
+from millstream.engine.kafka_offsets import Offsets
 from millstream.engine.lease import Lease
 from millstream.engine.log import OUTAGES
 from millstream.engine.state import EngineState
@@ -117,7 +118,10 @@ class RebuildWatch:
                     query.end(moved(name, topic, sources[name].topic))
 
     def _failure(self, source: Source) -> KafkaException | None:
-        """Check a rebuild. Returns Kafka's failure, which must not delay the check of the other rebuilds."""
+        """Check a rebuild; returns the KafkaException that prevented it, None if there was none.
+
+        The exception is returned, not raised, so that it does not delay the check of the other rebuilds.
+        """
         try:
             self._check(source)
         except KafkaException as failure:

@@ -11,7 +11,7 @@ from millstream.engine.entities.replacement import (
     replacement_body,
     replacement_lines,
 )
-from millstream.engine.kafka import Bounds
+from millstream.engine.kafka_offsets import Bounds
 from millstream.plan.explain import explain
 from millstream.plan.functions import explained, functions_called
 from millstream.plan.nodes import Write, reads

@@ -9,8 +9,8 @@ from uuid import uuid4
 from confluent_kafka import KafkaError, KafkaException
 
 from millstream.catalog.catalog import Source
-from millstream.engine import topics
 from millstream.engine.kafka import KafkaClient
+from millstream.engine.query_topics import existing_starts, require_topics, table_ends
 from millstream.engine.session_options import local_folder, session_options
 from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import CannotRun
@@ -21,10 +21,9 @@ from millstream.model.secrets import without_user
 from millstream.model.setting_table import SAVEPOINT
 from millstream.model.settings import is_on
 from millstream.plan.deletes import DeletedKeys
-from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
+from millstream.plan.nodes import ClientOutput
 from millstream.plan.relational_nodes import RelationalNode
-from millstream.plan.steps import CreateTopic, InsertRow
-from millstream.services.kafka_errors import reason
+from millstream.plan.steps import InsertRow
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import figures, jvm, session, session_settings, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Changes, Record
@@ -157,11 +156,11 @@ class SparkRuntime:
 
     def start(self, desired: DesiredQuery) -> StartedQuery:
         """Start a persistent query from its checkpoint, or else from its start offsets. Raises CannotRun."""
-        self._need_topics(desired)
-        starts = self._possible(desired.starts)
+        require_topics(desired, self._kafka)
+        starts = existing_starts(desired.starts, self._kafka)
         job = self._job(desired.query.id, _folder(desired), desired.settings, starts)
         group = self._group(desired) if transactions.is_exactly_once(desired.settings) else ""
-        job = replace(job, tasks=desired.tasks, ends=self._ends(desired.plan), group=group)
+        job = replace(job, tasks=desired.tasks, ends=table_ends(desired.plan, self._kafka), group=group)
         job = replace(job, savepoint=self._savepoint(desired.settings[SAVEPOINT]), append_time=desired.append_time)
         sink.guard(self._session, job.id, self._fence)
         if not is_on(desired.settings, FAIL_ON_REFUSAL):
@@ -227,7 +226,7 @@ class SparkRuntime:
         self, plan: ClientOutput, id: str, topic: str, settings: Mapping[str, str], starts: Starts, tasks: int
     ) -> StartedQuery:
         """Start a push query that writes its rows to a topic; `tasks` share its groups. Raises CannotRun."""
-        job = replace(self._job(id, id, settings, starts), ends=self._ends(plan), tasks=tasks)
+        job = replace(self._job(id, id, settings, starts), ends=table_ends(plan, self._kafka), tasks=tasks)
         try:
             return self._realtime.answer(plan, topic, job)
         except QueryRefused as refused:
@@ -301,8 +300,7 @@ class SparkRuntime:
         return named_keys(deleted.lookups, deleted.sink, self._bounded)
 
     def write_at_zero(self, topic: str, key: bytes | None, value: bytes | None) -> None:
-        """Write one record with timestamp 0, which librdkafka would replace by now, and wait for it. Raises
-        KafkaException."""
+        """Write a record with timestamp 0, which librdkafka would replace by now; waits. Raises KafkaException."""
         try:
             sink.put(self._session, topic, Record(key, value, 0), self._kafka.java)
         except sink.NotWritten as failure:
@@ -319,51 +317,6 @@ class SparkRuntime:
             self._scope + id, f"{self._checkpoints}/{folder}", settings, starts, self._log.topic, self._log.rows
         )
 
-    def _possible(self, starts: Starts) -> dict[str, dict[int, int]]:
-        """The start offsets that the topics still have; otherwise, and in new partitions, the beginning."""
-        try:
-            bounds = {topic: self._kafka.bounds(topic) for topic in starts}
-        except KafkaException as failure:
-            raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
-        return {topic: _within(starts[topic], available) for topic, available in bounds.items()}
-
-    def _ends(self, plan: PlanNode) -> Starts:
-        """The end offsets of the tables in which streams look up rows. Raises CannotRun."""
-        try:
-            return {table.topic: self._kafka.ends(table.topic) for table in lookup_tables(plan)}
-        except KafkaException as failure:
-            raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
-
-    def _make(self, topic: CreateTopic) -> None:
-        try:
-            topics.carry_out(topic, self._kafka)
-        except KafkaException as failure:
-            raise CannotRun(f"topic {topic.name} is missing and cannot be created: {reason(failure)}") from failure
-
-    def _need_topics(self, desired: DesiredQuery) -> None:
-        """Check that the topics exist that the query reads and writes; creates its sink if missing. Raises
-        CannotRun."""
-        try:
-            topics = self._kafka.topics()
-        except KafkaException as failure:
-            raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
-        needed = [s.topic for s in (*reads(desired.plan), desired.plan.sink)]
-        missing = [topic for topic in needed if topic not in topics]
-        if desired.topic is not None and missing == [desired.topic.name]:
-            self._make(desired.topic)
-        elif missing:
-            raise CannotRun(self._why_missing(missing[0]))
-
-    def _why_missing(self, topic: str) -> str:
-        try:
-            is_denied = topic in self._kafka.allowed([topic])
-        except KafkaException as failure:
-            return f"Kafka does not answer: {reason(failure)}"
-        # Kafka lists only the topics that the server may describe.
-        if is_denied:
-            return f"Authorization denied to Describe on topic(s): [{topic}]"
-        return f"waiting for topic {topic}, which does not exist"
-
 
 def _folder(desired: DesiredQuery) -> str:
     """The folder name of a query's checkpoint."""
@@ -378,8 +331,3 @@ def _pair(key: Encoded, value: Encoded) -> Pair | UnreadableRecord:
     if isinstance(key, UnreadableRecord):
         return key
     return value if isinstance(value, UnreadableRecord) else (key, value)
-
-
-def _within(desired: Mapping[int, int], available: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-    """The desired offset of each partition that still has it, else the partition's beginning."""
-    return {p: at if low <= (at := desired.get(p, low)) <= end else low for p, (low, end) in available.items()}

@@ -17,7 +17,7 @@ from functools import partial
 
 from confluent_kafka import Consumer, KafkaException
 
-from millstream.engine.kafka import Positions
+from millstream.engine.kafka_offsets import Positions
 from millstream.engine.push_evaluation import PushAccess, PushEvaluation
 from millstream.engine.push_reader import PULSE, PushReader, ReadBatch, TopicReplaced
 from millstream.engine.topic_fanout import PushSubscription, pace
@@ -109,7 +109,7 @@ class StatefulPush:
         if batch.records:
             records, numbers = self._entering(batch)
             self._deliver(records, numbers)
-        # The state has them, so they are not read again, whatever follows.
+        # The records are in the query's state now, so they must not be read again, even if a later step fails.
         self._reader.advance(batch)
         if batch.records and not batch.is_full:
             # As the fan-out does: few large batches cost less than many small ones.

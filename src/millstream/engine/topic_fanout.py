@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from confluent_kafka import Consumer, KafkaException
 
 from millstream.engine.api import RequestFailed, RowBatch
-from millstream.engine.kafka import Positions
+from millstream.engine.kafka_offsets import Positions
 from millstream.engine.push_evaluation import EvaluatedBatch, PushAccess, PushEvaluation
 from millstream.engine.push_reader import PULSE, PushReader, ReadBatch, TopicReplaced
 from millstream.plan.nodes import ClientOutput
@@ -133,7 +133,7 @@ class PushSubscription:
             self._end(error)
 
     def close(self) -> None:
-        """End it without an error."""
+        """End it without an error, and drop the rows that were not taken; may be called more than once."""
         with self._changed:
             self._closed = True
             self._clear()

@@ -6,7 +6,7 @@ from typing import Any
 
 from millstream.engine.api import Entity
 from millstream.engine.entities.describe import moment
-from millstream.engine.kafka import Bounds
+from millstream.engine.kafka_offsets import Bounds
 from millstream.plan.replacement import QueryPart, Replacement, replacement_text
 
 
@@ -30,7 +30,7 @@ class ReplacedState:
 
 
 def replacement_body(replacement: Replacement, state: ReplacedState) -> Entity:
-    """The replacement as JSON; `records` is how many a rebuild would read."""
+    """The replacement as JSON; its member `records` is how many records a rebuild would read."""
     return {
         "source": replacement.old.name,
         "query": replacement.query,
