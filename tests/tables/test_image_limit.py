@@ -15,10 +15,11 @@ from millstream.plan.relational_nodes import tables_of
 from millstream.plan.statements import outcome
 from millstream.spark.bounded import Bounded
 from millstream.syntax import parser
+from millstream.tables.followed_topic import FollowedTopic, MaterializedTable
 from millstream.tables.images import TableImages, TableRead, TableTooLarge
 from millstream.tables.indexes import IndexedTable, IndexedValues, indexed_values
 from millstream.tables.keys import keys_of
-from millstream.tables.materializer import FollowedTopic, MaterializedTable, Materializer
+from millstream.tables.materializer import Materializer
 from millstream.tables.store import Change, Store
 from support.relational import MEMORY, MINUTE, SETTINGS, PulledTables, table
 

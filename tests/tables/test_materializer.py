@@ -15,8 +15,9 @@ from millstream.engine.kafka import KafkaClient
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import HEADERS_TYPE, INTEGER, STRING
 from millstream.services.kafka_headers import UNREADABLE
+from millstream.tables.followed_topic import MaterializedTable
 from millstream.tables.indexes import IndexedTable, IndexedValues
-from millstream.tables.materializer import MaterializedTable, Materializer, TableNotReady, TopicReader
+from millstream.tables.materializer import Materializer, TableNotReady, TopicReader
 from millstream.tables.store import Store, StoreRemoved
 from support import raw_headers
 from support.disk import LimitedDisk

@@ -27,8 +27,9 @@ from millstream.plan.steps import TransientQuery
 from millstream.services.kafka_errors import message
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.tables.answer import ConstantFailed, TableReader
+from millstream.tables.followed_topic import MaterializedTable
 from millstream.tables.images import MB, TableRead
-from millstream.tables.materializer import MaterializedTable, TableNotReady
+from millstream.tables.materializer import TableNotReady
 from millstream.tables.store import Store, StoreRemoved
 
 

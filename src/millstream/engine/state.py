@@ -42,7 +42,7 @@ from millstream.plan.steps import (
     StopQuery,
 )
 from millstream.syntax.parser import parse_one
-from millstream.tables.materializer import MaterializedTable
+from millstream.tables.followed_topic import MaterializedTable
 
 TASKS = "millstream.tasks"
 # The fewest cores to plan tasks for; also the number assumed for commands that do not record it.

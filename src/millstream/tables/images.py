@@ -26,10 +26,12 @@ from millstream.spark.bounded import Bounded
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.spark.relational import TableImage
 from millstream.tables.answer import reached, with_complete_indexes
+from millstream.tables.followed_topic import FollowedTopic, MaterializedTable
 from millstream.tables.keys import StoreKeys
-from millstream.tables.materializer import FollowedTopic, MaterializedTable, Materializer
+from millstream.tables.materializer import Materializer
 from millstream.tables.store import Change
 
+# The number of rows that are copied together into an image.
 BATCH = 5000
 MB = 2**20
 _HEAD = struct.Struct(">qqi")

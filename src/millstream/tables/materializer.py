@@ -4,52 +4,37 @@ A SOURCE table is read from its creation on, any other from its first pull query
 never queried. The store records its position in the topic, so that a restart continues there.
 """
 
-import hashlib
 import logging
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-from millstream.catalog.catalog import Source, TableIndex
-from millstream.services.kafka_headers import headers_of
+from millstream.catalog.catalog import TableIndex
 from millstream.services.loop import Loop, ReopenResource
-from millstream.tables.indexing import Prepare, TableIndexing
-from millstream.tables.keys import StoreKeys, keys_of
-from millstream.tables.store import Change, Entries, Headers, Store, StoreRemoved, remove
+from millstream.tables.followed_topic import FollowedTopic, MaterializedTable, Skipped
+from millstream.tables.indexing import Prepare
+from millstream.tables.store import Store, StoreRemoved, remove
+from millstream.tables.store_folder import StoreFolder, identity
 
 LOG = logging.getLogger(__name__)
+# The longest wait for a record, in seconds; the most records that are stored together; how long a query waits for a
+# table; and after how long a table that failed is tried again.
 PULSE = 0.1
 BATCH = 5000
 PATIENCE = 30.0
 RETRY = 1.0
-# For so many seconds the store of a dropped table stays: a query that has looked it up may not have opened it yet.
-STORE_GRACE = 10.0
 # After a failure to store records the next polls may be empty; within so many seconds the records are there again.
 SETTLING = 3.0
 
 
 class TableNotReady(Exception):
     """A table whose store has not read its topic to the end yet, or cannot; the message has its progress."""
-
-
-@dataclass(frozen=True, slots=True)
-class MaterializedTable:
-    """A table that may be queried.
-
-    `eager`: it is read before its first query. `retention_ms` is how long windows are kept, in stream time; None: for
-    ever. A table with `indexes` is read before its first query too; if they change it is still the same table.
-    """
-
-    source: Source
-    eager: bool = False
-    retention_ms: int | None = None
-    indexes: tuple[TableIndex, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +58,6 @@ class _Failure:
     retry_at: float
 
 
-class FollowedTopic:
-    """A table that is being read: its store and indexes, the position in each partition, the listener to its changes.
-
-    `topic_id` is the id of the topic that it is read from. `listener` is called with each batch of changes, and with
-    the time in epoch ms before which windows were removed (None: none were). It is set and called while the
-    materializer's lock `moment` is held.
-    """
-
-    def __init__(self, table: MaterializedTable, store: Store, topic_id: str, prepare: Prepare) -> None:
-        self.table, self.store, self.topic_id = table, store, topic_id
-        self.indexing = TableIndexing(table.source, store, prepare)
-        self.keys: StoreKeys = keys_of(table.source)
-        self.positions: dict[int, int] = store.positions()
-        self.headers = bool(table.source.schema.headers)
-        self.listener: Callable[[Sequence[Change], int | None], None] = lambda changes, before: None
-
-
 class Materializer:
     """The stores of a server's tables. `store` is thread-safe; a thread of the materializer reads the topics.
 
@@ -97,14 +65,12 @@ class Materializer:
     accordingly, so that nothing is lost while Kafka or the disk is not available.
     """
 
-    def __init__(
-        self, folder: Path, topics: TopicReader, skipped: Callable[[str, int, int, str], None], prepare: Prepare
-    ) -> None:
+    def __init__(self, folder: Path, topics: TopicReader, skipped: Skipped, prepare: Prepare) -> None:
         """`folder` contains the stores; `skipped` (topic, partition, offset, reason) is called for unusable records.
 
         `prepare` returns how a table's values are indexed; see indexes.indexed_values.
         """
-        self._folder, self._topics, self._skipped, self._prepare = folder, topics, skipped, prepare
+        self._folder, self._topics, self._skipped, self._prepare = StoreFolder(folder), topics, skipped, prepare
         self._desired: dict[str, MaterializedTable] | None = None
         self._requested: dict[str, MaterializedTable] = {}
         # Tables that were dropped, or whose topics were replaced, since the thread's last step. A table of the same
@@ -112,9 +78,6 @@ class Materializer:
         self._dropped: set[str] = set()
         self._partitions: dict[str, int] = {}
         self._followed: dict[str, FollowedTopic] = {}
-        self._swept: list[MaterializedTable] | None = None
-        # The stores of tables that are gone, and when that was seen (monotonic seconds).
-        self._gone: dict[Path, float] = {}
         self._failures: dict[str, _Failure] = {}
         self._changed = threading.Condition()
         # Held while stores change: its holder sees a consistent snapshot of all tables.
@@ -182,7 +145,7 @@ class Materializer:
         followed = self._followed.get(table.source.name)
         if followed is None or followed is replaced or followed.table != table:
             return False
-        return all(followed.positions.get(p, 0) >= end for p, end in ends.items())
+        return followed.has_read(ends)
 
     def _why(self, table: MaterializedTable, ends: Mapping[int, int]) -> str:
         followed, name = self._followed.get(table.source.name), table.source.name
@@ -239,7 +202,7 @@ class Materializer:
         if desired is None:
             desired = {}
         else:
-            self._sweep([*desired.values(), *requested.values()])
+            self._folder.sweep([table.source for table in (*desired.values(), *requested.values())])
         targets = {**{n: t for n, t in desired.items() if t.eager or t.indexes}, **requested}
         for name, followed in list(self._followed.items()):
             if targets.get(name) != followed.table or name in dropped:
@@ -264,19 +227,7 @@ class Materializer:
             LOG.warning("the table %s cannot be followed: %s; trying again", name, failure)
             self._failures[name] = _Failure(str(failure), time.monotonic() + RETRY)
             if _corrupt(failure):
-                remove(self._path(table.source))
-
-    def _sweep(self, tables: list[MaterializedTable]) -> None:
-        """Remove the stores of all other tables when these have been gone for `STORE_GRACE` seconds."""
-        if tables != self._swept or self._gone:
-            files, now = {self._path(table.source).name for table in tables}, time.monotonic()
-            gone = [path for path in self._folder.glob("*.sqlite") if path.name not in files]
-            self._gone = {path: self._gone.get(path, now) for path in gone}
-            for path in gone:
-                if now >= self._gone[path] + STORE_GRACE:
-                    remove(path)
-                    del self._gone[path]
-            self._swept = tables
+                remove(self._folder.path(table.source))
 
     def _forget(self, name: str, followed: FollowedTopic, consumer: Consumer) -> None:
         del self._followed[name]
@@ -284,12 +235,6 @@ class Materializer:
         if topic not in {other.table.source.topic for other in self._followed.values()}:
             consumer.incremental_unassign([TopicPartition(topic, p) for p in followed.positions])
         followed.store.close()
-
-    def _path(self, source: Source) -> Path:
-        """The file for a table over a topic; `_identity` says whether its contents are still valid."""
-        # A rebuild keeps its store when it takes the name of the table that it has rebuilt.
-        digest = hashlib.sha256(f"{source.created_by or source.name}\0{source.topic}".encode()).hexdigest()[:20]
-        return self._folder / f"{digest}.sqlite"
 
     def _follow(self, table: MaterializedTable, consumer: Consumer) -> None:
         """Start reading a table, or new partitions of its topic."""
@@ -302,7 +247,7 @@ class Materializer:
             count = self._partitions[source.topic] = max(self._topics.ends(source.topic), default=-1) + 1
         if followed is None:
             topic_id = self._topics.identity(source.topic)
-            store = Store(self._path(source), _identity(source, topic_id))
+            store = Store(self._folder.path(source), identity(source, topic_id))
             followed = self._followed[source.name] = FollowedTopic(table, store, topic_id, self._prepare)
         for partition in range(count):
             followed.positions.setdefault(partition, 0)
@@ -330,42 +275,11 @@ class Materializer:
         for followed in list(self._followed.values()):
             messages_of_topic = by_topic.get(followed.table.source.topic)
             if messages_of_topic:
-                changes, positions = self._changes(followed, messages_of_topic)
+                changes, positions = followed.changes(messages_of_topic, self._skipped)
                 entries = followed.indexing.entries(changes)
                 with self.moment, self._discarding(followed):
-                    self._apply(followed, changes, positions, entries)
+                    followed.apply(changes, positions, entries)
         self._notify()
-
-    def _changes(self, followed: FollowedTopic, messages: Sequence[Message]) -> tuple[list[Change], dict[int, int]]:
-        """The changes that messages are to a table, and the positions after them."""
-        changes: list[Change] = []
-        positions: dict[int, int] = {}
-        for message in messages:
-            partition, offset = int(message.partition() or 0), int(message.offset() or 0)
-            error = message.error()
-            if error is not None:
-                if error.code() == KafkaError._PARTITION_EOF:
-                    positions[partition] = max(
-                        offset, positions.get(partition, 0), followed.positions.get(partition, 0)
-                    )
-                continue
-            if offset < max(positions.get(partition, 0), followed.positions.get(partition, 0)):
-                continue
-            positions[partition] = offset + 1
-            change = self._change(followed, message, partition, offset)
-            if change is not None:
-                changes.append(change)
-        return changes, positions
-
-    def _apply(
-        self,
-        followed: FollowedTopic,
-        changes: Sequence[Change],
-        positions: Mapping[int, int],
-        entries: Entries | None,
-    ) -> None:
-        followed.listener(changes, followed.store.apply(changes, positions, followed.table.retention_ms, entries))
-        followed.positions = {**followed.positions, **positions}
 
     @contextmanager
     def _discarding(self, followed: FollowedTopic) -> Iterator[None]:
@@ -383,20 +297,6 @@ class Materializer:
             del self._followed[name]
             followed.store.remove()
 
-    def _change(self, followed: FollowedTopic, message: Message, partition: int, offset: int) -> Change | None:
-        key, topic = message.key(), followed.table.source.topic
-        if key is None:
-            self._skipped(topic, partition, offset, f"a record of the table's topic {topic} has no key: it is skipped")
-            return None
-        try:
-            stored, start, end = followed.keys.cut(_bytes(key))
-        except ValueError as failure:
-            self._skipped(topic, partition, offset, f"a record of topic {topic}: {failure}")
-            return None
-        value = message.value()
-        headers: Headers = headers_of(message) if followed.headers else ()
-        return Change(stored, start, end, None if value is None else _bytes(value), message.timestamp()[1], headers)
-
     def _notify(self) -> None:
         with self._changed:
             self._changed.notify_all()
@@ -407,16 +307,3 @@ def _corrupt(failure: Exception) -> bool:
     return isinstance(failure, StoreRemoved) or (
         isinstance(failure, sqlite3.DatabaseError) and not isinstance(failure, sqlite3.OperationalError)
     )
-
-
-def _bytes(data: str | bytes) -> bytes:
-    return data if isinstance(data, bytes) else data.encode()
-
-
-def _identity(source: Source, topic_id: str) -> dict[str, str]:
-    """What a store depends on: after a change of the topic's id or of the keys' form it must be rebuilt."""
-    return {"topic": topic_id, "keys": repr(keys_of(source)), "headers": _named(source)}
-
-
-def _named(source: Source) -> str:
-    return "kept" if source.schema.headers else "left out"
