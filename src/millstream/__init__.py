@@ -1,4 +1,4 @@
-"""millstream: `connect` and `connect_async` are its client's, imported at their first use."""
+"""The package millstream. `connect` and `connect_async` are those of millstream.client, imported at their first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,5 +16,5 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """`%load_ext millstream`: IPython calls this, and has the magics `%ksql` and `%%ksql` from then on."""
+    """Register the magics `%ksql` and `%%ksql`; IPython calls this function for `%load_ext millstream`."""
     import_module("millstream.client.magic").register(shell)

@@ -31,7 +31,8 @@ def call(
     if expression.distinct or expression.filter is not None:
         clause = "DISTINCT" if expression.distinct else "FILTER"
         raise StatementError(f"{clause} is for aggregate functions, and {expression.name} is none", expression.span)
-    # Before its arguments: in DATEDIFF(day, a, b) the fault is the function, not the column DAY.
+    # Looked up before the arguments are typed: the error of an unknown DATEDIFF(day, a, b) is about the function, not
+    # about an unknown column DAY.
     function = look_up(expression.name, expression.span, library)
     arguments = [_typed_argument(argument, type_argument, function, i) for i, argument in enumerate(expression.args)]
     types = tuple(_type(a, value) for a, value in zip(expression.args, arguments, strict=True))
@@ -40,6 +41,7 @@ def call(
     lambdas: dict[int, BoundLambda] = {}
 
     def body_type(index: int, parameters: tuple[SqlType, ...]) -> SqlType:
+        """The type of the body of the lambda at an index; the bound lambda is kept for the call itself."""
         argument = expression.args[index]
         assert isinstance(argument, tree.Lambda)
         lambdas[index] = bind(argument, parameters)

@@ -85,7 +85,7 @@ def _agreed_inside(left: SqlType, right: SqlType) -> SqlType | None:
 
 
 def _agreed_struct(left: Struct, right: Struct) -> Struct | None:
-    """The fields of both, matched by exact name."""
+    """The fields of both structs, matched by exact name; None if two fields of one name have no common type."""
     fields = {f.name: f.type for f in left.fields}
     for field in right.fields:
         both = agreed_type(fields[field.name], field.type) if field.name in fields else field.type
@@ -125,7 +125,10 @@ def _common_with(common: SqlType, operand: Operand) -> SqlType:
 
 
 def _common_with_constructor(common: SqlType, operand: Operand) -> SqlType | None:
-    """`common` adapted to the elements of an array, map or struct constructor, which count as literals too."""
+    """`common` adapted to the elements of an array, map or struct constructor, which count as literals too.
+
+    None if `operand` is no constructor, or one of another kind of type than `common`.
+    """
     constructor = operand.value
     if isinstance(constructor, TypedArray) and isinstance(common, Array):
         return Array(_common_with_items(common.element, constructor.items, operand.span))
@@ -254,6 +257,10 @@ def _converted_inside(value: TypedExpression, target: SqlType, at: Span, lossles
 
 
 def _constant(const: Constant, target: SqlType, at: Span) -> TypedExpression:
+    """A constant converted to `target` at planning time; as a cast at run time where that alone knows the result.
+
+    Raises StatementError if the type cannot hold the value.
+    """
     value = const.value
     if value is None:
         return Constant(target, None)

@@ -84,10 +84,10 @@ def _comparable(
 
 
 def _without_rounding(value: typed.TypedExpression) -> typed.TypedExpression:
-    """A DECIMAL constant that reads like a DOUBLE as that DOUBLE; any other value as it is.
+    """The DOUBLE for a DECIMAL constant that is written alike as DOUBLE (1.5); any other value unchanged.
 
-    A DOUBLE is compared with a DECIMAL by the number that it is written as, and the numbers of two DOUBLEs have their
-    order: to compare with such a constant as DOUBLE says the same, and is fast.
+    At run time a DOUBLE is compared with a DECIMAL by the number that it is written as. If both are written alike, a
+    comparison of two DOUBLEs has the same result, and is faster.
     """
     if not isinstance(value, typed.Constant) or not isinstance(value.value, Number):
         return value
@@ -101,13 +101,15 @@ def _hint(left: SqlType | None, right: SqlType | None) -> str:
 
 
 def is_bound(value: typed.TypedExpression) -> bool:
-    """True for ROWTIME and a window's bounds, by name: in a join they are columns of the rows, and others cannot be
-    called so."""
+    """True for a reference to ROWTIME, WINDOWSTART or WINDOWEND, which are recognised by their names.
+
+    In a join they are ordinary columns of the rows; no other column may have one of these names.
+    """
     return isinstance(value, typed.ColumnReference) and value.name in _TIMES and value.type == BIGINT
 
 
 def is_text(value: typed.TypedExpression) -> bool:
-    """True for constant text."""
+    """True for a STRING constant."""
     return isinstance(value, typed.Constant) and isinstance(value.value, str)
 
 

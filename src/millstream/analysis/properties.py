@@ -85,9 +85,9 @@ def _duration(literal: tree.Literal) -> int | None:
 
 
 _Reader = Callable[[tree.Literal], str | int | bool | None]
-# librdkafka cannot create a topic with more.
+# The most partitions with which librdkafka can create a topic.
 MOST_PARTITIONS = 100_000
-# As Kafka's CreateTopics has it.
+# The number in Kafka's CreateTopics that stands for the broker's own default.
 BROKERS_DEFAULT = -1
 _REPLICAS = whole(1, 32767)
 _READERS: dict[str, tuple[str, _Reader]] = {

@@ -61,9 +61,10 @@ def differences(old: Source, new: Source) -> Iterator[SourceDifference]:
 
 
 def _of_columns(old: Source, new: Source) -> Iterator[SourceDifference]:
-    """The difference of the key columns, and that of the value columns, which may have new ones at their end.
+    """The difference of the key columns, if any, and that of the value columns.
 
-    The key columns of a declared source may too: ksqlDB's comparison looks for those that are gone. A query's cannot.
+    New value columns are allowed behind the old ones. So are new key columns of a declared source, since ksqlDB's
+    comparison only looks for columns that are missing; the key columns of a query's sink must be the same.
     """
     schemas = [", ".join(map(column_text, source.schema)) for source in (old, new)]
     before_key, after_key = old.schema.key, new.schema.key
@@ -79,7 +80,7 @@ def _of_columns(old: Source, new: Source) -> Iterator[SourceDifference]:
 
 
 def _changed(kind: str, before: Sequence[Column], after: Sequence[Column]) -> str:
-    """The columns that are not as before at their place, in a sentence; "" if there are only more of them."""
+    """A sentence with the old columns that the new ones lack at their position; "" if columns were only appended."""
     changed = [column_text(c) for i, c in enumerate(before) if c not in after[i : i + 1]]
     return f"The following {kind}columns are changed, missing or reordered: [{', '.join(changed)}]" if changed else ""
 

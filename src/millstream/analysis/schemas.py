@@ -29,7 +29,7 @@ class SchemaSide:
 
     @property
     def id(self) -> int | None:
-        """The schema id of the WITH clause."""
+        """The schema id of the WITH clause; None if there is none."""
         return self.p.number(f"{self.name}_SCHEMA_ID")
 
     @property
@@ -216,7 +216,11 @@ def _fits(side: SchemaSide, serde: Serde, columns: Sequence[Column], existing: R
 
 
 def inserted(serde: Serde) -> Serde:
-    """The serde that clients' rows are written with: by the existing schema, which the registry need not allow anew."""
+    """The serde for rows that clients write (INSERT VALUES, /inserts-stream): with the subject's existing schema.
+
+    The registry has that schema, so it is not registered again, which the registry might refuse. Without an existing
+    schema the serde is unchanged.
+    """
     if serde.schema is None or serde.schema.existing is None:
         return serde
     existing, message = serde.schema.existing, serde.get(FULL_NAME) or ""

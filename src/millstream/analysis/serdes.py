@@ -40,8 +40,8 @@ def choose(
     at = _place(side, p)
     without_key = side == "KEY" and not columns and inherited is not None and _explicit_format(side, p) is None
     format = format_of("NONE", at) if without_key else named_format(side, p, settings, inherited)
-    # Types are checked first, whatever the wrapping; names are checked again with it, as a bare column's is not
-    # written.
+    # The first check is of the types, whatever the wrapping is. The second one is with the chosen wrapping, because
+    # the name of a bare column is not written, and so may be any.
     check_columns(side, Serde(format.name, wrap=False), columns, at)
     wrap = wrapping.choose_wrapping(side, p, columns, settings, format, implied)
     check_columns(side, Serde(format.name, wrap), columns, at)
@@ -98,6 +98,11 @@ def _place(side: str, p: Properties) -> Span:
 
 
 def _properties(side: str, p: Properties, format: Format, inherited: Serde | None) -> tuple[tuple[str, str], ...]:
+    """The format's own properties: those of the WITH clause, over those that a sink inherits from a source of its
+    format.
+
+    Raises StatementError for a property that the format does not have, or a value that is not valid.
+    """
     inherited_properties = inherited.properties if inherited is not None and inherited.format == format.name else ()
     configured = {name: value for name, value in inherited_properties if name in format.inherited}
     for config, name, shown, check_columns in _CONFIGS:

@@ -88,7 +88,10 @@ def sink_topic(name: str, p: Properties, settings: Mapping[str, str], replaced: 
 
 
 def inherited(side: str, sources: Sequence[Source]) -> Serde | None:
-    """The serde that a query's sink inherits for a side: that of the first source of FROM, whose key may be NONE."""
+    """The serde that a query's sink inherits for a side: that of the first source of FROM; None if FROM has no source.
+
+    A serde of a key may have the format NONE.
+    """
     if not sources:
         return None
     return sources[0].key if side == "KEY" else sources[0].value

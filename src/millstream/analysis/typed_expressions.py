@@ -73,8 +73,9 @@ class TypedUnit(TypedExpression):
 class TypedCast(TypedExpression):
     """`operand` cast to `type`; fails at run time if the value cannot be cast. Also used for implicit conversions.
 
-    A failure makes a cast that is `alone` null, and the expression around it goes on; any other fails as a whole.
-    An `exact` cast of a DECIMAL to a DECIMAL fails where it would round. `written`: a CAST of the statement.
+    If a cast fails that is `alone`, it is null, and the expression around it is computed with that null; if another
+    cast fails, the whole expression fails. An `exact` cast of a DECIMAL to a DECIMAL fails where it would round.
+    `written` is True for a CAST of the statement, False for an implicit conversion.
     """
 
     operand: TypedExpression

@@ -146,8 +146,11 @@ class _SideNames:
         return None
 
     def item(self, item: tree.SelectItem) -> Iterable[tree.SelectItem]:
-        """A projection's items; ROWKEY->* and ROWKEY.* become the side's columns; a ROWKEY with several keeps its
-        name."""
+        """The projection items that replace `item`: one for each column of the side in ROWKEY->* and ROWKEY.*.
+
+        ROWKEY alone is replaced by its column. If the side has several columns, it becomes a struct of them called
+        ROWKEY.
+        """
         match item:
             case tree.SelectAll(str(part)) if part in NAMES and not self._named(part):
                 return self._fields(part, None, item)

@@ -73,6 +73,9 @@ def _deciding_property(side: str, p: Properties) -> str | None:
 
 
 def _check(side: str, p: Properties, name: str, columns: Sequence[Column], format: Format) -> None:
+    """Raises StatementError if the format does not support the wrapping of the property `name`, or if there are several
+    columns, for which wrapping has no meaning.
+    """
     wrapped = bool(p.values[name])
     # `true` is accepted for Protobuf, whose messages are records, and `false` for formats without records: both are
     # redundant. WRAP_SINGLE_FIELDS=true is refused if it is wrong for one side.
@@ -116,6 +119,9 @@ def _count_hint(side: str, name: str, columns: Sequence[Column]) -> str:
 
 
 def _check_form(side: str, p: Properties, columns: Sequence[Column], format: Format, implied: Wrapping) -> None:
+    """Raises StatementError if a WITH clause contradicts the wrapping that the statement's form implies, or the format
+    does not support that wrapping.
+    """
     property_name = _deciding_property(side, p)
     if property_name is not None and bool(p.values[property_name]) is not implied.wrapped:
         value = _value_text(property_name, bool(p.values[property_name]))

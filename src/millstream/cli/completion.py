@@ -16,6 +16,7 @@ from millstream.model.names import identifier
 from millstream.model.settings import STREAMS_PREFIX
 
 STATEMENTS = "SHOW FUNCTIONS; SHOW TOPICS; SHOW PROPERTIES; SHOW QUERIES; DESCRIBE STREAMS; DESCRIBE TABLES;"
+# Seconds to wait for the server's names.
 PATIENCE = 5.0
 LAST_WORD = re.compile(r"[\w@`.]*\Z")
 LAST_TEXT = re.compile(r"'([^']*)\Z")

@@ -33,13 +33,14 @@ Starts Kafka, the engine and the REST server on this machine, loads every flight
 (336,776 of them) through the product itself, derives three streams from them, and shows rows as they come. Ctrl-C
 leaves the rows for the shell; Ctrl-D ends the demo. With --once it checks the derived streams against the source
 data instead, and exits 0 if they agree."""
+# Rows in one request of /inserts-stream.
 BATCH = 2000
 FROM_THE_START = SessionSettings({"auto.offset.reset": "earliest"})
 T = TypeVar("T")
 
 
 def add(subparsers: "Subparsers") -> None:
-    """Declare the command."""
+    """Add the command and its options to the command line's parser."""
     parser = subparsers.add_parser("demo", description=ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
     parser.add_argument("--once", action="store_true", help="check the answers against the source data, and end")

@@ -37,7 +37,7 @@ everything; data stays, and the next start goes on from it."""
 
 
 def add(subparsers: "Subparsers") -> None:
-    """Declare the command."""
+    """Add the command and its options to the command line's parser."""
     parser = subparsers.add_parser("dev", description=ABOUT, formatter_class=formatter)
     add_options(parser)
     parser.add_argument("--no-shell", action="store_true", help="only the servers, until Ctrl-C")

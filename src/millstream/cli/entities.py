@@ -140,6 +140,7 @@ def _count(number: int | None, noun: str) -> str:
 
 
 def _source_details(source: Entity) -> list[Part]:
+    """The parts of a DESCRIBE EXTENDED behind the columns: facts, statement, queries and their positions."""
     size = f"{_count(source.get('partitions'), 'partition')}, {_count(source.get('replication'), 'replica')}"
     topic = f"{source.get('topic')}  ({size})"
     facts = [
@@ -196,6 +197,7 @@ def _query_descriptions(entity: Entity) -> list[Part]:
 
 
 def _query(query: Entity) -> list[Part]:
+    """The parts of an EXPLAIN: what the query reads and writes, its columns, its plan, its errors."""
     facts = [
         ("State", query.get("state")),
         ("Reads", ", ".join(query.get("sources") or ())),
@@ -219,7 +221,7 @@ def _query(query: Entity) -> list[Part]:
 
 
 def _replacement(replacement: Entity) -> list[Part]:
-    """What CREATE OR REPLACE would do to the query that runs."""
+    """The parts for EXPLAIN CREATE OR REPLACE: what the statement would do to the running query."""
     allowed, name = replacement.get("inPlace"), replacement.get("source")
     verdict = f"{name} can be replaced in place" if allowed else f"{name} cannot be replaced in place"
     rows = [
@@ -248,7 +250,7 @@ def _replaced_state(replacement: Entity) -> list[tuple[str, Any]]:
 
 
 def _positions(replacement: Entity) -> list[Part]:
-    """Where the query reads on."""
+    """A table of the offsets from which the replaced query would continue; no parts if it is not replaced in place."""
     names = ("topic", "partition", "position", "end", "lag")
     rows = [tuple(at.get(name) for name in names) for at in replacement.get("positions") or ()]
     columns = ("Topic", "Partition", "Reads on from", "End", "Lag")

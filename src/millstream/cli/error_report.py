@@ -10,6 +10,7 @@ from millstream.cli.statements import ScriptStatement
 
 PLACE = re.compile(r"\A(?P<file>[^\n:]*:)?(?:line )?(?P<line>\d+):(?P<column>\d+): ")
 HINT = re.compile(r"\n\s*hint: ")
+# The most characters that are shown of a line with an error.
 WIDEST = 100
 
 

@@ -66,7 +66,7 @@ class ExportedQuery:
 
 
 def add(subparsers: "Subparsers") -> None:
-    """Declare the command."""
+    """Add the command and its options to the command line's parser."""
     parser = subparsers.add_parser("export", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
     add_url(parser)
     add_login(parser)

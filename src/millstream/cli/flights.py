@@ -62,7 +62,7 @@ def flights(limit: int | None = None) -> Iterator[Row]:
     """The flights in the order of their times, as rows of the stream; the first `limit` of them."""
     with zipfile.ZipFile(_folder() / "flights.csv.zip") as archive, archive.open("flights.csv") as file:
         header, *lines = io.TextIOWrapper(file, "utf-8", newline="")
-    # The file has the months as 1, 10, 11, 12, 2, …: for a window most of the year would be late.
+    # The file has the months in the order 1, 10, 11, 12, 2, …; unsorted, most rows would be late for their windows.
     rows = csv.DictReader([header, *sorted(lines, key=_hour)[:limit]])
     for number, row in enumerate(rows):
         yield _flight(number, row)

@@ -12,6 +12,7 @@ from rich.text import Text
 from millstream.cli.display import cell, printable
 from millstream.cli.widths import natural
 
+# Updates of the screen in a second.
 FRAMES = 8
 # Lines besides rows: the header, its rule, the footer with a blank line above, and a line for the prompt.
 AROUND = 6
@@ -42,7 +43,7 @@ class LiveRows:
         return list(self.last_rows.copy())[-self._screen :]
 
     def footer(self) -> Text:
-        """The line below the rows."""
+        """The line below the rows: their total number, how many come in a second, and how to stop."""
         if not self.count:
             return Text("waiting for rows · Ctrl-C to stop", "dim")
         rate = round(self.count / max(time.monotonic() - self._start, 0.001))

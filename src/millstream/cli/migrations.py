@@ -117,6 +117,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _on_project(args: argparse.Namespace, config: MigrationConfig) -> int:
+    """Carry out a verb that needs a project; returns the exit code 0. Raises MigrationError."""
     if args.verb == "create":
         print(f"created {create_file(config, ' '.join(args.description), args.version)}")
         return 0
@@ -171,6 +172,7 @@ def _stores(config: MigrationConfig) -> SSLContext | None:
 def _apply(
     args: argparse.Namespace, config: MigrationConfig, connection: Connection, metadata: MigrationMetadata
 ) -> None:
+    """Apply the versions that the arguments select, or list their statements (--dry-run). Raises MigrationError."""
     applying.validate(config, metadata)
     target = applying.MigrationTarget(args.until, args.next, args.version)
     pending = applying.pending(config, target, metadata.last_migrated())

@@ -25,7 +25,9 @@ from millstream.cli.widths import BETWEEN, comfortable, fitted, natural, unbroke
 from millstream.server.text import dumps
 
 STYLES = {"title": "bold", "good": "green", "warning": "yellow", "dim": "dim"}
+# Rows that are laid out together, with the same widths of columns.
 PAGE = 500
+# The most rows of a watched query that are kept, to be shown again at its end.
 MOST_ROWS = 10_000
 # A table whose rows would take more lines than this is shown as records.
 MOST_LINES = 6
@@ -234,6 +236,11 @@ class Output:
         show_header: bool = True,
         wrap: bool = True,
     ) -> Table:
+        """A rich table of rows; `widths` are the widths that the columns need, reduced to those that fit the terminal.
+
+        Cells that are too long are folded if `wrap` and the format say so, else cut. `show_header` False continues a
+        table.
+        """
         available = self._available_width - BETWEEN * (len(widths) - 1)
         least = unbroken_widths(head.columns)
         widths = [self.format.width] * len(widths) if self.format.width else fitted(widths, available, least)

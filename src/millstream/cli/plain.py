@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from millstream.cli.display import Grid, cell
 
 WIDTHS = {"BOOLEAN": 7, "INTEGER": 11, "INT": 11, "BIGINT": 20, "DATE": 10, "TIME": 12, "TIMESTAMP": 23}
+# The width of a column of a type that is not in WIDTHS, in characters.
 WIDTH = 20
 
 

@@ -80,6 +80,9 @@ def _continuation(width: int, line: int, wrapped: int) -> FormattedText:
 
 
 def _keys() -> KeyBindings:
+    """The meaning of Enter: it takes a completion, sends a finished text, or else begins a line. Alt+Enter always
+    sends.
+    """
     keys = KeyBindings()
 
     @keys.add("enter")

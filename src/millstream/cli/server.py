@@ -50,7 +50,7 @@ FLAGS = {
 
 
 def add(subparsers: "Subparsers") -> None:
-    """Declare the command."""
+    """Add the command and its options to the command line's parser."""
     parser = subparsers.add_parser("server", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
     add_options(parser)
     parser.add_argument("--log-format", choices=("text", "json"), help="json: a JSON object a line, for collectors")
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     is_json = server_properties.get(LOG_FORMAT) == "json"
     log_to_stderr(logging.DEBUG if args.verbose else logging.INFO, is_json)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    # It logs each request, and heartbeats are requests.
+    # httpx logs each request, and the servers of a service send each other heartbeats by it.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     report = LOG.info if is_json else _print
     report("starting …")
@@ -94,7 +94,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _launch(server_properties: dict[str, str]) -> None:
-    """Begin to start Spark's JVM: the server's import takes as long. The engine reports what is refused here."""
+    """Begin to start Spark's JVM, so that it starts while the engine's modules are imported.
+
+    Settings that are not valid are ignored here: the engine reads them again, and reports them.
+    """
     with suppress(SettingRefused):
         settings = effective(checked(server_properties))
         if settings.get("bootstrap.servers"):

@@ -29,9 +29,11 @@ from millstream.services.errors import SetupError
 from millstream.services.ports import check_free
 
 PYTHON = "millstream.python.functions.enabled"
+# Python's limit of nested calls in a server; see `serving`.
 RECURSION = 3000
+# Seconds between two looks whether the engine needs a new process.
 WATCH = 1.0
-# SIGHUP: the terminal was closed. `nohup` has it ignored.
+# SIGHUP comes when the terminal is closed; with nohup the process ignores it.
 TERMINATING = (signal.SIGTERM, signal.SIGHUP)
 STOPPING = (signal.SIGINT, *TERMINATING)
 Handler = Callable[[int, FrameType | None], None]
@@ -166,7 +168,10 @@ def _is_heeded(number: int) -> bool:
 
 @contextmanager
 def stop_requested() -> Iterator[threading.Event]:
-    """An event that SIGTERM, SIGHUP and the first Ctrl-C set while the block runs; a second Ctrl-C interrupts."""
+    """An event that SIGTERM, SIGHUP and the first Ctrl-C set while the block runs.
+
+    A second Ctrl-C raises KeyboardInterrupt.
+    """
     requested = threading.Event()
 
     def request(number: int, _: FrameType | None) -> None:
@@ -199,9 +204,10 @@ class Termination:
 
 @contextmanager
 def terminable() -> Iterator[Termination]:
-    """Makes SIGTERM and SIGHUP end the block, so that everything that was started is stopped.
+    """Makes SIGTERM and SIGHUP end the block, so that everything that was started in it is stopped.
 
-    It raises SystemExit with the exit code of Ctrl-C, which itself ends an answer or a line in a shell, not the shell.
+    They raise SystemExit with the exit code of Ctrl-C. KeyboardInterrupt would not do: a shell takes it for a Ctrl-C,
+    which ends the running statement or the typed line only, and not the shell.
     """
 
     termination = Termination()

@@ -44,7 +44,7 @@ examples:
 
 
 def add(subparsers: "Subparsers") -> None:
-    """Declare the command."""
+    """Add the command and its options to the command line's parser."""
     parser = subparsers.add_parser(
         "shell",
         prog="millstream",

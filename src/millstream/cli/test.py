@@ -36,7 +36,7 @@ class NoCases(Exception):
 
 
 def add(subparsers: "Subparsers") -> None:
-    """Declare the command."""
+    """Add the command and its options to the command line's parser."""
     parser = subparsers.add_parser("test", help="play case files: statements, records in, records out")
     help = "a case file (JSON, or SQL with --@test: lines), or a folder of them"
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help=help)

@@ -31,7 +31,7 @@ DEFAULT = SETTINGS["millstream.users.file"].default
 
 
 def add(subparsers: "Subparsers") -> None:
-    """Declare the command."""
+    """Add the command, its verbs and their options to the command line's parser."""
     parser = subparsers.add_parser("users", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
     parser.add_argument("--users-file", type=Path, default=Path(DEFAULT), metavar="FILE", help=f"default {DEFAULT}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="add|list|remove")

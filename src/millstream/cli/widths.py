@@ -5,6 +5,7 @@ from itertools import accumulate
 
 from rich.cells import cell_len
 
+# The least width of a column, and that at which a cut one is still readable, in characters.
 NARROWEST = 6
 COMFORT = 10
 # Blanks between two columns.

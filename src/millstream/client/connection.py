@@ -158,7 +158,7 @@ class Connection(ClosedByBlock):
                 for ack in acknowledgements(self._lines(insert_exchange(target, session, batch)), start):
                     end = ack.seq + 1
                     yield ack
-                # A server writes no row behind one that it refuses: those are sent again.
+                # The server stops at a row that it refuses: the rows behind it are sent in another request.
                 start, batch = end, unanswered(batch, end - start)
 
     def close(self) -> None:

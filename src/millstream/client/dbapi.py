@@ -250,7 +250,9 @@ class DbCursor(ClosedByBlock):
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Converts the client's errors to those of PEP 249."""
+    """Converts the client's errors in the block to those of PEP 249: OperationalError if the server cannot be reached,
+    or its code is 50000 or more, else ProgrammingError.
+    """
     try:
         yield
     except StatementRefused as error:

@@ -20,6 +20,7 @@ T = TypeVar("T", httpx.HTTPTransport, httpx.AsyncHTTPTransport)
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 KSQL = "application/vnd.ksql.v1+json"
 CONTINUATION = "request.ksql.query.push.continuation.token"
+# Seconds without data after which a request fails, unless the caller says otherwise.
 TIMEOUT = 60.0
 Verify = bool | str | Path | ssl.SSLContext
 READ_ONLY = re.compile(r"(?:\s*(?:SHOW|LIST|DESCRIBE|EXPLAIN)\b[^;]*(?:;|\Z))+\s*", re.IGNORECASE)
@@ -102,9 +103,10 @@ class Exchange:
         return http.build_request("POST", self.path, content=self.content, headers=headers, timeout=timeout)
 
     def wait_for_rows(self, request: httpx.Request) -> None:
-        """Once the head of an endless response has come: its parts come when there are rows, so no timeout applies.
+        """Remove the timeout of a request whose answer is endless; call it once the head of the response has arrived.
 
-        httpx looks at a request's timeouts whenever it reads.
+        Rows arrive whenever there are some, so any pause between them is legitimate. httpx reads a request's timeouts
+        anew each time that it waits for a part of the response.
         """
         if self.endless:
             request.extensions["timeout"]["read"] = None
@@ -160,8 +162,10 @@ def options(server: ServerAddress, verify: Verify, http2: bool | None, transport
 
 
 def probed(network: Mapping[str, Any], transport: Callable[..., T]) -> dict[str, T]:
-    """httpx's `mounts` for connections that TCP probes while they are idle: how else would a push query learn that its
-    server is gone? There are none if there is a proxy, for which httpx makes the transports.
+    """httpx's `mounts` (URL pattern → transport) for connections that TCP probes while they are idle.
+
+    Without probes a push query that waits for rows would never notice that its server is gone. Behind a proxy there are
+    no mounts, because httpx then makes the transports itself.
     """
     return {} if getproxies() else {"all://": transport(**network, socket_options=PROBED)}
 
@@ -177,7 +181,7 @@ def _context(verify: Verify) -> ssl.SSLContext | bool:
 
 
 def require_open(http: httpx.Client | httpx.AsyncClient) -> None:
-    """Raises MillstreamError if the connection was closed, for which httpx has a RuntimeError."""
+    """Raises MillstreamError if the connection was closed; httpx would raise RuntimeError, which is not one of ours."""
     if http.is_closed:
         raise MillstreamError("this connection was closed: open another one")
 

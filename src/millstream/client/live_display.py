@@ -88,7 +88,10 @@ class DisplayedQuery:
                     return ""
 
     def _arrived(self) -> Iterator[Row | MillstreamError | None]:
-        """What arrives within a pause."""
+        """Yields what the reading thread has put into the queue; waits PAUSE seconds at most for the first item.
+
+        An item is a row, the query's error, or None at the end.
+        """
         try:
             yield self._arrivals.get(timeout=PAUSE)
             for _ in range(self._arrivals.qsize()):

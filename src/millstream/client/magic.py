@@ -93,7 +93,7 @@ class KsqlMagic:
     def run_line(self, line: str) -> ResultTable | None:
         """`%ksql`: connect, or execute statements and return the last one's answer, which IPython shows or assigns.
 
-        Raises CellError.
+        The result is None if there is nothing to show. Raises CellError.
         """
         if self._connected_by(line):
             return None
@@ -138,9 +138,10 @@ class KsqlMagic:
         return answer
 
     def _execute(self, statement: ScriptPart, options: CellOptions, returned: bool) -> ResultTable | None:
-        """The answer of a statement, sent with the blanks before it, so that errors have the cell's places.
+        """The answer of a statement; None if it has none. A push query is displayed here, until it ends.
 
-        A push query is displayed here.
+        The statement is sent behind as many blanks and line breaks as precede it, so that the line and the column of an
+        error are those in the cell.
         """
         blank = re.sub(r"[^\n]", " ", options.script[: statement.start])
         text, connection = blank + statement.text, self._connected()

@@ -25,7 +25,7 @@ class ScriptPart:
 
     @property
     def returns_rows(self) -> bool:
-        """True for a query."""
+        """True for a query, whose answer is rows; other statements are answered with entities."""
         return bool(ROWS_STATEMENT.match(self.text))
 
     @property

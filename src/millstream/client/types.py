@@ -64,7 +64,7 @@ class TypeParser:
         self._text, self._at = text, 0
 
     def type(self) -> ColumnType:
-        """The type that begins here."""
+        """The type that begins at the current token. Raises ValueError if none does."""
         name = self._next().upper()
         if name == "DECIMAL" and self._peek() == "(":
             precision, scale = self._numbers()

@@ -29,7 +29,7 @@ def reader(type: ColumnType) -> Reader | None:
 
 
 def nullable(read: Reader | None) -> Reader | None:
-    """The same for values that may be null."""
+    """A reader that keeps None, and converts other values by `read`; None if `read` is None: nothing is converted."""
     return None if read is None else lambda value: None if value is None else read(value)
 
 

@@ -20,6 +20,7 @@ SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
 TIMEOUT = "ksql.assert.topic.default.timeout.ms"
 ASSERTION_FAILED = 41700
 TOO_MANY = 42900
+# Seconds between two checks.
 PULSE = 0.05
 # The seconds that a check may take, however little time is left.
 CHECK = 1.0

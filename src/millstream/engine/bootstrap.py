@@ -228,6 +228,8 @@ def _topics(kafka: KafkaClient) -> TopicReader:
 
 
 def _push_access(kafka: KafkaClient, spark: SparkRuntime) -> PushAccess:
+    """The access of push queries to Kafka and Spark; each of its readers has the settings for its own use."""
+
     def reader(isolation: str, **settings: object) -> AbstractContextManager[Consumer]:
         limits = {"auto_offset_reset": "error", "queued_max_messages_kbytes": READ_AHEAD_KB}
         return kafka.reader(isolation_level=isolation, **limits, **settings)

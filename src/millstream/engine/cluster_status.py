@@ -69,8 +69,10 @@ class KnownServers:
         }
 
     def _change(self, host: str, change: Callable[[ServerHeartbeats], ServerHeartbeats]) -> None:
-        """Replace what is known of a server; it is then the last in order, and the first is forgotten if there is no
-        room."""
+        """Replace what is known of a server, which becomes the last in the order of changes.
+
+        If there are more than MOST_SERVERS, the first ones in that order are forgotten.
+        """
         with self._lock:
             servers = dict(self._servers)
             servers[host] = change(servers.pop(host, ServerHeartbeats()))
@@ -98,7 +100,7 @@ def own_status(queries: Iterable[Mapping[str, Any]], stateful: Set[str]) -> Enti
 
 
 def _head(alive: bool, updated_ms: int) -> Entity:
-    """The first members of a status; the time has the name in ksqlDB's answers, and that in its documentation."""
+    """The first members of a status; the time has two names, one of ksqlDB's answers and one of its documentation."""
     return {"hostAlive": alive, "lastStatusUpdateMs": updated_ms, "lastStatusUpdateTimeMs": updated_ms}
 
 

@@ -28,6 +28,7 @@ CREDENTIALS_RELOAD = "ksql.connect.basic.auth.credentials.reload"
 HOW_TO_GET_ONE = f"`millstream dev --connect` starts one; for another, set {URL} to its REST API"
 NOT_CONNECT = "but not as Kafka Connect does"
 NOT_YET = f"a worker that starts answers so for some seconds; else see that {URL} is its address"
+# Seconds after which a request is repeated that Connect refuses while its workers rebalance.
 REBALANCE_PAUSE = 0.25
 # As in ksqlDB, a request is sent again if the worker fails, or breaks the connection: it may be restarting.
 ATTEMPTS, ATTEMPT_PAUSE = 3, 0.1
@@ -60,7 +61,7 @@ class ConnectAccess:
 
     @property
     def shown(self) -> str:
-        """The address without a password."""
+        """The worker's address for messages, without the password that it may contain."""
         return without_user(self.url)
 
     def client(self, transport: httpx.BaseTransport | None = None) -> httpx.Client:
@@ -118,7 +119,7 @@ class ConnectClient:
         self._client.close()
 
     def version(self) -> str:
-        """The worker's version."""
+        """The worker's version, as its REST API reports it."""
         return self._request("GET", "/", lambda answer: str(answer["version"]))
 
     def names(self) -> list[str]:
@@ -172,6 +173,10 @@ class ConnectClient:
             time.sleep(REBALANCE_PAUSE)
 
     def _answer(self, verb: str, path: str, body: object) -> httpx.Response:
+        """The response of the worker, with whatever status, after several attempts if it fails. Raises ConnectFailed.
+
+        A request is not repeated after a timeout, since Connect may still be executing it.
+        """
         if self._login is None or self._access.reload:
             self._login = self._access.login()
         auth = self._login or httpx.USE_CLIENT_DEFAULT

@@ -36,6 +36,7 @@ from millstream.syntax.variables import never_defined
 BAD_REQUEST, BAD_STATEMENT, USE_QUERY, FORBIDDEN, SERVER_ERROR = 40000, 40001, 40002, 40300, 50000
 MOST_STATEMENTS = "millstream.request.max.statements"
 NO_REGISTRY = 42801
+# How long a statement waits, in seconds, for the command that its request names to be applied.
 CATCH_UP = 5.0
 TOO_DEEP = "the statement nests too deeply to be planned\n  hint: split it: CREATE a stream for an inner part"
 

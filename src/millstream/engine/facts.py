@@ -11,6 +11,7 @@ from millstream.engine.kafka import KafkaClient
 from millstream.engine.schemas import RegistryAccess
 from millstream.syntax import tree
 
+# How long, in seconds, a topic that is missing is looked for: it may have been created a moment ago.
 JUST_CREATED = 1.0
 
 

@@ -42,7 +42,9 @@ from millstream.services.kafka_errors import reason
 from millstream.services.loop import Loop, attempt
 
 LOG = logging.getLogger(__name__)
+# Seconds between two looks for new commands, or for what is waited for.
 PULSE = 0.1
+# The number of commands whose results are kept, for the statements that wait for them.
 RESULTS_KEPT = 1000
 # With more commands than these kept for a new leader, a server asks which of them the leader has executed.
 PENDING_KEPT = 1000
@@ -273,7 +275,8 @@ class Follower:
     def _carry_out_pending(self, pending: PendingSteps) -> None:
         for step in pending.steps:
             if isinstance(step, DeleteTopic) and step.name in self._topics_used():
-                # The last leader deleted it, and was killed before it committed that; a later command created it anew.
+                # The last leader has deleted the topic, but was killed before it committed that. A later command has
+                # created the topic again, which must stay.
                 continue
             if reason := self._step_failure(step):
                 self._skip(pending.offset, f"{step.sentence}: {reason}")

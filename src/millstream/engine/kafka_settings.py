@@ -51,7 +51,7 @@ def java_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _types(java: Mapping[str, str]) -> dict[str, str]:
-    """The types of PEM stores: Java recognizes every type by a store's bytes but this one."""
+    """The `….type` settings of stores in PEM. Java's clients recognize the other types by a store's bytes."""
     stores = ("ssl.keystore", "ssl.truststore")
     return {f"{store}.type": "PEM" for store in stores if _is_readable_pem(java.get(f"{store}.location"))}
 
@@ -61,12 +61,12 @@ def _is_readable_pem(location: str | None) -> bool:
         return bool(location) and is_pem(Path(str(location)))
     # ValueError: a path with a NUL.
     except (OSError, ValueError):
-        # No error yet: if TLS is used, the file is read again, and that error names the setting.
+        # This is no error here: if TLS is used, the file is read again, and then the error names the setting.
         return False
 
 
 def librdkafka_settings(java: Mapping[str, str]) -> dict[str, str]:
-    """The same access for librdkafka; names that are not Kafka's are passed on. Raises SettingRefused."""
+    """The settings `java` as librdkafka has them; names that are not Kafka's are passed on. Raises SettingRefused."""
     protocol = java.get(PROTOCOL, "PLAINTEXT").upper()
     native = {n: v for n, v in java.items() if n in SHARED or not KAFKA_NAMES.fullmatch(n)}
     if VERIFY_HOST in native:

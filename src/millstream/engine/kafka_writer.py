@@ -56,7 +56,7 @@ class _Delivery:
         self.failure: KafkaException | None = None
 
     def arrived(self, error: KafkaError | None, message: Message) -> None:
-        """The producer's delivery callback."""
+        """The producer's delivery callback: records the offset, or why the record was not written."""
         self.failure = None if error is None else KafkaException(error)
         self.offset, self.done = message.offset() or 0, True
 
@@ -123,6 +123,7 @@ class RecordWriter:
         ]
 
     def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> _Delivery:
+        """Pass a record to the producer, and wait only for room in its queue; a callback completes the delivery."""
         producer = self._current_producer()
         sent = _Delivery(producer)
         when = int(time.time() * 1000) if timestamp is None else timestamp

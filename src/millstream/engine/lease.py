@@ -38,6 +38,7 @@ LOG = logging.getLogger(__name__)
 # The client has a logger of its own: during an outage it repeats each message many times a second.
 CLIENT_LOG = LOG.getChild("client")
 CLIENT_LOG.addFilter(OncePerKind(60.0))
+# How long one poll takes, in seconds, and after how many a leader extends the lease again (RENEW_AFTER).
 POLL = 0.2
 # How long one poll takes while a commit's answer is awaited, which comes within milliseconds.
 ANSWER_POLL = 0.02
@@ -49,7 +50,7 @@ REPLACED = (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID)
 FATAL = (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL)
 # A leader to whom the group assigns nothing for so many seconds, though no other server has led, joins again.
 REJOIN_AFTER = 30.0
-# So does a member whose commit has no answer for so many seconds.
+# A member whose commit has no answer for so many seconds joins again, too.
 ANSWERED_WITHIN = 30.0
 
 
@@ -123,7 +124,7 @@ class Lease:
         self.loop = Loop("lease", self._step, self._member, outages=(KafkaException,))
 
     def start(self) -> None:
-        """Join the group."""
+        """Join the group, on a thread of its own; does not wait until the group has assigned the partition."""
         self.loop.start()
 
     @property
@@ -165,6 +166,7 @@ class Lease:
 
     @contextmanager
     def _member(self) -> Iterator[Consumer]:
+        """A member of the group while the block runs; at an orderly end a leader commits its position and leaves."""
         consumer = self._kafka.consumer(self._settings, CLIENT_LOG)
         consumer.subscribe(
             [self._topic], on_assign=self._on_assign, on_revoke=self._on_unassigned, on_lost=self._on_unassigned
@@ -232,8 +234,11 @@ class Lease:
             self._confirmed = True
 
     def _extend(self, consumer: Consumer) -> None:
-        """Commit as the partition's owner. The answer comes in a poll: librdkafka's commit that waits for it can wait
-        for ever, after an outage that began while it was sent, and nobody would poll."""
+        """Commit as the partition's owner, and record when the commit was sent; `_poll` gets the answer.
+
+        A synchronous commit is no alternative: after an outage that began while it was sent, librdkafka may wait for
+        ever, and nobody would poll.
+        """
         self._commit = _Commit(time.monotonic(), self._sinks.lease_clock())
         position = TopicPartition(self._topic, 0, self._position, self._token)
         try:
@@ -268,7 +273,8 @@ class Lease:
             self._refused(commit.error)
             return
         if not self._confirmed:
-            # The group has been rebalanced since: what holds now, the next commit tells.
+            # The group has been rebalanced since the commit was sent: only the next commit's answer says who owns the
+            # partition now.
             return
         self._held_until = commit.sent + self._timeout
         self._sinks.extend_lease(commit.sinks_sent, self._timeout)

@@ -122,7 +122,7 @@ def _constant(constant: Constant, key_indexes: Mapping[object, int], keys: Seque
 
 
 def _transformed(access: Access, of: Callable[[TypedExpression], TypedExpression | None]) -> Access:
-    """An access with other constants."""
+    """A copy of `access` in which `of` replaces the constants: it returns the new constant, None to keep one."""
     windows = tuple(replace(bound, constant=bound.constant.transform(of)) for bound in access.windows)
     if isinstance(access, KeyLookup):
         return KeyLookup(tuple(tuple(constant.transform(of) for constant in values) for values in access.keys), windows)
@@ -193,6 +193,7 @@ class PlannedLookups:
     def _template(
         self, shape: LookupShape, request: Request, parse: Callable[[str], StatementContext]
     ) -> LookupTemplate | None:
+        """The template of a shape; None if a look-up of that shape has to be planned each time, or is not valid."""
         placeholders = [_PLACEHOLDERS[piece[0]](i) for i, piece in enumerate(shape.text.split(_MARK)[1:])]
         try:
             context = parse(shape.with_keys(placeholders) + ";")

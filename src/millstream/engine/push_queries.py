@@ -38,6 +38,7 @@ from millstream.model.settings import is_on
 from millstream.plan.nodes import Aggregate, Join, Rekey, lookup_tables
 from millstream.plan.steps import TransientQuery
 
+# The longest wait for a record, in seconds, and the most records that are taken together.
 PULSE = 0.25
 BATCH = 500
 # Rows that no client has read are deleted after an hour.
@@ -49,8 +50,8 @@ TOKEN_SECONDS = 5.0
 NO_CONTINUATION = "the push query cannot go on after the continuation token"
 PUSH_LIMIT = "ksql.max.push.queries"
 PUSH_SHARED = "millstream.push.shared"
-# The records before the present end of its topics up to which the server reads a query with state itself: over more,
-# Spark has caught up before (docs/design/014-start.md).
+# The longest backlog, in records, of a query with state that the server evaluates itself. Over a longer one Spark
+# catches up sooner, although it starts later (docs/design/014-start.md).
 LONGEST_BACKLOG = 50_000
 # A subscription wakes its reader when rows arrive and when it is closed.
 SHARED_PULSE = 2.0
@@ -75,7 +76,11 @@ def _topics(query: TransientQuery) -> Mapping[str, str]:
 def start(
     query: TransientQuery, context: StatementContext, engine: EngineContext, continuation: str
 ) -> "SparkPushQuery | ServerPushQuery":
-    """Start a push query; see engine.transient.start."""
+    """Start a push query: in the server if it can evaluate the plan, else in Spark.
+
+    For the parameters and exceptions see engine.transient.start. Also raises RequestFailed 40001 for a continuation
+    token if the query cannot go on after one, 40003 if too many queries run.
+    """
     topic_access.check(context.statement, engine.state.catalog, context.settings, engine.kafka)
     shared = _is_shared(query, context, engine.state.catalog)
     if continuation and not shared:
@@ -106,11 +111,11 @@ def _is_shared(query: TransientQuery, context: StatementContext, catalog: Catalo
 
 
 def _stateful_start(query: TransientQuery, settings: Mapping[str, str], engine: EngineContext) -> StatefulStart | None:
-    """Where a push query with state begins in each of its topics if the server evaluates it; None if Spark does.
+    """The start of a push query with state in each of its topics if the server evaluates it; None if Spark does.
 
-    Spark begins later and is faster over many records: it takes long backlogs, and backlogs of several partitions that
-    share stream time, which the server would read one after the other. So does stream time that goes on by the clock.
-    Raises KafkaException.
+    Spark begins later, but is faster over many records. So it evaluates queries over long backlogs; queries over
+    backlogs of several partitions that share stream time, since the server would read one partition after the other;
+    and queries whose stream time advances by the clock while no records arrive. Raises KafkaException.
     """
     if not (is_on(settings, PUSH_SHARED) and can_evaluate(query.plan)) or int(settings[IDLE_CLOCK]):
         return None

@@ -36,6 +36,7 @@ KEEP, DROP = "keep", "drop"
 _CREATED = tree.CreateSource | tree.CreateAs
 _ALLOWED = _CREATED | tree.InsertInto | tree.CreateType | tree.CreateFunction | tree.CreateIndex
 _DEFINING = _ALLOWED | tree.Drop | tree.AlterSource | tree.DropType | tree.DropFunction | tree.DropIndex
+# The most names in an error.
 _MOST_NAMED = 10
 
 

@@ -66,7 +66,7 @@ class RowConverter:
         self._converted = [(i, type) for i, type in enumerate(types) if type not in _UNCHANGED]
 
     def __call__(self, row: list[Any]) -> list[Any]:
-        """The row, converted in place."""
+        """The row in the REST API's JSON; the list `row` itself is changed and returned."""
         for i, type in self._converted:
             row[i] = shown(row[i], type)
         return row
@@ -229,7 +229,7 @@ def _text(value: Any) -> str:
 
 
 def _read(type: SqlType) -> Callable[[Any], object]:
-    """Text is read as INSERT VALUES reads it: a date or time may stop early."""
+    """A converter that reads text as INSERT VALUES does: a date or time may end early. It raises ValueError."""
     return lambda value: text_conversions.read(_text(value), type)
 
 

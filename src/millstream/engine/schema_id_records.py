@@ -12,6 +12,7 @@ from millstream.model.schema import Column
 from millstream.spark.codec import RecordCodec, RegistryUnavailable, UnreadableRecord, record_codec
 
 FORMATS = {TRANSLATORS[name].kind: name for name in ("AVRO", "JSON_SR", "PROTOBUF")}
+# The bytes before a record's content: a zero byte and the schema id. The most schemas that are cached.
 HEAD = 5
 MOST = 1000
 # How many seconds pass until a registry that did not answer is asked again: each question may take ten.

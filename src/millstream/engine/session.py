@@ -34,7 +34,7 @@ class RequestSession:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Every setting in effect."""
+        """Every setting in effect: the session's value, else the server's, else the default."""
         return effective(self.server, self.properties)
 
     @property
@@ -43,7 +43,7 @@ class RequestSession:
         return {self._written[name]: value for name, value in self.variables.items()}
 
     def put(self, name: str, value: Any) -> None:
-        """SET. Raises SettingRefused."""
+        """Set a property as SET does; the value None removes it, as UNSET does. Raises SettingRefused."""
         if value is None:
             self.properties.pop(canonical(name), None)
             return

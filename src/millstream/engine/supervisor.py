@@ -23,6 +23,7 @@ T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 # A query that has run for so many seconds has recovered: its next failure counts as the first and is retried soon.
 HEALTHY_AFTER = 60.0
+# Seconds between two checks of the queries.
 PULSE = 0.5
 # How many queries start at the same time. A start lasts until the query reads its topics and takes about a second of a
 # core in a new JVM; the more of them at once, the later the first one is done (docs/design/014-start.md).
@@ -35,7 +36,7 @@ ERRORS_KEPT = "ksql.query.error.max.queue.size"
 
 
 class RunningQuery(Protocol):
-    """A query that was started."""
+    """A started query, as the supervisor sees it (spark.realtime.StartedQuery)."""
 
     def failure(self) -> str | None:
         """Why it ended; "" if it ended without a reason, None while it runs."""
@@ -59,7 +60,7 @@ class RunningQuery(Protocol):
 
 
 class QueryRunner(Protocol):
-    """Starts queries."""
+    """The supervisor's access to what runs queries (SparkRuntime); any thread may call the methods, which block."""
 
     def start(self, desired: DesiredQuery) -> RunningQuery:
         """Start a query from its checkpoint. Raises CannotRun."""
@@ -139,7 +140,7 @@ class Supervisor:
         self.loop = Loop("supervisor", self._step, no_resource)
 
     def begin(self) -> None:
-        """Start the thread."""
+        """Start the thread that starts, checks and stops queries."""
         self.loop.start()
 
     def end(self) -> None:

@@ -22,6 +22,7 @@ from millstream.services.loop import Loop, no_resource
 RETENTION, POLICY = "retention.ms", "cleanup.policy"
 # Kafka's default for log.retention.check.interval.ms.
 PERIOD = 300.0
+# Seconds between two looks whether a topic is due.
 PULSE = 1.0
 
 

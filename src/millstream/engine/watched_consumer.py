@@ -20,6 +20,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 # After so many seconds without a message the brokers are asked for metadata; librdkafka connects again within 10 s.
 SILENCE = 10.0
+# How long a client may take to get a topic's metadata, in seconds.
 PATIENCE = 2.0
 
 

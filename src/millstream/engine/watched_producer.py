@@ -106,6 +106,7 @@ class WatchedProducer:
         lost.poll(0)
 
     def _send(self, number: int) -> None:
+        """Send the waiting record `number`; if its topic is not known yet, it is to be sent again."""
         topic, value = self._waiting[number]
         producer = self._producer
 

@@ -253,6 +253,10 @@ def _named(name: str, names: dict[str, Any], namespace: str, inside: tuple[str, 
 
 
 def _complex(node: Mapping[str, Any], names: dict[str, Any], outer: str, inside: tuple[str, ...]) -> SqlType | None:
+    """The type of a record, array or map, else as `_scalar`. A named type is added to `names`, by its full name.
+
+    `outer` is the namespace around the node, `inside` are the full names of the records around it.
+    """
     kind, namespace = node["type"], node.get("namespace", outer)
     full = str(node.get("name", ""))
     if full and "." not in full and namespace:
@@ -272,9 +276,10 @@ def _complex(node: Mapping[str, Any], names: dict[str, Any], outer: str, inside:
 
 
 def _scalar(node: Mapping[str, Any], names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
-    """The type of a primitive, by its logical type or else by the name of Kafka Connect's type.
+    """The type of a primitive: by its logical type, else by the name of Kafka Connect's type, else by its kind.
 
-    A logical type that is not valid is ignored, as Avro's specification requires; but a decimal may lack its precision.
+    None for an unknown name, or a type that SQL lacks. A logical type that is not valid is ignored, as Avro's
+    specification requires; but a decimal need not say its precision.
     """
     kind, logical, name = str(node["type"]), node.get("logicalType"), node.get("connect.name")
     if is_decimal(node):
@@ -293,7 +298,10 @@ def is_decimal(node: Any) -> bool:
 
 
 def _decimal_type(node: Mapping[str, Any], is_logical: bool) -> Decimal | None:
-    """The type of a decimal, whose digits are in the schema itself or among Kafka Connect's parameters."""
+    """The type of a decimal, whose digits are in the schema itself (`is_logical`) or in Kafka Connect's parameters.
+
+    None if the numbers are missing or not valid.
+    """
     if is_logical:
         precision, scale = node.get("precision", _CONNECT_DIGITS), node.get("scale", 0)
     else:

@@ -57,24 +57,24 @@ def kind(type: SqlType) -> str:
 
 
 def listed(columns: Sequence[Column]) -> str:
-    """Columns as text, for messages."""
+    """Columns as error messages list them, with their types."""
     return "[" + ", ".join(f"{identifier(c.name)} {c.type}" for c in columns) + "]"
 
 
 def no_columns(name: str, columns: Sequence[Column]) -> str | None:
-    """Refuses any column."""
+    """A Check: the reason to refuse any column; None if there are no columns."""
     return (
         f"The '{name}' format can only be used when no columns are defined. Got: {listed(columns)}" if columns else None
     )
 
 
 def one_column(name: str, columns: Sequence[Column]) -> str | None:
-    """Refuses more than one column."""
+    """A Check: the reason to refuse more than one column; None if there is at most one."""
     return f"The '{name}' format only supports a single field. Got: {listed(columns)}" if len(columns) > 1 else None
 
 
 def only(*kinds: str) -> Check:
-    """A check that refuses a column whose own type is not among `kinds`."""
+    """A Check that refuses a column whose own type is not among `kinds`; types inside of it are not looked at."""
 
     def check(name: str, columns: Sequence[Column]) -> str | None:
         wrong = next((c for c in columns if kind(c.type) not in kinds), None)
@@ -86,13 +86,13 @@ def only(*kinds: str) -> Check:
 
 
 def string_map_keys(name: str, columns: Sequence[Column]) -> str | None:
-    """Refuses a MAP at any depth whose keys are not STRING."""
+    """A Check: the reason to refuse a MAP, at any depth, whose keys are not STRING; None if there is no such MAP."""
     maps = (t for c in columns for t in c.type.walk() if isinstance(t, Map))
     return f"{name} only supports MAP types with STRING keys" if any(m.key != STRING for m in maps) else None
 
 
 def no_wide_decimals(name: str, columns: Sequence[Column]) -> str | None:
-    """Refuses a DECIMAL with more digits than Spark supports."""
+    """A Check: the reason to refuse a DECIMAL, at any depth, with more digits than Spark supports; else None."""
     wide = next(((t, c) for c in columns for t in c.type.walk() if is_too_wide(t)), None)
     if wide is None:
         return None

@@ -80,7 +80,7 @@ class Registry:
     as Confluent's client does."""
 
     def __init__(self, access: Access, transport: httpx.BaseTransport | None = None) -> None:
-        """`transport`: see httpx."""
+        """`transport` replaces the network in tests (httpx.BaseTransport); None for the network."""
         self._access, self._servers = access, access.urls
         self._client = access.client(transport)
         self._deadline: float | None = None
@@ -119,7 +119,11 @@ class Registry:
         return id
 
     def _registered(self, path: str, body: dict[str, Any]) -> int | None:
-        """Registers a JSON schema with `$schema`, by which alone Apicurio recognizes one that is not an object."""
+        """The id of the schema in `body` after a POST to `path`. Raises RegistryFailed.
+
+        Apicurio does not recognize a JSON schema of anything but an object unless it has `$schema`: if such a schema is
+        refused as not processable, it is sent again with it.
+        """
         text = body["schema"].lstrip()
         marked = f'{{"$schema": "{_DRAFT}", {text[1:]}'
         if body.get("schemaType") != "JSON" or '"$schema"' in text or not text.startswith("{"):

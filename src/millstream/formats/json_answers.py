@@ -1,4 +1,4 @@
-"""What is read from the JSON of another server, a schema registry or Kafka Connect, which may be of another form."""
+"""Reading JSON of another server (a schema registry, Kafka Connect), which need not have the expected form."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ OTHER_FORM = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 def text_in(value: Any) -> str:
-    """A value that must be a text. Raises TypeError."""
+    """The value, which must be a str. Raises TypeError for any other JSON value."""
     if not isinstance(value, str):
         raise TypeError(f"{type(value).__name__} in place of a text")
     return value

@@ -46,6 +46,7 @@ _WIDTHS: dict[str, SqlType] = {"int8": INTEGER, "int16": INTEGER, "int32": INTEG
 _NULL = {"type": "null"}
 # Parts of a JSON document by their identity.
 Path = tuple[int, ...]
+# The deepest nesting of a schema's parts; deeper ones have no type.
 _DEEPEST = 60
 
 
@@ -100,7 +101,10 @@ def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
 
 
 def _read(node: Any, root: Any, referenced: Mapping[str, Any], outer: Path) -> SqlType | None:
-    """The type of a part of the document `root`; `outer` are the parts around it. A part inside itself has none."""
+    """The type of `node`, a part of the document `root`. None for a type that SQL lacks, and for a part inside itself.
+
+    `outer` are the identities of the parts around it, `referenced` the documents that it may refer to, by name.
+    """
     if not isinstance(node, dict) or id(node) in outer or len(outer) > _DEEPEST:
         return None
     inner = (*outer, id(node))
@@ -132,7 +136,10 @@ def _target(reference: str, root: Any, referenced: Mapping[str, Any]) -> tuple[A
 
 
 def _kind(node: Mapping[str, Any]) -> str | None:
-    """The `type` of a schema, null apart, or the one that its other words are about; None if none or several are."""
+    """The `type` of a schema other than null; None if nothing says it, or several are possible.
+
+    A schema without `type` is an "object" if it has `properties`, an "array" if it has `items`.
+    """
     kind = node.get("type")
     if isinstance(kind, list):
         kinds = [k for k in kind if k != "null"]
@@ -180,7 +187,10 @@ def _number(node: Mapping[str, Any], kind: str) -> SqlType:
 
 
 def _object_type(node: Mapping[str, Any], root: Any, referenced: Mapping[str, Any], inner: Path) -> SqlType | None:
-    """The MAP of an object with any members, or the STRUCT of those that it and its parts (`allOf`, `oneOf` …) name."""
+    """The MAP of an object that allows any members, else the STRUCT of the members that it and its parts declare.
+
+    Its parts are the schemas in `allOf`, `anyOf` and `oneOf`. None for a MAP whose values have no SQL type.
+    """
     if node.get("connect.type") == "map" or ("properties" not in node and "additionalProperties" in node):
         value = _read(node.get("additionalProperties"), root, referenced, inner)
         return Map(STRING, value) if value else None
@@ -219,7 +229,7 @@ def _properties(node: Any) -> dict[str, Any]:
 
 
 def _index(member: Any) -> int:
-    """The place of a member in a schema that Kafka Connect wrote; else they stay in the order of the schema."""
+    """The position of a member by Kafka Connect's `connect.index`; 0 without one: sorting keeps the schema's order."""
     index = member.get("connect.index") if isinstance(member, dict) else None
     return index if isinstance(index, int) else 0
 

@@ -2,5 +2,5 @@
 
 from millstream.formats.base import Format, no_columns
 
-# No format of a value: a value always has columns, which the check refuses.
+# Values cannot have this format, although `value` is True: they always have columns, which the check refuses.
 NONE = Format("NONE", wraps=False, unwraps=False, checks=(no_columns,))

@@ -152,7 +152,7 @@ def text(columns: Sequence[Column], wrapped: bool, name: str, representation: st
     only = None if wrapped else columns[0].type
     fields = only.fields if isinstance(only, Struct) else tuple(Field(c.name, c.type) for c in columns)
     writer = _Writer(representation)
-    # ksqlDB takes no such name for one that was chosen.
+    # As in ksqlDB, a name that begins like those of unnamed messages does not count as chosen by the user.
     chosen = "" if name.startswith(UNNAMED) else name
     package, _, simple = (chosen or writer.unnamed()).rpartition(".")
     return _file(writer, writer.message(simple, fields, ""), package)
@@ -193,7 +193,7 @@ def _camel(name: str) -> str:
 
 
 def unrepeatable(format: str, columns: Sequence[Column]) -> str | None:
-    """Refuses a list or map directly inside another, which Protobuf cannot represent."""
+    """A Check: the reason to refuse a list or map directly inside another, which Protobuf has not; else None."""
     wrong = next((c for c in columns if _nested(c.type)), None)
     return f"{format} has no ARRAY or MAP directly inside another, column: `{wrong.name}`" if wrong else None
 

@@ -249,6 +249,9 @@ def _strict(recognizer: Any) -> None:
 
 
 def _parsed(text: str, name: str) -> FileDescriptorProto:
+    """The descriptor of a schema's text as the file `name`. Raises ValueError if it is not valid, or not proto2 or
+    proto3.
+    """
     # The parser reads decimal numbers only.
     decimal = _HEXADECIMAL.sub(lambda number: str(int(number[0], 16)), text)
     parsed = Parser(setup_lexer=_strict, setup_parser=_strict).parse(decimal)
@@ -267,6 +270,10 @@ def _parsed(text: str, name: str) -> FileDescriptorProto:
 
 
 def _message(parsed: ast.Message, message: DescriptorProto, syntax: str) -> None:
+    """Copy a parsed message, with the messages, enums and fields that it declares, into the descriptor `message`.
+
+    `syntax` is that of the file: proto2 or proto3.
+    """
     message.name = parsed.name
     optional, maps = [], []
     for element in parsed.elements:

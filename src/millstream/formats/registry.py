@@ -1,4 +1,4 @@
-"""All formats by name."""
+"""The table of all formats by name (FORMATS), and what depends on the format of a given side."""
 
 from millstream.catalog.catalog import Serde
 from millstream.formats.base import Format

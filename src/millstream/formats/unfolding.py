@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+# The most fields of a schema whose named types are expanded.
 MOST_FIELDS = 10_000
 # How many more fields the schema that is being read may have.
 _REMAINING: ContextVar[int] = ContextVar("fields left", default=MOST_FIELDS)

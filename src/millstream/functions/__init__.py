@@ -26,7 +26,7 @@ class Library:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of all functions."""
+        """The names of all functions, built-in ones and users' own."""
         return frozenset((*FUNCTIONS, *self.user_functions))
 
     def __iter__(self) -> Iterator[Function]:

@@ -68,6 +68,7 @@ def _sorted_entries(value: str, depth: int) -> str:
 
 
 def _plain(value: str, t: SqlType) -> str:
+    """JSON text of a value that is not nested; `value` is Spark SQL, and null gives null."""
     if t == STRING:
         return f"ms_json_quote({value})"
     if t == BYTES:

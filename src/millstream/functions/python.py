@@ -144,11 +144,15 @@ def _over_table(function: UserFunction, step: Callable[..., OperatorExpression])
         return if_(is_current(other), i, integer(-1))
 
     def undone(last: OperatorExpression) -> OperatorExpression:
+        """The state without the current row; `last` is the index of the row in the list of failed ones, -1 if it is not
+        there.
+        """
         others = call("filter", failed, sql_function(("other", "i"), lambda other, i: i.differs(last)))
         removed = layout.new({"value": call("coalesce", step("u", value, *arguments), value), "failed": failed})
         return if_(last >= 0, layout.new({"value": value, "failed": others}), removed)
 
     def added(after: OperatorExpression) -> OperatorExpression:
+        """The state with the current row; `after` is the result of `add`, null if it has failed."""
         more = call("array_append", failed, current)
         return layout.new({"value": call("coalesce", after, value), "failed": if_(after.is_null(), more, failed)})
 

@@ -170,6 +170,7 @@ def _spread(signature: Signature, count: int) -> tuple[SqlType, ...] | None:
 
 
 def _accepts(parameter: SqlType, argument: SqlType | None, generics: dict[str, SqlType], leniency: _Leniency) -> bool:
+    """True if an argument's type matches a parameter's type or pattern; adds the generics that it binds."""
     if argument is None:
         return parameter != UNIT and not isinstance(parameter, LambdaType)
     if argument == UNIT:
@@ -226,6 +227,10 @@ def _is_generic(t: SqlType) -> bool:
 def _complete(
     function: Function, match: _Match, arguments: Types, lambda_typer: LambdaTyper | None, at: Span
 ) -> ResolvedCall:
+    """The resolved call for the best match: its generics are bound, its lambdas, casts and result are typed.
+
+    Raises StatementError if the result's type remains unknown, because an argument is NULL.
+    """
     generics = dict(match.generics)
     casts: list[SqlType | None] = []
     for i, (parameter, argument) in enumerate(zip(match.parameters, arguments, strict=True)):

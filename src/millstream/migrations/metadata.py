@@ -180,6 +180,7 @@ def _queries(listing: Result) -> Iterator[QueryInfo]:
 
 
 def _record(row: Mapping[str, str | None]) -> VersionRecord:
+    """The record in a row of the table. Raises MigrationError if its state is unknown."""
     texts = {name: value or "" for name, value in row.items()}
     try:
         state = MigrationState(texts["STATE"])

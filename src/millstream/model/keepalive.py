@@ -1,4 +1,4 @@
-"""TCP's keepalive: how a connection whose other side is gone without a word ends, also if it has nothing to send."""
+"""TCP's keepalive: an idle connection ends when the other side has disappeared without closing it."""
 
 import socket
 
@@ -14,7 +14,7 @@ SOCKET_OPTIONS = (
 
 
 def keep_alive(listening: socket.socket) -> socket.socket:
-    """The same socket; its connections, also those that it accepts, are probed while they are idle."""
+    """Set the options of TCP's keepalive, and return the same socket; connections that it accepts have them, too."""
     for level, name, value in SOCKET_OPTIONS:
         listening.setsockopt(level, name, value)
     return listening

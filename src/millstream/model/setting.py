@@ -7,7 +7,7 @@ from millstream.model.setting_kinds import ValueKind
 
 
 class SettingScope(Enum):
-    """What a property configures. SHOW PROPERTIES calls what is of Kafka Streams KSQL too, as in ksqlDB."""
+    """What a property configures. As in ksqlDB, SHOW PROPERTIES lists properties of Kafka Streams as KSQL, too."""
 
     KSQL = "KSQL"
     STREAMS = "KAFKA STREAMS"

@@ -97,7 +97,9 @@ def _addresses(address: re.Pattern[str]) -> Callable[[str], str | None]:
 
 
 def _advertised(text: str) -> str | None:
-    """The scheme, host and port, which are what other servers use of the address, as in ksqlDB."""
+    """The scheme, host and port of an address; None if it is not valid. The rest is cut off, as in ksqlDB: other
+    servers only use these parts.
+    """
     match = _ADVERTISED.match(text.strip())
     return (match[1] or "") + match[2] if match and int(match[3]) <= 65535 else None
 

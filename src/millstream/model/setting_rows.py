@@ -37,7 +37,7 @@ def secret(name: str, doc: str) -> Setting:
 
 
 def most(limited: str, default: str, doc: str) -> Setting:
-    """A setting that limits statements."""
+    """A setting of the largest size that a new statement may have; `limited` names what is counted."""
     return number(f"millstream.statement.max.{limited}", default, doc, alterable=True)
 
 

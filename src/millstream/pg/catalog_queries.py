@@ -28,7 +28,7 @@ SCHEMAS: Mapping[str, str] = {CATALOG: "pgc", INFORMATION: "info"}
 QUERY_KEYWORDS = ("SELECT", "WITH", "VALUES", "(")
 # The functions that are allowed in FROM; others could read files, or never end.
 TABLE_FUNCTIONS = frozenset({"generate_series", "unnest", "generate_subscripts", "_pg_expandarray"})
-# Those whose result is one value, and those that are a table in catalog.sql.
+# Of the functions that are allowed in FROM: those whose result is one value, and those that are a table in catalog.sql.
 VALUE_FUNCTIONS, NAMED_TABLES = frozenset({"string_to_array"}), frozenset({"pg_get_keywords", "pg_options_to_table"})
 # Postgres's types that are plain numbers in DuckDB.
 OID_TYPES = frozenset({"oid", "xid", "cid", "tid"})
@@ -43,7 +43,7 @@ class CatalogQuery:
     only_columns: bool = False
 
     def limited(self) -> "CatalogQuery":
-        """The same query without rows."""
+        """The same query, to be answered with its columns but without rows."""
         return replace(self, only_columns=True)
 
 
@@ -107,7 +107,7 @@ def _check_exists(table: exp.Table) -> None:
 
 @cache
 def definitions() -> str:
-    """The text of catalog.sql."""
+    """The text of catalog.sql, which defines the tables and functions of the catalog in DuckDB."""
     return files("millstream.pg").joinpath("catalog.sql").read_text(encoding="utf-8")
 
 
@@ -147,6 +147,7 @@ def _name_columns(original: exp.Expr, tree: exp.Expr) -> None:
 
 
 def _column_name(node: exp.Expr) -> str:
+    """The name that Postgres gives to a result column: that of the column, function or cast; UNNAMED if it has none."""
     match node:
         case exp.Column() | exp.Alias():
             return node.alias_or_name
@@ -190,6 +191,7 @@ def _called(call: exp.Func) -> str:
 
 
 def _rewritten(node: exp.Expr, identity: SessionIdentity) -> exp.Expr:
+    """A node of a query in DuckDB's SQL; nodes inside it are rewritten already. `node` itself may be changed."""
     match node:
         case exp.Table() if not isinstance(node.this, exp.Identifier):
             return _named_function(node)
@@ -240,7 +242,7 @@ def _named_function(table: exp.Table) -> exp.Expr:
 
 
 def _operator(node: exp.Operator) -> exp.Expr:
-    """`a OPERATOR(pg_catalog.~) b`."""
+    """The expression for `a OPERATOR(pg_catalog.~) b`, a comparison with an operator of a schema, which psql sends."""
     symbol = str(node.args.get("operator")).rpartition(".")[2]
     left, right = node.this, node.expression
     matched = exp.RegexpLike(this=left, expression=right)
@@ -292,6 +294,9 @@ def _type_name(node: exp.Cast) -> str:
 
 
 def _function(node: exp.Func, identity: SessionIdentity) -> exp.Expr:
+    """A call in DuckDB's SQL: a literal if the session determines the result, else a macro of catalog.sql, or
+    unchanged.
+    """
     name = (node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
     name = _SQL_NAMES.get(name, name)
     if name == "now":

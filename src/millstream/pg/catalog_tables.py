@@ -190,6 +190,10 @@ def _columns(source: Source) -> list[Column]:
 def _add_key(
     relation: int, name: str, numbers: list[int], tables: dict[str, list[TableRow]], names_by_oid: dict[int, str]
 ) -> None:
+    """Add the rows of a table's key, an index called `name` over the columns `numbers`, to the catalog's tables.
+
+    `relation` is the table's OID; the index gets an OID of its own, which is added to `names_by_oid`.
+    """
     oid = oid_of(name, names_by_oid)
     names_by_oid[oid] = name
     tables["pg_class"].append(_relation(oid, name, len(numbers), "i", False))
@@ -239,6 +243,7 @@ def _relation(oid: int, name: str, columns: int, kind: str, has_index: bool) -> 
 
 
 def _attribute(relation: int, number: int, column: Column, has_key: bool) -> TableRow:
+    """A row of pg_attribute: column `number`, counted from 1, of the table with the OID `relation`."""
     type: PgType = pg_type(column.type)
     return {
         "attrelid": relation,

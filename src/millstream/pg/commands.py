@@ -131,6 +131,7 @@ class SessionCommands:
         return StatementAnswer("START TRANSACTION" if first == ("START",) else "BEGIN")
 
     def _set(self, statement: ClientStatement) -> StatementAnswer:
+        """Carry out a SET of Postgres; those without an effect here are accepted. Raises PgError 22023, 42704."""
         words = [lexeme for lexeme in statement.words[1:] if lexeme.word not in ("SESSION", "LOCAL")]
         if not words or words[0].word in ("TRANSACTION", "CHARACTERISTICS", "ROLE", "AUTHORIZATION", "CONSTRAINTS"):
             return StatementAnswer("SET")

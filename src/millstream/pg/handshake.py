@@ -87,7 +87,7 @@ async def _login(name: str, stream: PgStream, context: PgContext) -> Principal:
 
 
 def _may_be_token(user: User | None, context: PgContext) -> bool:
-    """True for a name that is in no file, where tokens are accepted too: the password may be one."""
+    """True if the password may be a token: no user of that name is in the file, and the server accepts tokens."""
     return user is None and context.login is not None and context.login.tokens is not None
 
 

@@ -158,7 +158,7 @@ def _pair(
 
 
 def _number(expression: Any) -> int | None:
-    """The number of the parameter whose marker an expression is."""
+    """The number of the parameter whose marker an expression is; None for any other expression."""
     value = expression.value if isinstance(expression, tree.Literal) else None
     head = MARKER.removesuffix("%d")
     return int(value.removeprefix(head)) if isinstance(value, str) and value.startswith(head) else None

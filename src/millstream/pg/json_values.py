@@ -42,7 +42,7 @@ def with_json_values(text: EngineText, catalog: Catalog, principal: Principal) -
     try:
         statement = parse_one(text.text)
     except StatementError:
-        # The engine says what is wrong.
+        # The engine parses the statement again, and raises the error.
         return text
     if not isinstance(statement, tree.InsertValues) or principal.missing(statement, catalog):
         return text

@@ -38,7 +38,7 @@ class StartupRequest:
 
 @dataclass(frozen=True, slots=True)
 class SimpleQuery:
-    """Statements without parameters."""
+    """Execute a text of statements without parameters, separated by semicolons (message Query)."""
 
     text: str
 
@@ -98,7 +98,7 @@ class ByteReader:
         self._content, self._at = content, 0
 
     def text(self) -> str:
-        """A text that a zero ends, in UTF-8."""
+        """A text in UTF-8 that a zero byte ends; the zero is read too."""
         end = self._content.find(b"\0", self._at)
         if end < 0:
             raise ProtocolViolation("a text has no end")
@@ -240,7 +240,7 @@ class ColumnHeader:
 
 
 def packed(tag: bytes, content: bytes) -> bytes:
-    """A message with its length."""
+    """The bytes of a message: its tag, the length of the rest including the length itself, and the content."""
     return tag + (len(content) + 4).to_bytes(4) + content
 
 

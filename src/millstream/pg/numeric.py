@@ -3,6 +3,7 @@
 import struct
 from decimal import Decimal
 
+# A group of the binary form has four decimal digits.
 BASE_DIGITS = 4
 POSITIVE, NEGATIVE, NAN, INFINITY, NEGATIVE_INFINITY = 0x0000, 0x4000, 0xC000, 0xD000, 0xF000
 

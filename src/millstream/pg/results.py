@@ -46,7 +46,7 @@ class CopyLines(Protocol):
 
     @property
     def name(self) -> str:
-        """The form's name."""
+        """The name of the form: text, csv or binary."""
         ...
 
     def head(self, names: Sequence[str]) -> bytes:
@@ -70,7 +70,7 @@ class ListedRows:
         self._rows: Sequence[Row] | None = rows
 
     async def next(self, patience: float | None) -> Sequence[Row] | None:
-        """All rows, then the end."""
+        """All rows at the first call, None at each further one; `patience` has no effect."""
         rows, self._rows = self._rows, None
         return rows or None
 

@@ -51,7 +51,7 @@ class Lexeme:
 
     @property
     def number(self) -> int:
-        """The number of a parameter."""
+        """The number of a parameter, 1 for $1; only for a lexeme of that kind."""
         return int(self.text[1:])
 
 
@@ -137,6 +137,11 @@ def for_engine(statement: ClientStatement, literal: Callable[[int], str]) -> Eng
 
 
 def _written(lexemes: Sequence[Lexeme], literal: Callable[[int], str]) -> Iterator[tuple[Lexeme, str]]:
+    """Yields each lexeme of the engine's statement: the lexeme that it comes from, and its text for the engine.
+
+    `literal` gives the SQL text of a parameter by its number. Names of schemas are left out; casts and `= ANY(…)` are
+    written as the engine's CAST and IN.
+    """
     inserted = frozenset(_inserted_values(lexemes))
     index = 0
     while index < len(lexemes):
@@ -152,7 +157,7 @@ def _written(lexemes: Sequence[Lexeme], literal: Callable[[int], str]) -> Iterat
         if _is_cast(lexemes, index):
             after = next((following.text for following in lexemes[index + 3 :] if following.kind != "blank"), "")
             if index in inserted and after in (",", ")"):
-                # A value that is inserted becomes one of its column's type, whatever number type the client has for it.
+                # In INSERT … VALUES the client's cast is left out: the engine converts a value to its column's type.
                 yield lexeme, _replacement(lexeme, literal)
                 index += 3
                 continue

@@ -87,6 +87,7 @@ class PgServer(StartedInBlock):
     # ------------------------------------------------------------ connections
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection from its first byte to its end; an error that ends it is sent to the client."""
         task = asyncio.current_task()
         assert task is not None
         stream = PgStream(reader, writer, self._context.limits)

@@ -76,6 +76,7 @@ class PgSession:
             raise PgError(IN_FAILED, fact, "send ROLLBACK")
 
     async def _answer(self, statement: ClientStatement, values: Sequence[Any]) -> StatementAnswer:
+        """The answer of what the statement is for: cursors, the session, COPY, the catalog, or else the engine."""
         if (query := cursor_query(statement)) is not None:
             self.commands.cursors.check_new(query.name)
             answer = await self._answer(query.statement, values)
@@ -163,6 +164,7 @@ class PgSession:
             return await self._columns(statement, types)
 
     async def _columns(self, statement: ClientStatement, types: Sequence[int]) -> tuple[ResultColumn, ...] | None:
+        """As `columns`. A query of the engine is explained, not executed, with a sample for each parameter."""
         if cursor_query(statement) is not None or copy_query(statement) is not None:
             return None
         if (fetch := fetch_of(statement)) is not None:
@@ -180,7 +182,10 @@ class PgSession:
         return await self._entity_columns(statement)
 
     async def _entity_columns(self, statement: ClientStatement) -> tuple[ResultColumn, ...] | None:
-        """The columns of SHOW, DESCRIBE and the like, which change nothing: they are executed for their columns."""
+        """The columns of SHOW, DESCRIBE and EXPLAIN, which are executed for their columns, as they change nothing.
+
+        None for every other statement: it has no rows, or its columns are found in another way.
+        """
         if statement.first_words(1)[0] not in ("SHOW", "LIST", "DESCRIBE", "EXPLAIN"):
             return None
         return (await self._from_engine(statement, ())).columns
@@ -196,6 +201,7 @@ class PgSession:
         """A statement in the engine's spelling, with its parameters as literals. Raises PgError 42P02, 0A000, 22P02."""
 
         def literal(number: int) -> str:
+            """The SQL text of the value of parameter `number`. Raises PgError."""
             if number > len(values):
                 raise PgError("42P02", f"there is no parameter ${number}")
             value = values[number - 1]

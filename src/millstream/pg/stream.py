@@ -27,14 +27,14 @@ class PgStream:
 
     @property
     def address(self) -> tuple[str, int]:
-        """The client's host and port."""
+        """The client's host and port, as the operating system reports them."""
         peer = self._writer.get_extra_info("peername") or ("", 0)
         return str(peer[0]), int(peer[1])
 
     # ------------------------------------------------------------ in
 
     async def read_startup(self) -> StartupRequest:
-        """The first message. Raises ProtocolViolation."""
+        """The first message of a connection, which has no tag. Raises ProtocolViolation."""
         length = int.from_bytes(await self._exactly(4))
         if not 8 <= length <= messages.LONGEST_STARTUP:
             raise ProtocolViolation("this is no start of a session")

@@ -77,6 +77,7 @@ class GroupColumns:
             raise not_grouped(wrong, clause, self.functions, by_position)
 
     def _not_grouped(self, row_expression: typed.TypedExpression) -> list[typed.ColumnReference]:
+        """The columns in an expression over the source's rows that no grouped or aggregated part of it contains."""
         columns = []
 
         def collect(part: typed.TypedExpression) -> typed.TypedExpression | None:
@@ -374,6 +375,10 @@ def _check_merging(aggregations: tuple[AggregateCall, ...], calls: tuple[tree.Ca
 
 
 def _window(query: tree.SelectQuery, node: PlanNode) -> Window | None:
+    """The window of an aggregation, in ms, with the defaults for what WINDOW does not say; None without WINDOW.
+
+    Raises StatementError for a window over a table, and for sizes that do not fit each other.
+    """
     written = query.window
     if written is None:
         return None
@@ -391,7 +396,8 @@ def _window(query: tree.SelectQuery, node: PlanNode) -> Window | None:
             "give a longer RETENTION, or a shorter GRACE PERIOD",
         )
     final = query.emit is tree.Emit.FINAL
-    # As in ksqlDB, whose store has dropped such a window by then; without a grace period it closes earlier.
+    # As in ksqlDB: when the window closes, its store may have dropped the window already. Without a grace period the
+    # window closes before that.
     drops_expired = final and written.grace is not None and grace > 0
     return Window(written.kind.value, size, advance, grace, retention, final, drops_expired)
 

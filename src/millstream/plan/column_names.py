@@ -16,8 +16,8 @@ _NUMBERED = re.compile(r"_[0-9]+\Z")
 class Aliases:
     """Generates unique column names.
 
-    `taken` are the names of the sources' columns and those generated so far, `keys` maps an expression that became a
-    key column to that column's name, `next` is the number of the next KSQL_COL_n. Names in `shared` occur in several
+    `used_names` are the names of the sources' columns and those generated so far, `keys` maps an expression that became
+    a key column to that column's name, `next` is the number of the next KSQL_COL_n. Names in `shared` occur in several
     sources: such columns are named SOURCE_COLUMN.
     """
 

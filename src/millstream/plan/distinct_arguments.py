@@ -91,7 +91,7 @@ class _Columns:
 
 
 def _value(expression: TypedExpression) -> TypedExpression:
-    """X of CASE WHEN condition THEN X END, as a FILTER becomes; any other expression itself."""
+    """X of CASE WHEN condition THEN X END, which is what `without_filter` makes; any other expression unchanged."""
     match expression:
         case TypedCase(whens=((_, result),), otherwise=Constant(value=None)):
             return result
@@ -100,14 +100,14 @@ def _value(expression: TypedExpression) -> TypedExpression:
 
 
 def _check_leaves_out_null(call: tree.Call, clause: str, hint: str) -> None:
-    """Raises StatementError for a call of a function for which NULL may not stand for a value that does not count."""
+    """Raises StatementError for a function that does not ignore NULLs, which replace values that must not count."""
     if call.name not in _FUNCTIONS:
         listed = f"{', '.join(_FUNCTIONS[:-1])} and {_FUNCTIONS[-1]}"
         raise StatementError(f"{clause} is for {listed}", call.span, hint)
 
 
 def without_filter(call: tree.Call) -> tree.Call:
-    """A call with DISTINCT whose filter is a part of its argument: a value that does not pass is not to be known later.
+    """A call with DISTINCT and FILTER as one without filter: values that do not pass are NULL, and so not stored.
 
     COUNT(DISTINCT user) FILTER (WHERE amount > 1) is COUNT(DISTINCT CASE WHEN amount > 1 THEN user END). Raises
     StatementError.
@@ -125,7 +125,10 @@ def _counts_once(call: tree.Call) -> bool:
 
 
 def _arguments(aggregation: AggregateCall, call: tree.Call) -> Iterator[NamedExpression]:
-    """The arguments that rows have and the filter, named by what is written; MAX() has one that is not: ROWTIME."""
+    """The arguments that are computed for each row, and the filter, each named by its SQL text in the call.
+
+    MAX() has the argument ROWTIME, which is not written in the call.
+    """
     for argument, written in zip_longest(aggregation.arguments, call.args[: len(aggregation.arguments)]):
         text = to_sql(written) if written is not None else "ROWTIME"
         yield NamedExpression(text, argument, text)

@@ -241,6 +241,7 @@ def explain_pull(query: TransientQuery, catalog: Catalog, settings: Mapping[str,
 
 
 def _reached(access: Access, source: Source) -> str:
+    """How an access reaches the rows of a table, for EXPLAIN: `look up ID of 7`, `read the whole table`."""
     names = [identifier(c.name) for c in source.schema.key]
     match access:
         case KeyLookup(keys):

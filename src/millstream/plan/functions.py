@@ -126,6 +126,8 @@ def _exists(statement: tree.CreateFunction, name: str, catalog: Catalog) -> Outc
 
 
 def _function(statement: tree.CreateFunction, name: str, text: str, catalog: Catalog) -> UserFunction:
+    """The function that CREATE FUNCTION declares, checked with its text. Raises StatementError."""
+
     def expanded(type: SqlType, at: Span) -> SqlType:
         return sources.expand(type, catalog.types, at)
 

@@ -135,7 +135,7 @@ def _by_ranges(
 def _comparisons(condition: TypedExpression) -> Iterator[tuple[ColumnReference, str, TypedExpression]]:
     """The column that a condition compares with a constant, the operator with the column on its left, the constant.
 
-    Nothing for a DECIMAL and a DOUBLE: neither has the other's order.
+    Nothing for a comparison of a DECIMAL with a DOUBLE, which is in the order of neither type's index.
     """
     if isinstance(condition, TypedComparison) and condition.mixed:
         return
@@ -161,7 +161,7 @@ def _is_comparable(column: ColumnReference, constant: TypedExpression) -> bool:
 
 
 def _exact_column(expression: TypedExpression) -> ColumnReference | None:
-    """The column of the key or value that an expression is, ignoring conversions that lose nothing."""
+    """The key or value column that an expression is, ignoring conversions that lose nothing; None if it is none."""
     while isinstance(expression, TypedCast) and _is_exact(expression.operand.type, expression.type):
         expression = expression.operand
     inside = isinstance(expression, ColumnReference) and expression.where in (ColumnPlace.KEY, ColumnPlace.VALUE)

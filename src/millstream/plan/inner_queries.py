@@ -82,7 +82,10 @@ def distinct_inside(query: tree.SelectQuery) -> tree.SelectQuery:
 
 
 def check_clauses(query: tree.SelectQuery) -> None:
-    """Raises StatementError for a clause that no inner query can have, but those of relational pull queries."""
+    """Raises StatementError for WINDOW without EMIT FINAL, and for ORDER BY, EMIT, LIMIT and OFFSET in an inner query.
+
+    It is for queries that keep running; relational pull queries allow some of these in their inner queries.
+    """
     is_final = query.emit is tree.Emit.FINAL
     if query.window is not None and not is_final:
         fact = "an inner query with WINDOW has to have EMIT FINAL here, as the rows of windows that are open change"

@@ -59,6 +59,10 @@ def _unsupported(condition: tree.Expression, fact: str, hint: str) -> StatementE
 def _equality(
     comparison: tree.Expression, condition: tree.Expression, scope: NameScope, visible: Sequence[JoinSide]
 ) -> Equality:
+    """A comparison of ON as an Equality; `visible` are the sources so far, the joined one last.
+
+    Raises StatementError unless it is `=` between the new source and one of the others; `condition` is the whole ON.
+    """
     if not isinstance(comparison, tree.Comparison) or comparison.operator != "=":
         fact = _MULTIPLE if isinstance(condition, tree.Logical) else "only equalities are supported"
         raise _unsupported(condition, fact, "ON a.id = b.id AND a.day = b.day; other conditions are put into WHERE")

@@ -39,7 +39,7 @@ class JoinInput:
 
     @property
     def windows(self) -> Windowed | None:
-        """The windows in the keys of its rows."""
+        """The windows in the keys of its rows; None if the keys have no windows."""
         return windowed(self.node)
 
 
@@ -58,7 +58,7 @@ class JoinSide:
 
     @property
     def keys(self) -> tuple[ScopeColumn, ...]:
-        """The source's key columns."""
+        """The key columns of the source, as names that refer to columns of the joined value."""
         names = [c.name for c in self.input.node.schema.key]
         return tuple(c for c in self.columns if c.name in names and c.part == "ROWKEY")
 
@@ -89,6 +89,7 @@ def _used(node: PlanNode, names: set[str], selects_all: bool, pseudo: bool) -> t
 
 
 def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> JoinSide:
+    """A source as a side: its rows reduced to the columns `used`, which follow `width` others in the joined value."""
     schema, alias = source.node.schema, source.alias
     node = Select(source.node, named_keys(schema), tuple(map(named_column, used)))
     places = {bare(r): width + i for i, r in enumerate(used)}
@@ -127,6 +128,9 @@ def check_sources(inputs: Sequence[JoinInput]) -> None:
 
 
 def _check_windows(inputs: Sequence[JoinInput]) -> None:
+    """Raises StatementError if only some sources have windows, or the types or sizes of their windows do not allow a
+    join.
+    """
     windows = [i.windows for i in inputs]
     if any(windows) and not all(windows):
         windowed_input, unwindowed = (

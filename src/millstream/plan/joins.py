@@ -74,8 +74,11 @@ class JoinedSources:
     def keyed(
         self, scope: NameScope, selected: Iterable[typed.TypedExpression], sink: str, at: Span
     ) -> tuple[NameScope, KeyItems]:
-        """`scope` in which the selected columns that name the key refer to the key, and those for which only a whole
-        item of SELECT does, as the column may be NULL where the key is not. Raises StatementError."""
+        """`scope`, changed so that the selected columns that name the key refer to the key; and the exceptions.
+
+        The exceptions are columns that may be NULL in a row whose key is not (the padded side of an outer join). They
+        refer to the key only where they are a whole item of SELECT. Raises StatementError if no column names the key.
+        """
         keys = self._named(set(map(bare, selected)), sink, at)
         padded = {column: key_refs(self.node.schema)[i] for column, i in keys.items() if self._is_padded(column)}
         return _with_key_columns(scope, {c: i for c, i in keys.items() if c not in padded}), padded
@@ -283,8 +286,11 @@ class _JoinChain:
     def _keys(
         self, compared: Sequence[Equality], left_places: Sequence[int] | None, right: PlanNode | None
     ) -> tuple[tuple[typed.TypedExpression, ...], tuple[typed.TypedExpression, ...]]:
-        """The join's key over either side's rows: their own key's columns where it is these, since a tombstone has no
-        value; `right` is None if it is not that side's key."""
+        """The join's key as expressions over the rows of either side, the left one first.
+
+        A side whose own key is the join's key uses its key columns, since a tombstone has no value to compute from.
+        `left_places` is None if that is not so on the left, `right` is None if it is not so on the right.
+        """
         width, key = len(self.node.schema.value), key_refs(self.node.schema)
         left = [e.left for e in compared] if left_places is None else [key[i] for i in left_places]
         shifted = (_shifted(e.right, width) for e in compared)

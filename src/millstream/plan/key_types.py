@@ -32,7 +32,7 @@ def _is_value(constant: TypedExpression, type: SqlType) -> bool:
     while isinstance(own, TypedCast) and not own.written:
         own = own.operand
     if not isinstance(own, Constant) and own.type is not None:
-        # What it computes is known later.
+        # The value is not known before it is computed, so only its type is checked.
         return own.type == type or number_widens(own.type, type)
     if constant.type == type:
         return True

@@ -301,9 +301,10 @@ def _widened(plan: Select, sink: Source, at: Span) -> Select:
 
 
 def _check_same(plan: Select, sink: Source, at: Span) -> None:
+    """Raises StatementError unless a query's rows have the kind, the columns and the windows of an existing sink."""
     if plan.kind is not sink.kind:
         raise StatementError("Incompatible data sink types: the query makes a table, the sink is a stream", at)
-    # Key and value are records of their own: it means nothing where a key column stands among the others.
+    # Key and value are separate records, so the position of a key column among the value columns has no meaning.
     if (plan.schema.key, plan.schema.value) != (sink.schema.key, sink.schema.value):
         raise StatementError(
             f"Incompatible schema between results and sink. Result schema is {_schema_text(plan.schema)}, "

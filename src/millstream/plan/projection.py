@@ -84,6 +84,7 @@ def projected_items(query: tree.SelectQuery, relation: Relation) -> Iterator[Pro
 
 
 def _star(source: str | None, relation: Relation, at: Span) -> Iterator[ProjectionItem]:
+    """The columns of `*` or `source.*` over a single source: key, window bounds if the relation has them, value."""
     if source is not None and source != relation.alias:
         raise StatementError(
             f"'{source}' is not a valid stream/table name or alias.", at, f"here it is {relation.alias}"
@@ -150,7 +151,10 @@ def _reserved_alias(item: ProjectionItem) -> StatementError:
 
 
 def check_pseudo(item: ProjectionItem) -> None:
-    """Pseudocolumns are read-only: their names are refused as aliases and as names of projected columns."""
+    """Raises StatementError if a projected column has the name of a pseudocolumn, by its alias or by itself.
+
+    A column of the key or the value that has such a name itself is allowed.
+    """
     if item.alias in RESERVED_COLUMNS:
         raise _reserved_alias(item)
     if item.alias is None and _own_name(item.expression) in RESERVED_COLUMNS:
@@ -226,6 +230,7 @@ def _repeats_key(keys: list[NamedExpression], typed: TypedExpression) -> bool:
 def _check_keys(
     query: tree.SelectQuery, keys: list[NamedExpression], relation: Relation, sink: str, settings: Mapping[str, str]
 ) -> None:
+    """Raises StatementError if a key column is selected twice, or not at all where the settings require each."""
     _check_inner_key(query, relation, sink, settings)
     key_columns = key_refs(relation.node.schema)
     for ref in key_columns:

@@ -67,7 +67,7 @@ class KeyRange:
 
 @dataclass(frozen=True, slots=True)
 class FullScan:
-    """Every row."""
+    """Every row of the table, within the bounds of `windows`."""
 
     windows: tuple[KeyBound, ...] = ()
 
@@ -308,6 +308,7 @@ def _classified(conditions: Sequence[TypedExpression]) -> _Alternative:
 
 
 def _place(condition: TypedExpression, alternative: _Alternative) -> None:
+    """Add a condition of a WHERE to the alternative, by its kind; to `missed` if no access can use it."""
     if isinstance(condition, TypedInList):
         _place_list(condition, alternative)
         return
@@ -339,7 +340,7 @@ def _place_list(condition: TypedInList, alternative: _Alternative) -> None:
 
 
 def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpression] | None:
-    """The key column or window bound that is compared, the operator (with it on the left side), and the constant."""
+    """The compared key column or window bound, the operator with it on the left side, and the constant; else None."""
     for left, operator, right in orientations(condition):
         ref = _column(left)
         if ref is not None and ref.type == DOUBLE and isinstance(right.type, Decimal):
@@ -350,7 +351,7 @@ def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpre
 
 
 def _column(expression: TypedExpression) -> ColumnReference | None:
-    """The column that an expression is, ignoring conversions to a wider number."""
+    """The column that an expression is, ignoring conversions to a wider number; None if it is no column."""
     while isinstance(expression, TypedCast) and _is_widening(expression):
         expression = expression.operand
     return expression if isinstance(expression, ColumnReference) else None

@@ -136,7 +136,10 @@ def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery
 
 
 def _check_in_lists(condition: tree.Expression, scope: NameScope) -> None:
-    """In a pull query on a table IN is one = for each value, as in ksqlDB: no text for a number, and no NULL."""
+    """Raises StatementError for an item of an IN list that could not be compared by = with the operand.
+
+    It is for pull queries on tables, where ksqlDB takes IN for one = per item: no text for a number, and no NULL.
+    """
     in_lambdas = [e for part in condition.walk() if isinstance(part, tree.Lambda) for e in part.body.walk()]
     for part in condition.walk():
         if isinstance(part, tree.InList) and part not in in_lambdas:
@@ -256,7 +259,8 @@ def _joined(query: tree.SelectQuery, relations: Sequence[Relation]) -> Relation:
 def _with_join_key(query: tree.SelectQuery, relation: Relation, sink: str, may_drop: bool = False) -> Relation:
     """The relation in which the projected column that names a join's key refers to the key.
 
-    If no projected column names the key, it is dropped if it `may`: no column refers to it. Else raises StatementError.
+    If no projected column names the key: with `may_drop` the relation is returned unchanged, and no column refers to
+    the key, so that the rows lose it; without, StatementError is raised.
     """
     joined = relation.joined
     if joined is None or query.group_by is not None or query.partition_by is not None:
@@ -338,6 +342,10 @@ def _flattened(query: tree.SelectQuery, relation: Relation) -> Relation:
 
 
 def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> Relation:
+    """The relation after PARTITION BY; unchanged if the query has none, or partitions by the current key.
+
+    Raises StatementError for a table, for windowed keys, and for expressions that cannot be a key.
+    """
     if query.partition_by is None:
         return relation
     if relation.node.kind is RelationKind.TABLE:

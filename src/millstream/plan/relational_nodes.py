@@ -179,7 +179,7 @@ class Slice(RelationalNode):
 
 @dataclass(frozen=True, slots=True)
 class Distinct(RelationalNode):
-    """Removes duplicate rows."""
+    """The rows without duplicates: of rows that are equal in all columns there is one."""
 
     source: PlanNode
 

@@ -56,7 +56,7 @@ class Replacement:
 
     @property
     def source_text(self) -> str:
-        """The replaced source, in words."""
+        """The kind and the name of the replaced source, such as "table HITS", for messages."""
         return f"{self.old.kind.value.lower()} {identifier(self.old.name)}"
 
     def refusal(self, at: Span) -> StatementError:

@@ -139,6 +139,7 @@ def _plan(query: PersistentQuery, catalog: Catalog) -> PlanNode:
 
 
 def _of_sink(old: Source, new: Source) -> Iterator[_Comparison]:
+    """Compares the sinks of the old and the new query: topic, formats, columns, subjects."""
     different = {d.part: d for d in differences(old, new)}
     default_reason = "the records of its topic have the old form"
     for difference in different.values():
@@ -170,6 +171,7 @@ def _subjects(source: Source) -> str:
 
 
 def _of_plans(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
+    """Compares the plans of the old and the new query, part by part in the order in which EXPLAIN shows the parts."""
     yield _Comparison("sources", _sources(before), _sources(after), "its positions are those of the old topics")
     yield from _of_joins(tuple(joins(before)), tuple(joins(after)))
     yield from _of_groups(tuple(groups(before)), tuple(groups(after)))

@@ -150,7 +150,10 @@ def _is_registered(physical: PhysicalSchema, latest: RegisteredSchema | None) ->
 
 
 def _materialized(source: Source, steps: tuple[Step, ...], context: PlanningContext) -> Outcome:
-    """A SOURCE table has a query that cannot be terminated: servers materialise its topic for pull queries."""
+    """The outcome of CREATE SOURCE TABLE: the table with a query that cannot be terminated.
+
+    No query runs for it in Spark: servers materialise the topic, so that pull queries can read it.
+    """
     id = f"{QueryKind.CREATE_SOURCE_TABLE.value}_{plain(source.name)}_{context.catalog.next_query}"
     materialized = replace(source, created_by=id)
     settings = tuple(sorted(context.settings.items()))

@@ -11,7 +11,8 @@ from millstream.model.types import SqlType
 def common_types(branches: Sequence[Sequence[tuple[str, SqlType]]], places: Sequence[Span]) -> list[SqlType]:
     """The type of each column of a UNION; `branches` have the names and types of their columns.
 
-    Raises StatementError, at the branch's of `places`, if the numbers of columns differ, or types have none in common.
+    Raises StatementError if a branch has another number of columns, or types without a common type; `places` has the
+    position of each branch, which the error is at.
     """
     types = [type for _, type in branches[0]]
     for branch, at in zip(branches[1:], places[1:], strict=True):

@@ -27,6 +27,7 @@ from millstream.services.kafka_errors import reason
 from millstream.services.loop import Loop
 
 log = logging.getLogger(__name__)
+# The most characters of a statement or an error in an entry.
 LONGEST = 10_000
 # The most entries that wait for Kafka, and the longest time; after that new entries are lost.
 WAITING, WAITING_KB, KEPT_MS = 10_000, 20 * 1024, 24 * 3600 * 1000
@@ -34,7 +35,7 @@ FLUSH_SECONDS = 5.0
 
 
 class AuditSink(Protocol):
-    """A destination of entries."""
+    """A destination of the audit log's entries, such as a file or a topic; `name` is its name in messages."""
 
     name: str
 
@@ -49,7 +50,7 @@ class AuditSink(Protocol):
 
 
 class AuditLog:
-    """Writes entries to its sinks."""
+    """Writes entries to all of its sinks; `lost` is the number of entries that could not be written."""
 
     def __init__(self, sinks: Sequence[AuditSink]) -> None:
         self._sinks = sinks
@@ -76,7 +77,7 @@ class AuditLog:
         return ""
 
     def health(self) -> dict[str, Any]:
-        """A detail of /healthcheck."""
+        """The log's detail of /healthcheck: isHealthy, errorMessage if a sink fails, lostEntries if some were lost."""
         errors = {sink.name: self._errors[sink.name] or sink.error() for sink in self._sinks}
         message = "; ".join(f"{name}: {error}" for name, error in errors.items() if error)
         return {
@@ -130,7 +131,7 @@ class AuditFile:
         return ""
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; entries are written at once, so none is waiting."""
         with self._lock:
             self._leave()
 

@@ -38,7 +38,7 @@ class Login:
 
     @property
     def challenges(self) -> list[str]:
-        """The values of WWW-Authenticate."""
+        """The values of the header WWW-Authenticate of a 401 response: Basic, Bearer or both."""
         realm = self.realm.replace("\\", "").replace('"', "")
         schemes = [("Basic", self.users), ("Bearer", self.tokens)]
         return [f'{scheme} realm="{realm}"' for scheme, kind in schemes if kind is not None]

@@ -85,6 +85,7 @@ def needs(statement: tree.Statement, catalog: Catalog, topic_prefix: str = "") -
 
 
 def _specific(statement: tree.Statement, right: Right, catalog: Catalog, topic_prefix: str) -> Iterator[Need]:
+    """The needs of a statement that depend on its sources, topics or queries; `right` is that of its class."""
     match statement:
         case tree.QueryStatement(query=query):
             yield from _read(query, catalog)

@@ -65,7 +65,9 @@ class Principal:
     others: tuple[Role, ...] = ()
 
     def without_expiry(self) -> "Principal":
-        """This user, for an answer that comes to its end: it is finished even if his token expires meanwhile."""
+        """A copy of this user whose token does not expire. It is for the answer of a query that ends by itself, which
+        is sent to its end even if the token expires meanwhile.
+        """
         return replace(self, expires=None)
 
     def has(self, right: Right) -> bool:

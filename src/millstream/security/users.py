@@ -122,7 +122,7 @@ def _user(line: str, number: int, path: Path) -> User:
 
 
 def _verifier(fields: Sequence[str]) -> ScramVerifier:
-    """Raises ValueError."""
+    """The SCRAM verifier in the last fields of a line. Raises ValueError if they are not valid."""
     kind, iterations, *parts = fields
     if kind != SCRAM:
         raise ValueError(f"unknown verifier {kind}")
@@ -196,7 +196,7 @@ class UserFile:
         return user
 
     def named(self, name: str) -> User | None:
-        """The user of that name, whose password something else checks. Raises SetupError as `user` does."""
+        """The user of that name, without a check of the password; None if there is none. Raises SetupError."""
         return self._current().get(name)
 
     def pretended(self, name: str) -> ScramVerifier:

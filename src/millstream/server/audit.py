@@ -21,7 +21,7 @@ class Audit:
         self._writers = CapacityLimiter(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request as an ASGI application, then write its entry."""
+        """Handle a request as an ASGI application; when it has ended, write its entry if it is one to record."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return

@@ -59,7 +59,7 @@ class RequestLogins:
 
     @property
     def challenges(self) -> list[str]:
-        """The values of WWW-Authenticate."""
+        """The values of the header WWW-Authenticate of a 401 response."""
         return self._login.challenges if self._login else []
 
     @property
@@ -85,7 +85,7 @@ def _authorization(scope: Scope) -> str:
 
 
 def principal_of(connection: HTTPConnection) -> Principal:
-    """The sender of a request."""
+    """The user of a request that the middleware Authentication has accepted."""
     principal = connection.state.principal
     assert isinstance(principal, Principal)
     return principal

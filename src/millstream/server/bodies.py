@@ -20,6 +20,7 @@ from millstream.server.media import check_readable
 from millstream.server.options import MIB
 from millstream.server.text import dumps
 
+# Bodies of so many bytes, and more, are parsed in a thread, so that others are not delayed.
 LARGE = 64 * 1024
 _DECODER = json.JSONDecoder(parse_float=Decimal)
 

@@ -18,6 +18,7 @@ from millstream.server.text import dumps
 
 # The most partitions of all stores whose lags a server may report.
 MOST_LAGS = 10_000
+# The most characters of the name of a store in a report.
 LONGEST_NAME = 512
 HOST = re.compile(r"[A-Za-z0-9._:\[\]-]{1,253}")
 FIGURES = ("currentOffsetPosition", "endOffsetPosition", "offsetLag")

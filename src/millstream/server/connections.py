@@ -23,6 +23,7 @@ from hypercorn.typing import TaskGroup
 from millstream.server.lookups import LookupResponses
 from millstream.server.options import RequestLimits
 
+# The most bytes of one read.
 PIECE = 2**16
 NO_PLACE = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -45,7 +46,7 @@ class ConnectionTable:
         return True
 
     def update(self, connection: "BoundedConnection", idle: bool) -> None:
-        """Record if a connection waits for a request."""
+        """Record whether a connection waits for a request (`idle`), which makes it one that may be replaced."""
         self._idle.pop(connection, None)
         if idle and connection in self._open:
             self._idle[connection] = None
@@ -81,7 +82,7 @@ class BoundedConfig(Config):  # type: ignore[misc,unused-ignore]
         return self.tls is not None
 
     def create_ssl_context(self) -> SSLContext | None:
-        """The TLS context from the server's settings."""
+        """The TLS context of the listener; None if it has no TLS. Overrides hypercorn's method, which reads files."""
         return self.tls
 
 
@@ -107,7 +108,7 @@ class IdleTimer:
         self._timer = asyncio.get_running_loop().call_later(wait, self._begin)
 
     async def stop(self) -> None:
-        """Do not run the action."""
+        """Do not run the action that `restart` got last; a further `restart` waits anew."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -118,7 +119,7 @@ class IdleTimer:
         await self.stop()
 
     async def until_terminated(self) -> None:
-        """Wait until the server stops; then run the action at once if it is due at some time."""
+        """Wait until the server stops; then run the action at once if one is scheduled."""
         await self._terminated.wait()
         if self._timer is not None:
             await self.stop()

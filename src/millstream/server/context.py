@@ -13,6 +13,7 @@ from millstream.server.options import RequestLimits
 from millstream.server.workers import Workers
 
 T = TypeVar("T")
+# The most statements that are executed at the same time.
 AT_ONCE = 200
 # Statements may wait for minutes (ASSERT … TIMEOUT). So there are separate threads for health checks, for ending
 # queries, and for parsing large bodies, which is limited to one at a time to limit memory.

@@ -21,6 +21,7 @@ from millstream.server.codes import FORBIDDEN, UNAUTHORIZED
 from millstream.server.errors import RequestBoundary
 
 T = TypeVar("T")
+# The most items that are read ahead of the client.
 AHEAD = 1000
 
 
@@ -207,7 +208,7 @@ class Feeds:
 
     @contextmanager
     def owned(self, stream: Endable, owner: Principal) -> Iterator[None]:
-        """While the block runs, `end_changed` ends `stream` too, which is no feed."""
+        """While the block runs, `end_changed` ends `stream` too if its user is removed or changed."""
         self._owners[stream] = "", owner
         try:
             yield

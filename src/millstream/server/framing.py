@@ -20,7 +20,7 @@ class Framing(Protocol):
         ...
 
     def items(self, batch: Sequence[Any]) -> str:
-        """The text of consecutive items."""
+        """The text of consecutive items: rows, batches of rows, or lines, whatever the framing is for."""
         ...
 
     def token(self, token: str) -> str:

@@ -67,7 +67,7 @@ class JoinedHttp1(H11Protocol):  # type: ignore[misc,unused-ignore]
             self._writing = asyncio.ensure_future(self._write_head())
 
     async def _write_head(self) -> None:
-        # What was sent since `_write_soon` has taken the head with it: it never comes after its body.
+        # A part of the body that was sent after `_write_soon` has taken the head with it, so the head is written once.
         data, self._head = self._head, b""
         if data:
             await self.send(RawData(data=data))

@@ -131,7 +131,7 @@ class PieceBuffer(StreamBuffer):  # type: ignore[misc,unused-ignore]
         if len(self.buffer) + len(data) < BUFFER_HIGH_WATER:
             await super().push(data)
         else:
-            # That there was room before does not say that there is room for this piece.
+            # The event may be set from before, when there was room; wait for room for this piece.
             await self._paused.clear()
             await self._in_time(super().push(data))
 
@@ -142,8 +142,8 @@ class PieceBuffer(StreamBuffer):  # type: ignore[misc,unused-ignore]
     async def pop(self, max_length: int) -> bytes:
         """The next bytes of a piece, at most `max_length`.
 
-        Hypercorn lets the application go on when it takes few bytes, or none since the window is full; here it goes on
-        when few are left.
+        Hypercorn lets the application send more after a call that takes few bytes, also if it takes none because the
+        flow-control window is full. Here the application may send more only when few bytes are left in the buffer.
         """
         length = min(max_length, self._lengths[0]) if self._lengths else 0
         data = bytes(self.buffer[:length])

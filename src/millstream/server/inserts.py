@@ -25,6 +25,7 @@ from millstream.server.options import RequestLimits
 from millstream.server.streamed_response import HEADERS, LAST, part
 from millstream.server.text import dumps
 
+# The most lines that are written together, if more have arrived; and the most pieces of lines that wait.
 AT_ONCE = 2000
 READ_AHEAD = 50
 OK = '{"status":"ok","seq":%d}'

@@ -147,6 +147,7 @@ class LookupBatches:
             del self._running[table]
 
     async def _run_batch(self, table: str, batch: list[_Waiting]) -> None:
+        """Run the look-ups of one table that wait, and pass each its outcome: None after an error."""
         outcomes: Sequence[LookupOutcome] = []
         requests = [request for request, _ in batch]
         try:
@@ -154,7 +155,7 @@ class LookupBatches:
             with RequestBoundary():
                 answers = await self._context.run(lambda: self._answers(requests))
                 if isinstance(answers, RequestFailed):
-                    # Those that have come meanwhile would wait as long for the same refusal.
+                    # Look-ups that have come meanwhile are refused, too: they would wait as long for the same result.
                     batch = batch + self._waiting.pop(table, [])
                     outcomes = await self._context.run(lambda: self._refusals(batch, answers))
                 else:

@@ -179,6 +179,7 @@ class _EngineCollector(Collector):
         yield from (runs, seconds)
 
     def _of_queries(self) -> Iterator[Metric]:
+        """The metrics of the queries: their figures if they run here, and the states and lags of all."""
         running = [(q["id"], q["figures"]) for q in self._queries if q["figures"]]
         for figure, name, text in QUERY_COUNTERS:
             counter = CounterMetricFamily(f"millstream_query_{name}", text, labels=["query"])

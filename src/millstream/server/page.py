@@ -112,7 +112,7 @@ async def live(request: HttpRequest) -> Response:
 
 
 def _without_catalog_fields(observed: Mapping[str, Any]) -> dict[str, Any]:
-    """An observation without CATALOG_FIELDS."""
+    """A copy of an observation in which its sources and queries lack the CATALOG_FIELDS, which the page has already."""
     fewer = {kind: [_without(entity, names) for entity in observed[kind]] for kind, names in CATALOG_FIELDS.items()}
     return {**observed, **fewer}
 

@@ -78,7 +78,10 @@ async def query_stream(request: HttpRequest) -> Response:
 
 
 async def close_query(request: HttpRequest) -> Response:
-    """POST /close-query: end a running push query by its id."""
+    """POST /close-query: end a running push query by its id. The query of another user needs the right WRITE.
+
+    Raises RequestFailed 40000 if no query of that id is running, 40300 if the right is missing.
+    """
     query_id, context = required(await read_object(request), "queryId"), context_of(request)
     if context.feeds.owner(query_id) != principal_of(request).name:
         require(request, Right.WRITE)
@@ -88,6 +91,10 @@ async def close_query(request: HttpRequest) -> Response:
 
 
 async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest, lines: bool = True) -> Response:
+    """The response to a SELECT or PRINT: complete, or streamed from a feed while the query runs. Raises RequestFailed.
+
+    `frame` makes the framing from the answer's rows, `media` is its content type; `lines`: see start_answer.
+    """
     context = context_of(request)
     started = await context.run(lambda: start_answer(query, frame, lines, context))
     match started:
@@ -125,7 +132,7 @@ class RunningAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Printing:
-    """A running PRINT."""
+    """A running PRINT: its lines, at times None while no record arrives."""
 
     lines: Iterator[str | None]
 

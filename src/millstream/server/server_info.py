@@ -18,13 +18,13 @@ OPENAPI = Path(__file__).with_name("openapi.json")
 
 
 async def info(request: HttpRequest) -> Response:
-    """GET /info."""
+    """GET /info: the versions, the ids of the Kafka cluster and of the service, the status."""
     context = context_of(request)
     return _json(request, await context.run_quick(context.engine.info))
 
 
 async def health(request: HttpRequest) -> Response:
-    """GET /healthcheck."""
+    """GET /healthcheck: the health of Kafka, the command log, each loop that is failing, and the audit log."""
     return _json(request, await _health(context_of(request)))
 
 
@@ -35,7 +35,7 @@ async def statuses(request: HttpRequest) -> Response:
 
 
 async def status(request: HttpRequest) -> Response:
-    """GET /status/type/name/action: the status of one command, 404 if unknown."""
+    """GET /status/type/name/action: the status of one command. Raises RequestFailed 404 if it is unknown."""
     context, command = context_of(request), "/".join(request.path_params[part] for part in ("type", "entity", "action"))
     status_body = await context.run(lambda: context.engine.status(command))
     if status_body is None:

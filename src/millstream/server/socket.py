@@ -46,13 +46,13 @@ async def socket_query(socket: WebSocket) -> None:
 
 
 def _refused(refusal: RequestFailed) -> int:
-    """The code that a refused socket is closed with, as ksqlDB's: one that may be opened later has another."""
+    """The close code of a refused socket, as in ksqlDB: TRY_AGAIN_LATER while the server is not ready, else REFUSED."""
     return TRY_AGAIN_LATER if refusal.code // 100 == UNAVAILABLE else REFUSED
 
 
 async def _stream(socket: WebSocket, started: Rows | Printing, context: ServerContext) -> None:
     items, id = (started.lines, "") if isinstance(started, Printing) else (started, started.query_id)
-    # As in ksqlDB, a server without a limit for sockets has none by their users' tokens.
+    # As in ksqlDB, the end of a user's token ends a socket only if the server limits how long sockets stay open.
     seconds, user = context.limits.socket_seconds, principal_of(socket)
     feed: Feed[Any] = context.feeds.open(items, started.close, id, user if seconds else user.without_expiry())
     try:

@@ -23,7 +23,10 @@ async def statements(request: HttpRequest) -> Response:
 
 
 async def terminate(request: HttpRequest) -> Response:
-    """POST /ksql/terminate: end the cluster's queries and delete its command topic and the named sink topics."""
+    """POST /ksql/terminate: end the cluster's queries, and delete its command topic and the named sink topics.
+
+    Raises RequestFailed 40300 without the right ADMIN, 40000 if the body is not valid.
+    """
     media = accepted(request, (KSQL, JSON))
     require(request, Right.ADMIN)
     body, context = await read_object(request), context_of(request)

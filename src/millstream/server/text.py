@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+# Numbers with more digits than this before or after the point are written with an exponent.
 MANY_DIGITS = 40
 WHOLE_NUMBERS = range(-(2**63), 2**64)
 

@@ -26,11 +26,11 @@ class NoExtension(Extension):
         return False
 
     def offer(self) -> bool:
-        """The offer of a client."""
+        """False: nothing is offered. The base class requires the method, which only clients call."""
         return False
 
     def accept(self, offer: str) -> None:
-        """The server's answer to a client that offers it."""
+        """None: the offer of a client is declined, whatever it is."""
 
 
 class PromptWebSocket(WSStream):  # type: ignore[misc,unused-ignore]

@@ -82,7 +82,7 @@ class BrokerProcess(Service):
 
     @property
     def bootstrap(self) -> str:
-        """The value for clients' bootstrap.servers."""
+        """The broker's host:port, which is the value for clients' `bootstrap.servers`."""
         return self.address
 
     def command(self, progress: Progress | None) -> list[str | Path]:

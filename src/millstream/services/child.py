@@ -24,9 +24,13 @@ code=$?
 kill $watch 2>/dev/null
 exit $code
 """
+# In seconds, how long a process may take to start.
 PATIENCE = 120.0
+# A log with more bytes than this is put aside at a start, as .log.old.
 LONG_LOG = 20_000_000
+# How long a process may take to end, in seconds, before it is killed.
 GRACE = 20.0
+# The most lines of a log in an error.
 TAIL = 8
 TROUBLE = re.compile(r"\b(ERROR|FATAL)\b|^(Exception in thread |Caused by: |[\w.$]+(Exception|Error)\b)")
 

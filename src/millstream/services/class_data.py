@@ -22,6 +22,7 @@ from millstream.services.progress import announced
 LOG = logging.getLogger(__name__)
 # Each checkout or release has its own class path; keep some, for users who switch between a few.
 MOST_ARCHIVES = 6
+# How long the run may take that writes an archive, in seconds.
 PATIENCE = 300.0
 # Seconds until it is tried again to create an archive: the disk may have been full, or the process been killed.
 RETRY = 24 * 3600.0

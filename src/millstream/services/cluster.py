@@ -38,7 +38,7 @@ class SparkProcess:
         self.child.wait_until(self.answers)
 
     def stop(self) -> None:
-        """End it."""
+        """End the process, and return when it has ended."""
         self.child.stop()
 
 
@@ -62,17 +62,17 @@ class SparkCluster(StartedInBlock):
 
     @property
     def master(self) -> str:
-        """The value for `spark.master`."""
+        """The master's address, spark://HOST:PORT, which is the value for `spark.master`."""
         return f"spark://{self._host}:{self._port}"
 
     @property
     def watched_master(self) -> SparkProcess:
-        """The master's process."""
+        """The master's process; it answers when it listens."""
         return SparkProcess(self._master, self._listens)
 
     @property
     def watched_workers(self) -> list[SparkProcess]:
-        """The processes of the workers."""
+        """The workers' processes; each answers when it is registered at the master."""
         return [SparkProcess(worker, partial(_is_registered, worker)) for worker in self.workers]
 
     @property

@@ -58,7 +58,7 @@ class ConnectProcess(Service):
 
     @property
     def url(self) -> str:
-        """The value for `ksql.connect.url`."""
+        """The URL of the worker's REST API, which is the value for `ksql.connect.url`."""
         return f"http://{self.address}"
 
     @property

@@ -27,6 +27,7 @@ from millstream.services.progress import Progress, default_progress
 RESOLVER = "org/apache/ivy/plugins/resolver/IBiblioResolver.class"
 MIRROR, CACHE = "MILLSTREAM_MAVEN_REPOSITORY", "MILLSTREAM_CACHE"
 ELSEWHERE = f"set {MIRROR}=URL to a mirror that this machine reaches"
+# The number of files that are downloaded at the same time, and of attempts for each.
 AT_ONCE = 8
 ATTEMPTS = 4
 

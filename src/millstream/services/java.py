@@ -9,6 +9,7 @@ from pathlib import Path
 
 from millstream.services.errors import SetupError
 
+# The oldest version of Java that millstream runs on.
 OLDEST = 17
 INSTALL = (
     f"install a Java {OLDEST} runtime: `apt-get install openjdk-{OLDEST}-jre-headless` (Debian, Ubuntu), "

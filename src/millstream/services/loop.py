@@ -24,6 +24,7 @@ LOG = logging.getLogger(__name__)
 R = TypeVar("R")
 T = TypeVar("T")
 
+# Seconds until a loop that failed begins again: after the first failure, and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 # A loop that fails for so many seconds, other than by an outage, will not recover; nor one whose step does not return.
 FATAL_AFTER = 60.0
@@ -69,6 +70,7 @@ class Loop(Generic[R]):
         pause: float = 0.0,
         settling: float = 0.0,
     ) -> None:
+        """For the arguments see the class; `name` is the thread's, and that of the loop in the health check."""
         self.name = name
         self._step, self._resource, self._clock, self._pause = step, resource, clock, pause
         self._settling = settling
@@ -80,7 +82,7 @@ class Loop(Generic[R]):
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread, which opens the resource and repeats the step."""
         self._step_began = self._clock()
         self._thread.start()
 
@@ -92,11 +94,11 @@ class Loop(Generic[R]):
 
     @property
     def stopping(self) -> bool:
-        """True if `stop` was called."""
+        """True once `stop` was called, although a step may still be running."""
         return self._closing.is_set()
 
     def health(self) -> LoopHealth:
-        """The loop's current state."""
+        """The loop's present state: it fails if its last step did, or the present one takes too long."""
         now, error, since = self._clock(), self._error, self._failing_since
         if self._closing.is_set():
             return WELL
@@ -110,6 +112,7 @@ class Loop(Generic[R]):
         return WELL
 
     def _run(self) -> None:
+        """The loop's thread: open the resource, repeat the step, and after a failure close, pause and open again."""
         pause = FIRST_PAUSE
         while not self._closing.is_set():
             try:
@@ -151,7 +154,7 @@ class Loops:
         self._loops: dict[str, Loop[Any]] = {}
 
     def add(self, *loops: Loop[Any]) -> None:
-        """Watch these loops too."""
+        """Watch these loops, too, by their names; one of a name that is watched already replaces it."""
         self._loops.update({loop.name: loop for loop in loops})
 
     def remove(self, loop: Loop[Any]) -> None:

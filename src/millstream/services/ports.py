@@ -12,7 +12,8 @@ from millstream.services.errors import SetupError
 
 # Below the range of outgoing connections, so that a free port stays free.
 UNUSED = range(20_000, 32_000)
-# Processes of successive numbers choose among different ports: a broker takes seconds from the choice to the use.
+# Processes with successive ids prefer different ports, so that two do not choose the same one: a broker only uses its
+# port seconds after it was chosen.
 SHARES = 60
 
 

@@ -65,7 +65,7 @@ class Counter:
 
     @contextmanager
     def showing(self, files: int, size: int) -> Iterator[Callable[[int], None]]:
-        """Count the bytes that arrive."""
+        """Yields a callback that adds arrived bytes to `arrived`; nothing is shown."""
         yield self._add
 
     def _add(self, arrived: int) -> None:

@@ -34,7 +34,7 @@ class RegistryProcess(Service):
 
     @property
     def url(self) -> str:
-        """The value for clients' schema.registry.url."""
+        """The URL of the registry in Confluent's API, which is the value for clients' `schema.registry.url`."""
         return f"http://{self.address}{API}"
 
     def command(self, progress: Progress | None) -> list[str | Path]:

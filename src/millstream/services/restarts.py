@@ -27,7 +27,7 @@ class Restartable(Protocol):
         ...
 
     def stop(self) -> None:
-        """Stop it."""
+        """End its process, so that it is not started again."""
         ...
 
 

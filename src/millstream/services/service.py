@@ -65,7 +65,7 @@ class Service(StartedInBlock):
 
     @property
     def address(self) -> str:
-        """host:port."""
+        """The service's address, host:port."""
         return f"{self.host}:{self.port}"
 
     @property

@@ -14,7 +14,7 @@ class StartedInBlock(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Stop it."""
+        """Stop what `start` has started; called at the end of the block, also after an exception."""
 
     def __enter__(self) -> Self:
         self.start()

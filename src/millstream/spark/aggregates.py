@@ -78,12 +78,12 @@ def window_starts(window: Window) -> str:
 
 
 def _last_start(window: Window) -> str:
-    """The start of the last window that a row is in."""
+    """Spark SQL of the start, in epoch ms, of the last window that a row is in."""
     return f"rowtime - rowtime % {window.advance}L"
 
 
 def _is_last(window: Window) -> str:
-    """True for the last of a record's rows, one for each window."""
+    """Spark SQL that is true for the last of a record's rows; a record has one row for each window that it is in."""
     return f"wstart = {_last_start(window)}"
 
 
@@ -330,12 +330,14 @@ class _SessionFolds(_WindowFolds):
         alone = session.new({"start": _ROWTIME, "end": _ROWTIME, **initial}).cast(session.type)
 
         def merged(older: OperatorExpression, newer: OperatorExpression) -> OperatorExpression:
+            """Two sessions as one: their states merged, and the earlier start with the later end."""
             states = {n: self._merged(i, older.field(n), newer.field(n)) for i, n in enumerate(self.states)}
             start = call("least", older.field("start"), newer.field("start"))
             end = call("greatest", older.field("end"), newer.field("end"))
             return session.new({"start": start, "end": end, **states}).cast(session.type)
 
         def with_row(merged: OperatorExpression) -> OperatorExpression:
+            """A session with the current row added to its aggregates."""
             bounds = {"start": merged.field("start"), "end": merged.field("end")}
             return session.new({**bounds, **self._each(merged)}).cast(session.type)
 

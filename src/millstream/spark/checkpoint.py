@@ -120,7 +120,7 @@ _UNREADABLE = re.compile(
 
 
 def _empty_files(url: str) -> list[str]:
-    """The files of a checkpoint on this machine that are empty, as after a loss of power; Spark leaves none so."""
+    """The empty files of a checkpoint on this machine. A loss of power leaves such files; Spark itself writes none."""
     folder = _local(url)
     if folder is None:
         return []
@@ -223,7 +223,7 @@ def delete(session: SparkSession, url: str) -> None:
 
 
 def rename(session: SparkSession, old: str, new: str) -> None:
-    """Rename a file atomically."""
+    """Rename a file atomically, in this machine's file system or in one of Hadoop's; both paths are in the same one."""
     path, target = _local(old), _local(new)
     if path is None or target is None:
         jvm.rename(session, old, new)

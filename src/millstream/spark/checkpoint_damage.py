@@ -1,11 +1,11 @@
-"""Finds damage in a checkpoint before its query starts: Spark would begin an earlier batch anew, without a word.
+"""Finds damage in a checkpoint before its query starts: Spark would repeat an earlier batch, and report nothing.
 
     offsets/ 0 1 2   commits/ 0 1 2   saved/batch.json {"batch": 3}   whole: batch 3 is next, and a part of it is saved
     offsets/ 0 1     commits/ 0 1 2                                   a crash during batch 2's commit: it is repeated
     offsets/ 0       commits/ 0       saved/batch.json {"batch": 3}   damaged: where batches 1 and 2 ended is lost
 
-How far a query was is also told by what else is in its checkpoint: its saves within a batch (jvm/BatchSaves.scala), the
-versions of its states, and a note that each start and each orderly stop writes, for a query without these.
+Other files of the checkpoint also show which batches were committed: the saves within a batch (jvm/BatchSaves.scala),
+and the versions of the states. A query that has neither gets a note, which each start and each orderly stop writes.
 """
 
 import json
@@ -28,11 +28,12 @@ class CheckpointDamaged(Exception):
 
 
 def check(session: SparkSession, url: str, in_transactions: bool) -> None:
-    """Check what tells where the batches of a query ended, before `repair`; no run uses the checkpoint.
+    """Check that the offsets and the commit of the last committed batch are there and whole; call it before `repair`.
 
-    Raises CheckpointDamaged, and OSError or Py4JError if it cannot be read.
+    No run uses the checkpoint. Raises CheckpointDamaged, and OSError or Py4JError if it cannot be read.
 
-    A server that was frozen may do this while the query runs elsewhere. So it lists first what is written last.
+    A server that was frozen may do this while the query runs elsewhere. So the files that are written last are listed
+    first: a batch that is committed meanwhile is then no damage.
     """
     ended, witness = max(_witnesses(session, url), default=(-1, ""))
     committed, offsets = (last_batch(files(session, f"{url}/{log}")) for log in ("commits", "offsets"))

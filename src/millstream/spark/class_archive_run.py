@@ -50,6 +50,7 @@ def main(archive: Path) -> None:
 
 
 def _work(session: Session, folder: Path) -> None:
+    """Do what a server does first, so that the classes that this needs are loaded, and get into the archive."""
     java = session._jvm
     assert java is not None
     for name in CLASSES:

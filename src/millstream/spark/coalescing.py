@@ -26,16 +26,17 @@ class Coalescing:
     interval: int
 
 
-# Each change is a record.
+# Every change is passed on at once: no bytes may wait.
 EACH_CHANGE = Coalescing(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class QueryCoalescing:
-    """For how long changes may wait in each operator that can coalesce them, and as records in the sink.
+    """How the changes of a query are coalesced: in each operator that can do so, and as records in the sink.
 
-    `repeats`: after a crash, a change that an operator leaves out could have corrected a row that was written before:
-    what may have been read before is not to be coalesced (jvm/WaitingChanges.scala).
+    `repeats`: a run that crashed may have written a row and not saved it. The next run repeats the change; if it
+    coalesced that with later ones, it might write nothing that retracts the row (jvm/WaitingChanges.scala has an
+    example). So a run that is not the first one coalesces only after it has read its backlog.
     """
 
     operators: Coalescing = EACH_CHANGE
@@ -43,15 +44,15 @@ class QueryCoalescing:
     repeats: bool = False
 
 
-# Nothing waits.
+# No change waits, neither in an operator nor in the sink.
 NO_COALESCING = QueryCoalescing()
 
 
 def coalescing(plan: Write, settings: Mapping[str, str], tasks: int, in_transactions: bool) -> QueryCoalescing:
-    """How a query with `tasks` tasks coalesces changes. All its places together keep to the settings.
+    """How a query with `tasks` tasks coalesces changes: they and its operators share the settings' bytes and time.
 
-    A record that is committed with its batch cannot be read before, and waits for it. A row of EMIT FINAL has no other
-    one to wait for.
+    A record that is committed with its batch cannot be read before, and waits for it. Rows of EMIT FINAL are not
+    delayed, since each group's window has only one, and nothing could replace it.
     """
     size, interval = record_cache_size(settings), int(settings["commit.interval.ms"])
     grouped = tuple(groups(plan))
@@ -61,7 +62,8 @@ def coalescing(plan: Write, settings: Mapping[str, str], tasks: int, in_transact
     operators, in_operator = _operators(plan.source), not _changes_anew(plan.source)
     places = operators if in_operator else operators + 1
     each = Coalescing(max(size // tasks // places, 1), 0 if in_transactions else max(interval // places, 1))
-    # Each change of an only group writes its row, whatever was written before; and transactions leave none behind.
+    # If a grouping is the only operator, and nothing filters its rows, each change overwrites the row of its key. With
+    # transactions, a run that crashed leaves no rows behind.
     is_only_group = operators == len(grouped) == 1 and isinstance(_below(plan.source, Select), Aggregate)
     repeats = operators > 0 and not is_only_group and not in_transactions
     return QueryCoalescing(each, EACH_CHANGE if in_operator else each, repeats)
@@ -92,8 +94,10 @@ def _is_final(node: Aggregate) -> bool:
 
 
 def coalesces_rows(node: Aggregate) -> bool:
-    """True if the fold that stores the rows of a table, which are to be grouped, can coalesce their changes: if those
-    have not waited already, as the changes of a group."""
+    """True if the fold that stores the rows of a table, before they are grouped, can coalesce their changes.
+
+    It does so if the changes have not waited in an operator already, as those of a group have.
+    """
     return _changes_anew(node.source)
 
 

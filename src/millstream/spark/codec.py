@@ -37,6 +37,7 @@ __all__ = [
     "windowed_rows",
 ]
 
+# Types of entries of the processing log; those below 5 are ksqlDB's.
 READ, EXPRESSION, WRITE, LATE = 0, 1, 3, 5
 
 
@@ -180,7 +181,10 @@ def _registry_failures() -> Iterator[None]:
 
 
 def _sized(answer: io.BytesIO) -> bytes | UnreadableRecord | None:
-    """The next result of the module's encodeAll."""
+    """The next result of the module's encodeAll: a length in bytes, and as many bytes.
+
+    The length -1 stands for a null payload (None); -2 precedes the length and the text of an error (UnreadableRecord).
+    """
     (length,) = _LENGTH.unpack(answer.read(_LENGTH.size))
     if length == -2:
         (length,) = _LENGTH.unpack(answer.read(_LENGTH.size))

@@ -14,6 +14,7 @@ def constant(value: object, sql_type: SqlType | None) -> SparkSql:
 
 
 def _constant(value: object, sql_type: SqlType | None) -> str:
+    """Spark SQL of a constant, by its Python type; a DECIMAL is cast to its SQL type."""
     if value is None:
         return f"CAST(NULL AS {spark_type(sql_type)})" if sql_type is not None else "NULL"
     match value:

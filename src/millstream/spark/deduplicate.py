@@ -34,6 +34,10 @@ def deduplicated(rows: LazyFrame, node: Deduplicate, query: str, live: bool) -> 
 
 
 def _fold(node: Deduplicate, by: tuple[str, ...], out: StructLayout, query: str) -> Fold:
+    """The fold that forwards the first of equal rows, as the columns `out`, and stores when it has seen them.
+
+    `by` are the columns of the fold's group, which has a state for each of its rows' digests.
+    """
     ttl = TimeToLive(node.ttl_ms) if node.ttl_ms is not None else None
     first = STATE.is_null() if ttl is None else STATE.is_null() | ttl.expired
     row = array(out.new({name: ROW.field(name) for name in out.types}))

@@ -109,19 +109,19 @@ class _ArgumentFold:
         return bigint(0) if self.node.window is None else ROW.field(WINDOW_START)
 
     def _is_new(self) -> OperatorExpression:
-        """True if the row has the value in a column that has not had it."""
+        """True if, in some of the columns, the row has a value that the group has not had there."""
         pairs = zip(self.values, self.known, strict=True)
         return ~all_of([value.is_null() | known for value, known in pairs])
 
     def _next(self, start: OperatorExpression) -> OperatorExpression:
-        """The state after the row."""
+        """The state after the row, which adds the columns in which the row has the value."""
         pairs = enumerate(zip(self.values, self.known, strict=True))
         known: dict[str, SqlOperand] = {f"known{i}": known | value.is_not_null() for i, (value, known) in pairs}
         partition = if_(STATE.is_null(), ROW.field("partition"), STATE.field("partition"))
         return self.layout.new({"start": start, "partition": partition, **known})
 
     def _bytes(self) -> OperatorExpression:
-        """The value as it is stored, in the state's key."""
+        """The bytes of the row's value in the key of its state; of a long value they are its SHA-256."""
         value = self.values[0] if len(self.values) == 1 else call("coalesce", *self.values)
 
         def stored(value: OperatorExpression) -> OperatorExpression:

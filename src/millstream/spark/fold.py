@@ -113,7 +113,9 @@ def stateful(
 ) -> LazyFrame:
     """The outputs of the stateful operator that `texts` specify: a fold, or a stream-stream join.
 
-    It is implemented in jvm/StatefulOperator.scala. Raises pyspark's AnalysisException if an expression is not valid.
+    `texts` are Spark SQL under the names by which jvm/StatefulOperator.scala reads them. If `live`, the operator runs
+    in real time, with the `punctuation`; else in an Evaluator, which needs none. Raises pyspark's AnalysisException if
+    an expression is not valid.
     """
     session = rows.session
     operator = jvm.module(session, "StatefulOperator")

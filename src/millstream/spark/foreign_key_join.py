@@ -58,7 +58,7 @@ class ForeignKeyJoin(JoinStep):
     """A table that looks up rows of another table by a foreign key."""
 
     def run(self, frame: LazyFrame) -> LazyFrame:
-        """The rows after this join."""
+        """The rows of this join, as input 0, and of later inputs; `frame` has those of all inputs (joins.py)."""
         messages = fold(self._left_rows(frame), self._subscribing(), self.live)
         answers = fold(self._all_rows(messages), self._answering(), self.live)
         return fold(answers.select("*", *self._left_group(self.spread())), self._latest(), self.live)
@@ -217,6 +217,7 @@ class ForeignKeyJoin(JoinStep):
         return self.row(key, value, rowtime, number=number)
 
     def _answers_to_left(self) -> OperatorExpression:
+        """The results for a message of a left row, by its kind (`_Subscription`), with the right row of the state."""
         key, offset, right = ROW.field("key"), ROW.field("offset"), STATE.field("right")
         time = call("greatest", _ROWTIME, STATE.field("right_time"))
         joined = array(self._answer(key, self.value(_VALUE, right), time, offset))

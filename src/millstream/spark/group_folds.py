@@ -105,7 +105,7 @@ class AggregateStates:
         return accumulator.initial.cast(accumulator.state)
 
     def _before(self, i: int) -> OperatorExpression:
-        """The state before the row."""
+        """The state of aggregate `i` before the row: its initial state for the first row of a group."""
         return if_(STATE.is_null(), self._initial(i), STATE.field(f"aggregate{i}"))
 
     def _changed(
@@ -116,7 +116,7 @@ class AggregateStates:
         return bound({**context, **values}, change)
 
     def _arrival(self) -> OperatorExpression:
-        """How many rows of the group arrived before the row, where an aggregate is by arrival."""
+        """The number of the group's rows that arrived before the row; 0 where no aggregate reads it."""
         return bigint(0)
 
     def _of_row(
@@ -137,13 +137,13 @@ class AggregateStates:
         return self._of_row(i, undo, state, ROW.field("undone"))
 
     def _merged(self, i: int, older: OperatorExpression, newer: OperatorExpression) -> OperatorExpression:
-        """The result of merging two states."""
+        """The state of aggregate `i` that results from merging two of its states, of an older and a newer session."""
         merge = self.calls[i].accumulator.merge
         assert merge is not None
         return bound({declare.OLDER: older, declare.NEWER: newer, declare.LABEL: text_constant(self._label(i))}, merge)
 
     def _each(self, state: OperatorExpression) -> Mapping[str, OperatorExpression]:
-        """A struct of the aggregates' states, with the row added to each."""
+        """The fields of a state with the row added to each aggregate; `state` is the struct of them before the row."""
         return {name: self._added(i, state.field(name)) for i, name in enumerate(self.states)}
 
     def _results(self, state: OperatorExpression) -> OperatorExpression:
@@ -157,7 +157,7 @@ class AggregateStates:
 
 
 class GroupFolds(AggregateStates):
-    """The folds of one aggregation."""
+    """The expressions that all kinds of folds of one aggregation use; subclasses in aggregates.py are the kinds."""
 
     def __init__(self, node: Aggregate, run: AggregateRun) -> None:
         super().__init__(node, run.query)

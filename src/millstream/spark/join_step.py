@@ -111,7 +111,7 @@ class JoinStep:
         return {**types, **METADATA_TYPES, **bounds, **{name: layout.type for name, layout in self.forwarded.items()}}
 
     def run(self, frame: LazyFrame) -> LazyFrame:
-        """The rows after this join."""
+        """The rows of this join, as input 0, and of later inputs; `frame` has those of all inputs (joins.py)."""
         raise NotImplementedError
 
     def prepared(self, frame: LazyFrame) -> LazyFrame:

@@ -83,11 +83,12 @@ def _kind(join: Join) -> type[JoinStep]:
 
 
 def _clock(join: Join, input: PlanNode, live: bool) -> str:
-    """Stream time at a row of an input, if the join needs it."""
+    """The column `clock` of an input: stream time at a row if the join has a window, else the row's own time."""
     return f"{clock(live, input) if join.window else 'rowtime'} as clock"
 
 
 def _union(chain: Sequence[Join], rows: Callable[[PlanNode], LazyFrame], query: str, live: bool) -> LazyFrame:
+    """The rows of all inputs of a chain of joins as one frame, whose columns the module's docstring describes."""
     first, bounds = chain[0].left, bounds_of(chain[0])
     metadata = ("rowtime", *PLACE_TYPES, *bounds)
     key, value = (
@@ -140,7 +141,7 @@ class _FoldJoin(JoinStep):
     """A join that consists of one fold."""
 
     def run(self, frame: LazyFrame) -> LazyFrame:
-        """The rows after this join."""
+        """The rows of this join, as input 0, and of later inputs; `frame` has those of all inputs (joins.py)."""
         return fold(self.prepared(frame), self.fold(), self.live)
 
     def fold(self) -> Fold:

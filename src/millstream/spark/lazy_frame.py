@@ -26,7 +26,7 @@ class LazyFrame:
 
     @classmethod
     def of(cls, frame: DataFrame) -> "LazyFrame":
-        """The rows of a DataFrame."""
+        """The rows of a DataFrame as a frame without steps."""
         session = frame.sparkSession
         return cls(session, jvm.module(session, "LazyFrames").of(jvm.java_frame(frame)))
 
@@ -44,7 +44,7 @@ class LazyFrame:
         return self._and("where", condition)
 
     def drop(self, *names: str) -> "LazyFrame":
-        """The rows without these columns."""
+        """The rows without the columns of these names."""
         return self._and("drop", *names)
 
     def another(self) -> "LazyFrame":

@@ -235,7 +235,7 @@ def _(expression: typed.TypedArithmetic, label: str | None) -> str:
 
 
 def _text(text: str, nullable: bool) -> str:
-    """Text as Java concatenates it: null becomes the word."""
+    """Text as Java concatenates it: a null is the word null."""
     return f"coalesce({text}, 'null')" if nullable else text
 
 
@@ -314,6 +314,9 @@ def _reads_twice(expression: typed.TypedComparison) -> bool:
 
 
 def _compared(expression: typed.TypedComparison, left: str, right: str) -> str:
+    """A comparison as Spark SQL in the language's order and equality; false if an operand is null, but for IS DISTINCT
+    FROM.
+    """
     if expression.left.type is not None and expression.left.type.contains_map:
         return _compared_same(expression.operator, f"ms_same({left}, {right})", left, right)
     if expression.mixed:

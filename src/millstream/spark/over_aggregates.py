@@ -42,7 +42,7 @@ def with_over_aggregates(rows: LazyFrame, node: OverAggregate, query: str, live:
 
 
 class _OverFold(AggregateStates):
-    """The fold of an OverAggregate."""
+    """The fold for one OverAggregate: the aggregates of all rows before a row, or of the last `preceding` ones."""
 
     def __init__(self, node: OverAggregate, query: str) -> None:
         super().__init__(node, query)
@@ -100,7 +100,7 @@ class _OverFold(AggregateStates):
         return self._changed(i, self.calls[i].accumulator.result, state, ROW.field("arguments"))
 
     def _of_rows(self, i: int) -> OperatorExpression:
-        """The state of an aggregate of the rows that are stored."""
+        """The state of aggregate `i` over the stored rows, computed anew from its initial state."""
         add, state = self.calls[i].accumulator.add, self.calls[i].accumulator.state
 
         def with_row(before: OperatorExpression, arguments: OperatorExpression) -> OperatorExpression:

@@ -50,14 +50,16 @@ from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
 
 RECORD = ("key", "value", *METADATA_TYPES)
-# The headers of a record, and one more with its time, for the latency. It travels as the others do.
+# The headers of a record, and behind them one with the record's time, from which the latency is computed: operators
+# pass it on like other headers.
 _WITH_APPEND_TIME = (
     f"concat(coalesce(headers, cast(array() as {HEADERS})), "
     "array(named_struct('key', 'millstream.append.time', 'value', cast(rowtime as binary)))) as headers"
 )
 # The key of a row of an answer that is a tombstone.
 TOMBSTONE = b"\x01"
-# The places of columns that a tombstone has, and of those that are NULL with its value.
+# References to these places need no check for a null value: key and window are those of the tombstone, and a value
+# column of it is NULL.
 _OF_A_TOMBSTONE = (ColumnPlace.KEY, ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND, ColumnPlace.VALUE)
 # Returns the records of a source's topic, in the columns RECORD.
 Records = Callable[[Read], LazyFrame]

@@ -241,7 +241,7 @@ class RealTimeQueries:
         self.loop.stop()
 
     def forget(self, checkpoint: str) -> None:
-        """Remove a checkpoint."""
+        """Remove a checkpoint, which no query is using, if it exists."""
         checkpoints.delete(self._session, checkpoint)
 
     def _start(
@@ -253,6 +253,11 @@ class RealTimeQueries:
         job: StreamingJob,
         waiting: QueryCoalescing = NO_COALESCING,
     ) -> StartedQuery:
+        """Start a query whose frame `rows` plans, and return without waiting until it reads.
+
+        `topic` and `producer` are for its sink, `waiting` says which of its changes may be coalesced. Raises
+        QueryRefused; then nothing is left of the run but its checkpoint.
+        """
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}", _pace(job))
@@ -306,6 +311,7 @@ class RealTimeQueries:
             self._running.discard(started)
 
     def _stream(self, plan: Plan, job: StreamingJob, run: source.Run) -> Callable[[Read], LazyFrame]:
+        """A function that returns the records of a Read as a stream of this run; call it once for each Read."""
         numbers, waits = count(), bool(lookup_tables(plan))
 
         def records(read: Read) -> LazyFrame:
@@ -327,6 +333,7 @@ class RealTimeQueries:
         return records
 
     def _batch(self, ends: Starts, job: StreamingJob) -> Callable[[Read], LazyFrame]:
+        """A function that returns the records of a Read before its topic's `ends`."""
         client = {**self._client, "isolation.level": job.settings["isolation.level"]}
 
         def records(read: Read) -> LazyFrame:

@@ -11,8 +11,9 @@ from millstream.spark.coalescing import Coalescing
 from millstream.spark.scala_module import PACKAGE
 
 FORMAT = f"{PACKAGE}.KafkaSource"
-# A bounded read ends at records that exist: its fetches need not wait for more. The last one of a read, which asks for
-# what follows its end, would else delay the next read that takes the same consumer by Kafka's half second.
+# A bounded read ends at records that exist, so its fetches need not wait for further ones. A consumer's last fetch asks
+# for what follows the end: without this setting it would wait for half a second, Kafka's default, and delay the next
+# read with the same consumer.
 AT_ONCE = {"kafka.fetch.max.wait.ms": "1"}
 
 Offsets = Mapping[int, int]

@@ -100,7 +100,7 @@ class StreamStreamJoin(JoinStep):
     """A join of two streams: its operator keeps the rows of both sides until their window has passed."""
 
     def run(self, frame: LazyFrame) -> LazyFrame:
-        """The rows after this join."""
+        """The rows of this join, as input 0, and of later inputs; `frame` has those of all inputs (joins.py)."""
         window, outer = self._window, self.join.outer
         waits = not window.eager and (outer.left or outer.right)
         return stateful(self.prepared(frame), self.operator().texts(), self.live, Punctuation(0, 1) if waits else None)
@@ -120,6 +120,7 @@ class StreamStreamJoin(JoinStep):
         )
 
     def _side(self, side: int) -> SideSql:
+        """The expressions of a side, 0 for the left one and 1 for the right one."""
         outer = (self.join.outer.left, self.join.outer.right)[side]
         own, other = ((self.left, self.right), (self.right, self.left))[side]
         waits = outer and not self._window.eager

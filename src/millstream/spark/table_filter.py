@@ -36,6 +36,7 @@ def filtered(rows: LazyFrame, node: Filter, condition: str, query: str, live: bo
 
 
 def _fold(by: Sequence[str], key: StructLayout, value: StructLayout, metadata: dict[str, str], query: str) -> Fold:
+    """The fold over `by`, with a state for each key whose last row passed; `metadata` are further columns."""
     layout = StructLayout({"passed": "boolean"})
     out = StructLayout({"key": key.type, "value": value.type, **metadata})
     passes = ROW.field(_PASSES)

@@ -53,7 +53,7 @@ class Cursor:
 
     @property
     def token(self) -> Token:
-        """The current token."""
+        """The token at the current position; the last one (of kind END) at the end."""
         return self._tokens[self._index]
 
     @property
@@ -67,7 +67,7 @@ class Cursor:
         return self._index
 
     def back(self, index: int) -> None:
-        """Return to an earlier `index`."""
+        """Return to an earlier position: an `index` that this cursor has had."""
         self._index = index
         self._tried.clear()
 
@@ -95,7 +95,7 @@ class Cursor:
         return self._tokens[self._index].key in keys
 
     def accept(self, *keys: str) -> bool:
-        """Take these words or symbols if all of them come next; otherwise record that they were possible."""
+        """Take these words or symbols and return True if all of them come next; else record that they were possible."""
         if not self.at(*keys):
             self._tried.append(_shown(keys))
             return False
@@ -126,18 +126,18 @@ class Cursor:
         return self.take()
 
     def string(self, description: str = "") -> str:
-        """The text of a string literal."""
+        """Take a string literal and return its text. Raises SqlSyntaxError with `description` if none comes."""
         return self.expect_kind(TokenKind.STRING, description).value
 
     def name(self, description: str = "a name") -> str:
-        """An identifier, upper-cased unless quoted."""
+        """Take an identifier; its name is upper-cased unless quoted. Raises SqlSyntaxError with `description`."""
         token = self.token
         if not token.is_name:
             self.fail(description)
         return self.take().value
 
     def list_of(self, item: Callable[["Cursor"], T]) -> tuple[T, ...]:
-        """One or more items separated by commas."""
+        """One or more items separated by commas, each parsed by `item`."""
         items = [item(self)]
         while self.accept(","):
             items.append(item(self))
@@ -153,7 +153,7 @@ class Cursor:
         return read
 
     def in_parentheses(self, item: Callable[["Cursor"], T]) -> tuple[T, ...]:
-        """`(item, …)`."""
+        """One or more items separated by commas in parentheses, each parsed by `item`. Raises SqlSyntaxError."""
         self.expect("(")
         items = self.list_of(item)
         self.expect(")")
@@ -170,6 +170,11 @@ class Cursor:
         raise SqlSyntaxError(fact, token.span, self._hint(alternatives_tried))
 
     def _hint(self, expected: Sequence[str]) -> str:
+        """The hint of a syntax error at the current token; "" if nothing is known about it. `expected` was possible
+        instead.
+
+        Words of other dialects come first, then misspelled keywords, punctuation, and reserved words as names.
+        """
         token, before = self.token, self._tokens[max(self._index - 1, 0)]
         if self.at("(", "SELECT"):
             return SUBQUERY

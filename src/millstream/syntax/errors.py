@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from millstream.model.errors import Span, StatementError
 
+# With more alternatives than this, an error does not list them.
 FEW = 12
 _NAME_IT = "CREATE a stream or table AS the inner query and select from that"
 SUBQUERY = f"a query in parentheses is allowed in FROM only: {_NAME_IT}"

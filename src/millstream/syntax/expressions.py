@@ -55,6 +55,7 @@ def _negation(c: Cursor) -> tree.Expression:
 
 
 def _predicate(c: Cursor) -> tree.Expression:
+    """Parses a value, and the comparison or test (IS, LIKE, BETWEEN, IN …) that may follow it."""
     left = value(c)
     key = c.token.key
     if key in _COMPARE:
@@ -268,7 +269,10 @@ def _call(c: Cursor, name: str, at: Token) -> tree.Expression:
 
 
 def _filter(c: Cursor) -> tree.Expression | None:
-    """The condition of FILTER (WHERE condition) after a call. FILTER alone may be the name of the column."""
+    """The condition of FILTER (WHERE condition) after a call; None if no such clause follows.
+
+    The word FILTER alone may be the alias of the column.
+    """
     if not c.at("FILTER", "(", "WHERE"):
         return None
     c.expect("FILTER", "(", "WHERE")
@@ -278,7 +282,7 @@ def _filter(c: Cursor) -> tree.Expression | None:
 
 
 def _over(c: Cursor) -> tree.OverClause | None:
-    """The clause OVER (…) after a call. OVER alone may be the name of the column."""
+    """The clause OVER (…) after a call; None if no such clause follows. OVER alone may be the alias of the column."""
     if not c.at("OVER", "("):
         return None
     at = c.expect("OVER", "(").span

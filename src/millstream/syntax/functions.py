@@ -28,7 +28,7 @@ def create_function(c: Cursor, or_replace: bool, at: Span) -> tree.CreateFunctio
 
 
 def parameters(c: Cursor) -> tuple[tree.FunctionParameter, ...]:
-    """`(name type, …)`, or `()`."""
+    """The parameters of a function: `(name type, …)`, or `()`. Raises SqlSyntaxError."""
     if c.accept("(", ")"):
         return ()
     return c.in_parentheses(_parameter)

@@ -61,7 +61,7 @@ def integer_value(text: str) -> int:
 
 
 def whole_number(c: Cursor, description: str, most: int = 2**31 - 1) -> int:
-    """An integer of at least 0, as after LIMIT."""
+    """Take an integer from 0 to `most`, as after LIMIT. Raises SqlSyntaxError if none comes."""
     token = c.expect_kind(TokenKind.INTEGER, description)
     value = integer_value(token.text)
     if value > most:

@@ -55,7 +55,7 @@ def parse_one(text: str, file: str = "") -> tree.Statement:
 
 
 def parse_expression(text: str) -> tree.Expression:
-    """The expression in `text`."""
+    """The expression in `text`, which is nothing else. Raises SqlSyntaxError."""
     return _parse_all(text, expression)
 
 

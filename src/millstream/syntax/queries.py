@@ -105,6 +105,7 @@ def _offset(c: Cursor) -> int:
 
 
 def _select(c: Cursor) -> tree.SelectQuery:
+    """Parses a SELECT up to HAVING; the clauses after it are those of the whole query (`_ordered`)."""
     at = c.expect("SELECT").span
     distinct = c.accept("DISTINCT")
     items = c.list_of(_item)
@@ -132,7 +133,7 @@ def _select(c: Cursor) -> tree.SelectQuery:
 
 
 def _grouped(c: Cursor) -> bool:
-    """Takes `GROUP BY`, if it comes next. Raises SqlSyntaxError at a GROUP without BY."""
+    """Take `GROUP BY`; False if it does not come next. Raises SqlSyntaxError at a GROUP without BY."""
     if c.accept("GROUP", "BY"):
         return True
     if c.at("GROUP"):
@@ -141,7 +142,7 @@ def _grouped(c: Cursor) -> bool:
 
 
 def limit(c: Cursor) -> int | None:
-    """`LIMIT n`, if it comes next."""
+    """Take `LIMIT n`, if it comes next: n; None if it does not. Raises SqlSyntaxError unless n is a whole number."""
     if not c.accept("LIMIT"):
         return None
     if c.token.text == "-":
@@ -150,7 +151,7 @@ def limit(c: Cursor) -> int | None:
 
 
 def duration(c: Cursor) -> tree.Duration:
-    """`10 SECONDS`."""
+    """Take a duration such as `10 SECONDS`. Raises SqlSyntaxError."""
     at = c.span
     count = whole_number(c, "a duration such as 10 SECONDS", _MOST)
     unit = UNITS.get(c.token.key)
@@ -274,6 +275,7 @@ def _within(c: Cursor) -> tree.Within:
 
 
 def _window(c: Cursor) -> tree.WindowClause:
+    """Parses a window after the word WINDOW. Raises SqlSyntaxError."""
     at = c.span
     if c.token.is_name and c.ahead(1).key != "(":
         c.take()  # a window may have a name, which nothing can refer to
@@ -296,7 +298,7 @@ def _window(c: Cursor) -> tree.WindowClause:
 
 
 def _has_grace(c: Cursor) -> bool:
-    """Takes `, GRACE PERIOD`, if it comes next. Raises SqlSyntaxError at a GRACE without PERIOD."""
+    """Take `, GRACE PERIOD`; False if it does not come next. Raises SqlSyntaxError at a GRACE without PERIOD."""
     if c.accept(",", "GRACE", "PERIOD"):
         return True
     if c.at(",", "GRACE"):

@@ -306,6 +306,7 @@ _EXTENDED = {tree.Listing.STREAMS, tree.Listing.TABLES, tree.Listing.TOPICS, tre
 
 
 def _describe(c: Cursor) -> tree.Statement:
+    """Parses DESCRIBE in all of its forms. Raises SqlSyntaxError, with hints for forms of other systems."""
     at = c.expect("DESCRIBE").span
     for kind in tree.SourceKind:
         if c.accept(f"{kind.value}S"):
@@ -351,6 +352,7 @@ def _print(c: Cursor) -> tree.Statement:
 
 
 def _assert(c: Cursor) -> tree.Statement:
+    """Parses ASSERT in all of its forms, of which some are for SQL test files only."""
     at = c.expect("ASSERT").span
     exists = not c.accept("NOT", "EXISTS")
     if c.accept("TOPIC"):

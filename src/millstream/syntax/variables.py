@@ -58,7 +58,7 @@ def substituted(source_tokens: Iterable[Token], variables: Mapping[str, str]) ->
 
 
 def _names(token: Token) -> list[str]:
-    """The variables in a token."""
+    """The names of the variables in a token: its own, or those inside of a string literal."""
     if token.kind is TokenKind.VARIABLE:
         return [token.value]
     in_string = token.kind is TokenKind.STRING and "${" in token.value

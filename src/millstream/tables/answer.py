@@ -24,6 +24,7 @@ from millstream.tables.plain_rows import NotPlain, plain_key, plain_rows
 from millstream.tables.store import BY_KEY, Change, KeyOrder, Store, WindowBounds
 from millstream.tables.store_indexes import IndexRange
 
+# The number of rows that are evaluated together; the first ones are fewer.
 BATCH = 500
 _WIDTHS = {INTEGER: 2**31, BIGINT: 2**63}
 _PLAIN = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
@@ -163,7 +164,7 @@ class TableKeys:
         return None if key is None else self.stored.stored(key)
 
     def _encoded(self, values: Sequence[Any]) -> bytes | None:
-        """The key as the JVM encodes it. Raises UnreadableRecord."""
+        """The key as the JVM encodes it; None if the format writes a null payload. Raises UnreadableRecord."""
         codec = record_codec(side_spec(self._serde, self.columns, "K"), self.columns)
         return codec.encode({c.name: value for c, value in zip(self.columns, values, strict=True)})
 
@@ -225,7 +226,7 @@ def _between(
             key = keys.of([_as_key(value, column.type)]) if not isinstance(value, str) or sorts_alike(value) else None
         except NoSuchKey:
             key = None
-        # Without a key this limit excludes nothing here; the plan checks it for each row.
+        # A limit that is no key cannot narrow the range; the plan checks the condition for each row anyway.
         if key is not None:
             (lows if limit.operator in (">", ">=") else highs).append((key, "=" in limit.operator))
     low = max(lows, key=lambda k: (k[0], not k[1]), default=None)
@@ -250,7 +251,7 @@ def _range(access: IndexAccess, source: Source, bounded: Bounded) -> IndexRange:
         try:
             key = encoded([_as_key(value, types[0])], types)
         except NoSuchKey:
-            # This limit excludes nothing here; the plan checks it for each row.
+            # A limit that is no value of the column cannot narrow the range; the plan checks each row anyway.
             continue
         if key is not None:
             (lows if limit.operator in (">", ">=") else highs).append(key)

@@ -199,7 +199,9 @@ def _decimal(value: Number, type: Decimal) -> bytes:
 
 
 def _double(value: float) -> bytes:
-    """The bits, inverted for negative numbers; all NaNs, inside of nested values, are one."""
+    """The bits of a DOUBLE, inverted for a negative number. Every NaN, which only nested values contain, has the same
+    bits.
+    """
     data = struct.pack(">d", value + 0.0 if value == value else float("nan"))
     return bytes(255 - b for b in data) if data[0] >= 0x80 else bytes((data[0] | 0x80,)) + data[1:]
 

@@ -80,7 +80,7 @@ class PlainRows:
         return [accessor(row) for accessor in self._output]
 
     def _values(self, data: bytes) -> list[Any]:
-        """The columns' values. Raises ValueError."""
+        """The values of the columns in a record's JSON object. Raises ValueError if the JVM has to read the record."""
         if b"\\u" in data:
             raise ValueError("half a surrogate pair could be among the escapes")
         members = _DECODER.decode(data.decode())

@@ -124,7 +124,7 @@ class Store:
         self._writer.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connections to the file."""
         self._readers.close()
         self._writer.close()
 
@@ -189,10 +189,11 @@ class Store:
                 writer.execute("ROLLBACK")
 
     def _expire(self, now: int, retention_ms: int) -> int | None:
-        """Remove old windows. It scans all rows, so it does so only after a tenth of the time that windows are kept.
+        """Remove the windows that start more than `retention_ms` before `now`, the time of the newest row in epoch ms.
 
-        A time that is before the last one by more than windows are kept is that of another partition, if a row of the
-        far future was the last one.
+        Returns the time before which they were removed, None if nothing was done: all rows are scanned, so it is done
+        once a tenth of the retention. If `now` is earlier than at the last removal by more than the retention, that
+        removal was by a row of the far future in another partition, and this one is done.
         """
         if now < 0 or -retention_ms <= now - self._expired <= retention_ms // 10:
             return None
@@ -253,7 +254,7 @@ class Store:
     # ------------------------------------------------------------ reading
 
     def count(self) -> int:
-        """The number of rows."""
+        """The number of rows; SQLite counts them by reading all."""
         with self._readers.connection() as reader:
             return int(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
 
@@ -353,7 +354,7 @@ class _Readers:
 
 
 def remove(path: Path) -> None:
-    """Delete a store's files."""
+    """Delete the files of the store at `path`, as far as they exist."""
     for suffix in ("", "-wal", "-shm"):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 

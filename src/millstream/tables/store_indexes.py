@@ -40,7 +40,7 @@ def stored(reader: sqlite3.Connection, name: str) -> StoredIndex | None:
 
 
 def read_indexes(reader: sqlite3.Connection) -> dict[str, StoredIndex]:
-    """All indexes, by name."""
+    """The indexes in a store's file, by name, complete or not."""
     rows = reader.execute("SELECT name, number, complete FROM indexes")
     return {name: StoredIndex(number, bool(complete)) for name, number, complete in rows}
 

@@ -33,7 +33,10 @@ def _member(name: str, value: Any, actual: dict[str, Json]) -> bool:
 
 
 def difference(expected: Sequence[Json], actual: Sequence[Json], ordered: bool) -> str | None:
-    """The first difference between answers of /query; if not `ordered`, rows may come in any order."""
+    """The first difference between answers of /query, in two lines; None if there is none.
+
+    If not `ordered`, rows may come in any order.
+    """
     pairs = zip_longest(expected, actual) if ordered else zip_longest(_sorted(expected), _sorted(actual))
     for desired, row in pairs:
         if desired is None or row is None or not subset(desired, row) or _marked(desired) != _marked(row):
@@ -42,9 +45,9 @@ def difference(expected: Sequence[Json], actual: Sequence[Json], ordered: bool) 
 
 
 def protobuf_difference(expected: Sequence[Json], actual: Sequence[Json]) -> str | None:
-    """The first difference between answers of /query with rows as Protobuf; expected are the messages' text forms.
+    """The first difference between answers of /query with rows as Protobuf, in two lines; None if there is none.
 
-    Rows, and the entries of maps, may come in any order.
+    `expected` has the messages' text forms. Rows, and the entries of maps, may come in any order.
     """
     descriptor = protofile.message(SchemaText("PROTOBUF", actual[0]["header"]["protoSchema"]), entries_are_maps=False)
     assert descriptor is not None

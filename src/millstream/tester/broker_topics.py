@@ -12,6 +12,7 @@ from millstream.spark import sink
 from millstream.spark.bounded import Record
 from millstream.spark.session import Session
 
+# How long the broker may take to return a topic's records, in seconds.
 PATIENCE = 60.0
 
 
@@ -23,7 +24,7 @@ class BrokerTopics:
         self._kafka = KafkaClient({"bootstrap.servers": bootstrap})
 
     def create(self, topic: str, partitions: int) -> None:
-        """Create a topic. Raises KafkaException."""
+        """Create a topic, and wait until it can be used. Raises KafkaException."""
         self._kafka.create(topic, partitions)
 
     def write(self, topic: str, record: Record) -> None:

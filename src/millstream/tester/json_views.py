@@ -72,7 +72,7 @@ def _kafka_view(data: bytes, column: Column) -> Any:
 
 
 def windowed(key: bytes | None, window: Any) -> bytes | None:
-    """A key followed by the window of a case's record."""
+    """A key followed by the window of a case's record; the key alone if it is None or the record has no window."""
     if key is None or window is None:
         return key
     is_session = str(window["type"]).lower() == "session"

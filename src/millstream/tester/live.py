@@ -152,6 +152,7 @@ def _verdict(
 def _reason(
     case: ConformanceCase, name: str, environment: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
 ) -> str:
+    """Play a case live: why it failed, "" if it passed."""
     live_case, result = script(case, name, defaults, bounded)
     engine = environment.engine(live_case)
     play = LivePlay(live_case, engine, environment.wire)

@@ -156,6 +156,7 @@ def _setting(name: str, value: str | None, statement: tree.Statement) -> Setting
 
 
 def _outcome(statement: tree.Statement, text: str, result: PlayResult) -> None:
+    """Plan a statement, and apply the outcome to the case: catalog, topics, schemas, queries. Raises StatementError."""
     if isinstance(statement, tree.CreateSource):
         _assume_topic(statement, result)
     check_drop(statement, result.catalog)

@@ -113,6 +113,7 @@ def _number(data: bytes) -> tuple[int, bytes]:
 
 
 def _fill(message: Message, view: Json) -> None:
+    """Set the fields of a message from a view, by their names in any case, without nulls. Raises ValueError."""
     if not isinstance(view, Mapping):
         fields = ", ".join(f.name for f in message.DESCRIPTOR.fields)
         hint = f"a Protobuf message is written as an object with its fields: {fields or 'it has none'}"
@@ -156,6 +157,7 @@ def _fill_list(target: Any, values: list[Json], f: _Field) -> None:
 
 
 def _fill_message(target: Any, value: Json) -> None:
+    """Set a field that is a message: well-known types from plain values, any other from an object."""
     target.SetInParent()
     match target.DESCRIPTOR.full_name:
         case "google.protobuf.Timestamp":

@@ -86,7 +86,7 @@ def topics(case: ConformanceCase) -> set[str]:
 
 
 def created(case: ConformanceCase) -> set[str]:
-    """The topics that statements create."""
+    """The topics that statements create, because they name KAFKA_TOPIC and PARTITIONS."""
     return {str(p["KAFKA_TOPIC"]) for p in _declared(case) if "KAFKA_TOPIC" in p and "PARTITIONS" in p}
 
 

@@ -38,7 +38,7 @@ class CaseSchemas:
             return number
 
     def latest(self, subject: str) -> RegisteredSchema | None:
-        """The newest schema of a subject."""
+        """The newest schema of a subject; None if it has none."""
         versions = self._subjects.get(subject)
         return RegisteredSchema(versions[-1], self._ids[versions[-1]]) if versions else None
 
@@ -48,7 +48,7 @@ class CaseSchemas:
 
     @property
     def ids(self) -> Mapping[int, RegisteredSchema]:
-        """All schemas by id."""
+        """All schemas of the case by id."""
         return {id: RegisteredSchema(id, schema) for id, schema in self._ids.items()}
 
     @property

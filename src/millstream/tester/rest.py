@@ -35,6 +35,7 @@ from millstream.tester.runner import Verdict, judged
 # The longest time until an answer is as expected: queries start in the background.
 PATIENCE = 180.0
 PAUSE = 0.2
+# How long the server may take to be emptied, in seconds.
 SETTLED = 30.0
 # Settings of the server for REST cases; ksqlDB plays them with push v2 on.
 SETTINGS = {"millstream.batch.duration": "10 seconds", "ksql.query.push.v2.enabled": "true"}
@@ -120,7 +121,7 @@ def _reason(case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) 
 
 
 class _RestPlay:
-    """One running case."""
+    """One case while it is played on a server that is otherwise empty."""
 
     def __init__(self, case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) -> None:
         self._case, self._site = case, site

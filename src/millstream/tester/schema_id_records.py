@@ -134,6 +134,7 @@ def _branch(node: Any, names: Mapping[str, Any], value: Any = None) -> Any:
 
 
 def _fits(value: Any, branch: Any) -> bool:
+    """True if a view, or a value that was read, may be one of a union's `branch`."""
     match _kind(branch):
         case "boolean":
             return isinstance(value, bool)
@@ -164,6 +165,7 @@ def _is_map(node: Any, names: Mapping[str, Any]) -> bool:
 
 
 def _to_avro(view: Json, node: Any, names: Mapping[str, Any]) -> Any:
+    """A view as the value that fastavro encodes by the schema `node`; `names` has the named types."""
     if view is None:
         return None
     node = _branch(node, names, view)
@@ -210,6 +212,7 @@ def _unscaled(value: Decimal, node: Any) -> bytes:
 
 
 def _from_avro(value: Any, node: Any, names: Mapping[str, Any]) -> Json:
+    """The view of a value that fastavro has decoded by the schema `node`; `names` has the named types."""
     if value is None:
         return None
     node = _branch(node, names, value)

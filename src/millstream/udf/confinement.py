@@ -26,6 +26,7 @@ from errno import ENOSYS, EPERM
 from typing import Any
 
 OFF, AUTO, REQUIRED = "off", "auto", "required"
+# The most files that a worker process may have open.
 FILES = 256
 
 # ---------------------------------------------------------------- the result
@@ -67,7 +68,7 @@ class Confinement:
         return (", ".join([*parts, "rlimits"]) if parts else "rlimits only") + exceptions
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as JSON."""
+        """The fields as JSON, for the program that asks a worker process what is in force."""
         return asdict(self)
 
 

@@ -6,6 +6,7 @@ import subprocess
 from millstream.udf.bundle import program
 from millstream.udf.confinement import Confinement, ConfinementOptions
 
+# How long a worker process may take to report its restrictions, in seconds.
 PATIENCE = 30.0
 
 

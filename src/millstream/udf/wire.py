@@ -103,7 +103,7 @@ def _same(value: Any) -> Any:
 
 
 def _key(type: Any) -> Convert | None:
-    """A map's key, which is text in JSON."""
+    """A conversion of a map's key from the text that it is in JSON; None if the key is text in SQL, too."""
     if type == "STRING":
         return None
     if type in ("INTEGER", "BIGINT"):

@@ -31,6 +31,7 @@ from millstream.udf.wire import WrongType, reader, writer
 OK, ERROR, FATAL = b"\0", b"\1", b"\2"
 CALL, ADD, UNDO, MERGE, RESULT = b"caumr"
 _HEAD = struct.Struct(">I")
+# The most characters of an error's message.
 _MOST = 400
 # Audit events of operations that a function may not do (Python's documentation lists all events).
 _NETWORK = "connect bind sendto sendmsg getaddrinfo gethostbyname"
@@ -226,7 +227,7 @@ def _within_limits(call: Call, frame: bytes, limits: WorkerLimits) -> bytes:
         signal.setitimer(signal.ITIMER_REAL, limits.clock, 0.1)
         return call(frame[0], frame[1:])
     finally:
-        # First, since Python looks for signals at each call of a function.
+        # This comes first: Python handles signals at each call of a function, also at those that stop the timers.
         ALARM.is_on = False
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)

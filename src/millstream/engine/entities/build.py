@@ -13,7 +13,7 @@ def entity(type: str, text: str, /, **body: Any) -> Entity:
 
 
 def warned(answer: Entity, messages: Iterable[str]) -> Entity:
-    """An entity with warnings."""
+    """A copy of an entity with these messages as its warnings."""
     return {**answer, "warnings": [{"message": message} for message in messages]}
 
 

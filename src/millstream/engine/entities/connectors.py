@@ -27,7 +27,7 @@ def created(text: str, info: Mapping[str, Any], kind: ConnectorKind) -> Entity:
 
 
 def dropped(text: str, name: str) -> Entity:
-    """DROP CONNECTOR."""
+    """The answer to DROP CONNECTOR."""
     return entity("drop_connector", text, connectorName=name)
 
 
@@ -90,7 +90,7 @@ def _without_secrets(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plugins(text: str, listed: Sequence[Mapping[str, Any]]) -> Entity:
-    """SHOW CONNECTOR PLUGINS."""
+    """The answer to SHOW CONNECTOR PLUGINS; `listed` is Connect's own list."""
     bodies = [{"className": p["class"], "type": p.get("type"), "version": p.get("version")} for p in listed]
     return entity("connector_plugins_list", text, connectorsPlugins=bodies)
 

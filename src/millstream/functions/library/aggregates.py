@@ -138,6 +138,8 @@ def _average(types: Types, constants: Constants, settings: Settings) -> Accumula
 
 
 def _extreme(best: str) -> Accumulating:
+    """MIN and MAX: `best` is the SQL function that chooses between two values, least or greatest."""
+
     def accumulating(types: Types, constants: Constants, settings: Settings) -> Accumulator:
         type = spark_type(types[0])
 
@@ -195,6 +197,7 @@ def _correlation() -> Accumulator:
         """The state with the row added (`sign` is +) or removed (-); a row with a null does not change it."""
 
         def by(x: OperatorExpression, y: OperatorExpression) -> OperatorExpression:
+            """The state for a row with the values `x` and `y`, neither of which is null."""
             terms = dict(zip(moments, (x, y, x * x, y * y, x * y), strict=True))
             sums = {name: sign(STATE.field(name), term) for name, term in terms.items()}
             return struct_of({"n": sign(STATE.field("n"), bigint(1)), **sums})
@@ -224,6 +227,7 @@ def _most_values(limit: str) -> int:
 
 
 def _list(types: Types, constants: Constants, settings: Settings) -> Accumulator:
+    """COLLECT_LIST: the values in order of arrival, up to the setting's number; `undo` removes the last equal value."""
     type, most = f"array<{spark_type(types[0])}>", _most_values(settings["ksql.functions.collect_list.limit"])
 
     def place(element: OperatorExpression, i: OperatorExpression) -> OperatorExpression:
@@ -265,6 +269,7 @@ _DISTINCT = Accumulator(
     nested=True,
 )
 
+# The most texts that HISTOGRAM counts.
 _MOST_TEXTS = 1000
 
 
@@ -433,6 +438,8 @@ def _agreed(types: Types, constants: Constants, settings: Settings) -> Accumulat
         return same_values(types[0], entry.field("v"), VALUE)
 
     def counted(by: int) -> OperatorExpression:
+        """The state in which the count of the row's value has changed by `by`."""
+
         def moved(entry: OperatorExpression) -> OperatorExpression:
             return if_(is_value(entry), struct(v=entry.field("v"), n=entry.field("n") + by), entry)
 

@@ -9,7 +9,7 @@ from millstream.model.errors import StatementError
 from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, SqlType
 
 Types = Sequence[SqlType | None]
-# Spark's maps have no null keys; where ksqlDB writes one, it is the word.
+# Spark's maps have no null keys: in place of a null key, which ksqlDB has, there is the text null.
 _AS_MAP = "ms_map(transform({0}, text -> coalesce(text, 'null')), {1})"
 
 
