@@ -21,15 +21,16 @@ import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 case class Registered(kind: String, text: String, references: Seq[(String, Registered)])
 
 /**
- * The registry does not answer, fails, or does not know us. The record that needs it is not bad: it could not be read or
- * written now.
+ * The registry does not answer, fails, or does not know us. The record that needs it is not bad: it could not be read
+ * or written now.
  */
 class RegistryAway(message: String) extends RuntimeException(message, null, false, false)
 
 /**
  * A client of a registry with Confluent's API, one for each address and JVM; a schema is requested once and cached.
- * In a task of a streaming query, a registry that does not answer is asked again until it does, and so is one that does not
- * accept our credentials (401), which may be changed there or here: no record is dropped because of it. Elsewhere a client waits for an answer: after Rounds attempts its statement fails with RegistryAway.
+ * In a task of a streaming query, a registry that does not answer is asked again until it does, and so is one that does
+ * not accept our credentials (401), which may be changed there: no record is dropped because of it. Elsewhere a client
+ * waits for an answer: after Rounds attempts its statement fails with RegistryAway.
  * `url` may have the addresses of several servers, with commas between them: requests go to one until it does not
  * answer, then to the next. `shownUrl` is the same for messages, without users and passwords.
  */

@@ -97,8 +97,8 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
   def isCaughtUp: Boolean = scan.isCaughtUp && !hasNext
 
   /**
-   * When Kafka last answered the scan, by System.currentTimeMillis; the records of that answer can be read. From the first
-   * call on, the scan learns of an answer within a second.
+   * When Kafka last answered the scan, by System.currentTimeMillis; the records of that answer can be read. From the
+   * first call on, the scan learns of an answer within a second.
    */
   def answeredAt: Long = {
     scan.followClock(this)
