@@ -63,11 +63,12 @@ def test_a_start_that_is_broken_off_leaves_nothing_behind(dev: subprocess.Popen[
 
 
 @pytest.mark.crash
-def test_what_ends_by_itself_is_started_again(dev: subprocess.Popen[str]) -> None:
+def test_what_ends_by_itself_is_started_again(dev: subprocess.Popen[str], tmp_path: Path) -> None:
     shown = _read_until(dev, "everything runs")
     url = re.search(r"http://localhost:\d+", shown)
     assert url is not None, shown
     wait_for(lambda: _has_file_connectors(RestClient(url[0])), "Kafka Connect", PATIENCE)
+    wait_for(lambda: _was_listed(tmp_path / "logs" / "connect.log"), "the end of the worker's start", PATIENCE)
     for name, program in (("Kafka Connect", "ConnectDistributed"), ("Kafka", "kafka.Kafka")):
         _end(dev.pid, program)
         output = _read_until(dev, "answers again")
@@ -129,6 +130,11 @@ def _has_file_connectors(client: RestClient) -> bool:
     except ClientError:
         return False
     return "org.apache.kafka.connect.file.FileStreamSourceConnector" in [plugin["className"] for plugin in plugins]
+
+
+def _was_listed(log: Path) -> bool:
+    """Whether the worker has answered the question by which its start ends; before that, its end is a failed start."""
+    return '"GET /connectors HTTP/1.1" 200' in log.read_text()
 
 
 def _is_executed(client: RestClient, statement: str) -> bool:
