@@ -1,22 +1,30 @@
 """Aggregate functions, one row each: the initial state, how rows are added and removed, and the result."""
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from millstream.functions.declare import (
-    ARRIVAL,
     NEWER,
     OLDER,
     STATE,
     Accumulating,
     Accumulator,
-    Function,
-    FunctionKind,
     Signature,
-    TypeRule,
     argument,
 )
+from millstream.functions.library.accumulators import (
+    VALUE,
+    Constants,
+    Settings,
+    Types,
+    aggregate,
+    at_least_one,
+    empty,
+    signature,
+    unless_null,
+)
+from millstream.functions.library.by_offset import EARLIEST_BY_OFFSET, LATEST_BY_OFFSET
 from millstream.functions.operator_expressions import (
     OperatorExpression,
     array,
@@ -32,52 +40,27 @@ from millstream.functions.operator_expressions import (
     struct_of,
 )
 from millstream.functions.rules import same_decimal
-from millstream.functions.signatures import each, parse_signature
+from millstream.functions.signatures import each
 from millstream.functions.sparktype import OWN_ORDER, spark_type
-from millstream.model.errors import StatementError
 from millstream.model.setting_kinds import INT_MAX
 from millstream.model.types import Array, Decimal, Field, SqlType, Struct, computed
 
-Types = Sequence[SqlType]
-Constants = Sequence[object]
-Settings = Mapping[str, str]
-
 _NUMBERS = "INTEGER BIGINT DOUBLE"
 _ORDERED = f"{_NUMBERS} STRING BYTES DATE TIME TIMESTAMP"
-VALUE = argument(0)
 
 
 def _always(accumulator: Accumulator) -> Accumulating:
     return lambda types, constants, settings: accumulator
 
 
-def _aggregate(name: str, description: str, example: str, answer: str, *signatures: Signature) -> Function:
-    """A row of the table; its `example` includes the rows: `SUM(X) over X = 1, 2`."""
-    return Function(name, FunctionKind.AGGREGATE, "aggregate", description, signatures, example, answer)
-
-
-def _signature(text: str, accumulating: Accumulating, returns: TypeRule | None = None, constants: int = 0) -> Signature:
-    """A signature of an aggregate; its last `constants` arguments must be constants."""
-    return replace(parse_signature(text, "", returns), accumulating=accumulating, constants=constants)
-
-
 def _each(types: str, text: str, accumulating: Accumulating, constants: int = 0) -> tuple[Signature, ...]:
     return tuple(replace(s, accumulating=accumulating, constants=constants) for s in each(types, text, ""))
-
-
-def _unless_null(value: OperatorExpression) -> OperatorExpression:
-    """A row whose first argument is null does not change the state."""
-    return if_(VALUE.is_null(), STATE, value)
-
-
-def _empty(array_type: str) -> OperatorExpression:
-    return array().cast(array_type)
 
 
 # ---------------------------------------------------------------- counts and sums
 
 _ROWS = Accumulator("bigint", bigint(0), STATE + 1, undo=STATE - 1, merge=OLDER + NEWER)
-_VALUES = Accumulator("bigint", bigint(0), _unless_null(STATE + 1), undo=_unless_null(STATE - 1), merge=OLDER + NEWER)
+_VALUES = Accumulator("bigint", bigint(0), unless_null(STATE + 1), undo=unless_null(STATE - 1), merge=OLDER + NEWER)
 
 
 def _sum(types: Types, constants: Constants, settings: Settings) -> Accumulator:
@@ -88,8 +71,8 @@ def _sum(types: Types, constants: Constants, settings: Settings) -> Accumulator:
         undo = _exact("ms_decimal_subtract", types[0], STATE, VALUE)
         merge = _exact("ms_decimal_add", types[0], OLDER, NEWER)
         over_table = _sum_of_table(types[0])
-        return Accumulator(type, zero, _unless_null(add), undo=_unless_null(undo), merge=merge, over_table=over_table)
-    return Accumulator(type, zero, _unless_null(STATE + VALUE), undo=_unless_null(STATE - VALUE), merge=OLDER + NEWER)
+        return Accumulator(type, zero, unless_null(add), undo=unless_null(undo), merge=merge, over_table=over_table)
+    return Accumulator(type, zero, unless_null(STATE + VALUE), undo=unless_null(STATE - VALUE), merge=OLDER + NEWER)
 
 
 def _sum_of_table(type: Decimal) -> Accumulator:
@@ -102,9 +85,9 @@ def _sum_of_table(type: Decimal) -> Accumulator:
     return Accumulator(
         "binary",
         null("binary"),
-        _unless_null(call("ms_digits_add", STATE, VALUE)),
+        unless_null(call("ms_digits_add", STATE, VALUE)),
         call("ms_digits_decimal", STATE, size.precision, size.scale),
-        undo=_unless_null(call("ms_digits_subtract", STATE, VALUE)),
+        undo=unless_null(call("ms_digits_subtract", STATE, VALUE)),
     )
 
 
@@ -120,7 +103,7 @@ def _sum_list(types: Types, constants: Constants, settings: Settings) -> Accumul
     zero = integer(0).cast(type)
     plus = function(("sum", "element"), lambda sum, element: (sum + call("coalesce", element, zero)).cast(type))
     total = call("aggregate", VALUE, zero, plus)
-    return Accumulator(type, zero, _unless_null(STATE + total), undo=_unless_null(STATE - total), merge=OLDER + NEWER)
+    return Accumulator(type, zero, unless_null(STATE + total), undo=unless_null(STATE - total), merge=OLDER + NEWER)
 
 
 def _average(types: Types, constants: Constants, settings: Settings) -> Accumulator:
@@ -129,9 +112,9 @@ def _average(types: Types, constants: Constants, settings: Settings) -> Accumula
     return Accumulator(
         f"struct<total: {type}, n: bigint>",
         struct(total=integer(0).cast(type), n=0),
-        _unless_null(struct(total=(total + VALUE).cast(type), n=n + 1)),
+        unless_null(struct(total=(total + VALUE).cast(type), n=n + 1)),
         if_(n.equals(0), 0.0, total.cast("double") / n),
-        _unless_null(struct(total=(total - VALUE).cast(type), n=n - 1)),
+        unless_null(struct(total=(total - VALUE).cast(type), n=n - 1)),
         struct(total=(OLDER.field("total") + NEWER.field("total")).cast(type), n=OLDER.field("n") + NEWER.field("n")),
         nested=True,
     )
@@ -171,9 +154,9 @@ def _variance(result: OperatorExpression) -> Accumulator:
     return Accumulator(
         "struct<total: double, n: bigint, m2: double>",
         struct(total=0.0, n=0, m2=0.0),
-        _unless_null(let("x", x, add)),
+        unless_null(let("x", x, add)),
         if_(n < 2, 0.0, result),
-        _unless_null(let("x", x, undo)),
+        unless_null(let("x", x, undo)),
         _merged_variance(),
         nested=True,
     )
@@ -239,7 +222,7 @@ def _list(types: Types, constants: Constants, settings: Settings) -> Accumulator
     last = call("array_max", call("transform", STATE, function(("element", "i"), place)))
     return Accumulator(
         type,
-        _empty(type),
+        empty(type),
         if_(call("size", STATE) >= most, STATE, call("array_append", STATE, VALUE)),
         undo=let("last", last, without),
         merge=call("slice", call("concat", OLDER, NEWER), 1, most),
@@ -253,7 +236,7 @@ def _set(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     new = NEWER.filter("y", lambda y: ~OLDER.exists("x", lambda x: same_values(types[0], x, y)))
     return Accumulator(
         type,
-        _empty(type),
+        empty(type),
         if_((call("size", STATE) >= most) | known, STATE, call("array_append", STATE, VALUE)),
         merge=call("slice", call("concat", OLDER, new), 1, most),
         nested=True,
@@ -263,7 +246,7 @@ def _set(types: Types, constants: Constants, settings: Settings) -> Accumulator:
 _DISTINCT = Accumulator(
     "binary",
     null("binary"),
-    _unless_null(call("ms_sketch_add", STATE, call("struct", VALUE))),
+    unless_null(call("ms_sketch_add", STATE, call("struct", VALUE))),
     call("coalesce", call("hll_sketch_estimate", STATE), bigint(0)),
     merge=call("coalesce", call("hll_union", OLDER, NEWER), OLDER, NEWER),
     nested=True,
@@ -293,7 +276,7 @@ def _histogram() -> Accumulator:
         "map<string, bigint>",
         call("map").cast("map<string, bigint>"),
         if_(VALUE.is_null() | full, STATE, _with_count(_counted(STATE, VALUE) + 1)),
-        undo=_unless_null(call("map_filter", _with_count(_counted(STATE, VALUE) - 1), positive)),
+        undo=unless_null(call("map_filter", _with_count(_counted(STATE, VALUE) - 1), positive)),
         merge=call("map_concat", call("map_filter", OLDER, alone), call("transform_values", NEWER, both)),
         nested=True,
     )
@@ -304,7 +287,7 @@ def _histogram() -> Accumulator:
 
 def _top(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     """The k greatest values; with more columns, structs in the order of the first column."""
-    k, columns = _at_least_one("TOPK", constants[-1]), types[:-1]
+    k, columns = at_least_one("TOPK", constants[-1]), types[:-1]
     if len(columns) == 1:
         return _greatest(spark_type(columns[0]), VALUE, k)
     row = struct_of({f"F{i}": argument(i) for i in range(len(columns))})
@@ -315,8 +298,8 @@ def _greatest(element: str, value: OperatorExpression, k: int) -> Accumulator:
     """The k greatest values, the greatest first; structs are compared by their first field alone."""
     return Accumulator(
         f"array<{element}>",
-        _empty(f"array<{element}>"),
-        _unless_null(call("ms_merge_descending", STATE, array(value), k)),
+        empty(f"array<{element}>"),
+        unless_null(call("ms_merge_descending", STATE, array(value), k)),
         merge=call("ms_merge_descending", OLDER, NEWER, k),
         nested=True,
     )
@@ -332,11 +315,11 @@ def _top_rows(types: Sequence[SqlType | None]) -> SqlType:
 
 
 def _top_distinct(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    k, type = _at_least_one("TOPKDISTINCT", constants[-1]), f"array<{spark_type(types[0])}>"
+    k, type = at_least_one("TOPKDISTINCT", constants[-1]), f"array<{spark_type(types[0])}>"
     return Accumulator(
         type,
-        _empty(type),
-        _unless_null(
+        empty(type),
+        unless_null(
             if_(call("array_contains", STATE, VALUE), STATE, call("ms_merge_descending", STATE, array(VALUE), k))
         ),
         merge=call("ms_merge_descending", OLDER, call("array_except", NEWER, OLDER), k),
@@ -346,84 +329,6 @@ def _top_distinct(types: Types, constants: Constants, settings: Settings) -> Acc
 
 def _decimals(types: Sequence[SqlType | None]) -> SqlType:
     return Array(same_decimal(types))
-
-
-def _at_least_one(name: str, value: object) -> int:
-    if not isinstance(value, int) or value < 1:
-        shown = "NULL" if value is None else value
-        raise StatementError(f"{name} requires a number of at least 1, as a constant; this is {shown}")
-    return value
-
-
-# ---------------------------------------------------------------- first and last
-
-
-def _by_offset(name: str, first: bool, counted: bool, flagged: bool) -> Accumulating:
-    """The first or last value, or the first or last n values; nulls count only if the flag says so."""
-
-    def accumulating(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-        skip = constants[-1] is not False if flagged else True
-        n = _at_least_one(name, constants[1]) if counted else 1
-        type = f"array<{spark_type(types[0])}>"
-        more, both = call("array_append", STATE, VALUE), call("concat", OLDER, NEWER)
-        add = if_(call("size", STATE) >= n, STATE, more) if first else _last(more, n)
-        return Accumulator(
-            type,
-            _empty(type),
-            _unless_null(add) if skip else add,
-            STATE if counted else call("try_element_at", STATE, 1),
-            merge=call("slice", both, 1, n) if first else _last(both, n),
-            nested=True,
-            in_sessions=_by_arrival(spark_type(types[0]), n, first, counted, skip),
-        )
-
-    return accumulating
-
-
-def _by_arrival(type: str, n: int, first: bool, counted: bool, skip: bool) -> Accumulator:
-    """The first or last n values of merging sessions: each is kept with the number of its row, by which they are
-    ordered."""
-    entries = f"array<struct<n: bigint, v: {type}>>"
-    more = call("array_append", STATE, struct(n=ARRIVAL, v=VALUE))
-    add = if_(call("size", STATE) >= n, STATE, more) if first else _last(more, n)
-    earlier = function(("x", "y"), lambda x, y: if_(x.field("n") < y.field("n"), integer(-1), integer(1)))
-    both = call("array_sort", call("concat", OLDER, NEWER), earlier)
-    values = STATE.map_each("entry", lambda entry: entry.field("v"))
-    return Accumulator(
-        entries,
-        _empty(entries),
-        _unless_null(add) if skip else add,
-        values if counted else call("try_element_at", values, 1),
-        merge=call("slice", both, 1, n) if first else _last(both, n),
-        nested=True,
-        by_arrival=True,
-    )
-
-
-def _last(values: OperatorExpression, n: int) -> OperatorExpression:
-    if n == 1:
-        return call("slice", values, -1, 1)
-
-    def ends(values: OperatorExpression) -> OperatorExpression:
-        number = call("greatest", 1, call("least", call("size", values), n))
-        return call("slice", values, call("negative", number), n)
-
-    return let("kept", values, ends)
-
-
-def _both_ends(name: str, first: bool, description: str, answer: str) -> Function:
-    return _aggregate(
-        name,
-        description,
-        f"{name}(X, 2) over X = 'a', NULL, 'b', 'c'",
-        answer,
-        _signature("(value T) -> T", _by_offset(name, first, False, False)),
-        _signature("(value T, ignoreNulls BOOLEAN) -> T", _by_offset(name, first, False, True), constants=1),
-        _signature("(value T, n INTEGER) -> ARRAY<T>", _by_offset(name, first, True, False), constants=1),
-        _signature(
-            "(value T, n INTEGER, ignoreNulls BOOLEAN) -> ARRAY<T>", _by_offset(name, first, True, True), constants=2
-        ),
-    )
 
 
 # ---------------------------------------------------------------- agreement of all rows
@@ -448,7 +353,7 @@ def _agreed(types: Types, constants: Constants, settings: Settings) -> Accumulat
     new = call("array_append", STATE, struct(v=VALUE, n=1))
     return Accumulator(
         entries,
-        _empty(entries),
+        empty(entries),
         if_(STATE.exists("entry", is_value), counted(1), new),
         if_(call("size", STATE).equals(1), STATE.item(0).field("v"), null(type)),
         call("filter", counted(-1), function(("entry",), lambda entry: entry.field("n") > 0)),
@@ -470,138 +375,128 @@ def _merged_counts(type: SqlType) -> OperatorExpression:
 
 
 AGGREGATES = (
-    _aggregate(
+    aggregate(
         "ATTR",
         "The value that all rows have in common; NULL if they differ.",
         "ATTR(X) over X = 4, 4, 4",
         "4",
-        _signature("(value T) -> T", _agreed),
+        signature("(value T) -> T", _agreed),
     ),
-    _aggregate(
+    aggregate(
         "AVG",
         "The mean of the values that are not NULL; 0 if there are none.",
         "AVG(X) over X = 1, NULL, 2",
         "1.5",
         *_each(_NUMBERS, "(value N) -> DOUBLE", _average),
     ),
-    _aggregate(
+    aggregate(
         "COLLECT_LIST",
         "All values in order of arrival, including NULLs.",
         "COLLECT_LIST(X) over X = 3, NULL, 1, 3",
         "[3, null, 1, 3]",
-        _signature("(value T) -> ARRAY<T>", _list),
+        signature("(value T) -> ARRAY<T>", _list),
     ),
-    _aggregate(
+    aggregate(
         "COLLECT_SET",
         "The distinct values in the order of their first occurrence.",
         "COLLECT_SET(X) over X = 3, NULL, 1, 3",
         "[3, null, 1]",
-        _signature("(value T) -> ARRAY<T>", _set),
+        signature("(value T) -> ARRAY<T>", _set),
     ),
-    _aggregate(
+    aggregate(
         "CORRELATION",
         "The Pearson correlation of two columns; NaN for fewer than two pairs.",
         "CORRELATION(X, Y) over X = 1, 2, 3; Y = 2, 4, 6",
         "1.0",
         *_each(_NUMBERS, "(x N, y N) -> DOUBLE", _always(_correlation())),
     ),
-    _aggregate(
+    aggregate(
         "COUNT",
         "The number of rows, or of the rows whose argument is not NULL.",
         "COUNT(X) over X = 'a', NULL, 'b'",
         "2",
-        _signature("() -> BIGINT", _always(_ROWS)),
-        _signature("(value ANY) -> BIGINT", _always(_VALUES)),
+        signature("() -> BIGINT", _always(_ROWS)),
+        signature("(value ANY) -> BIGINT", _always(_VALUES)),
     ),
-    _aggregate(
+    aggregate(
         "COUNT_DISTINCT",
         "The approximate number of distinct values, without NULL.",
         "COUNT_DISTINCT(X) over X = 'a', 'b', NULL, 'a'",
         "2",
-        _signature("(value ANY) -> BIGINT", _always(_DISTINCT)),
+        signature("(value ANY) -> BIGINT", _always(_DISTINCT)),
     ),
-    _both_ends(
-        "EARLIEST_BY_OFFSET",
-        True,
-        "The first value, or the first n values, in order of arrival; NULLs count only if ignoreNulls is FALSE.",
-        "[a, b]",
-    ),
-    _aggregate(
+    EARLIEST_BY_OFFSET,
+    aggregate(
         "HISTOGRAM",
         f"How often each text occurred; at most {_MOST_TEXTS} texts.",
         "HISTOGRAM(X) over X = 'a', NULL, 'a'",
         "{a=2}",
-        _signature("(value STRING) -> MAP<STRING, BIGINT>", _always(_histogram())),
+        signature("(value STRING) -> MAP<STRING, BIGINT>", _always(_histogram())),
     ),
-    _both_ends(
-        "LATEST_BY_OFFSET",
-        False,
-        "The last value, or the last n values, in order of arrival; NULLs count only if ignoreNulls is FALSE.",
-        "[b, c]",
-    ),
-    _aggregate(
+    LATEST_BY_OFFSET,
+    aggregate(
         "MAX",
         "The greatest value.",
         "MAX(X) over X = 3, NULL, 9",
         "9",
         *_each(_ORDERED, "(value N) -> N", _extreme("greatest")),
-        _signature("(value DECIMAL) -> DECIMAL", _extreme("greatest"), same_decimal),
+        signature("(value DECIMAL) -> DECIMAL", _extreme("greatest"), same_decimal),
     ),
-    _aggregate(
+    aggregate(
         "MIN",
         "The least value.",
         "MIN(X) over X = 3, NULL, 9",
         "3",
         *_each(_ORDERED, "(value N) -> N", _extreme("least")),
-        _signature("(value DECIMAL) -> DECIMAL", _extreme("least"), same_decimal),
+        signature("(value DECIMAL) -> DECIMAL", _extreme("least"), same_decimal),
     ),
-    _aggregate(
+    aggregate(
         "STDDEV_SAMP",
         "The sample variance (a name kept for compatibility); 0 for fewer than two values.",
         "STDDEV_SAMP(X) over X = 2, 4, 6",
         "4.0",
         *_each(_NUMBERS, "(value N) -> DOUBLE", _always(_variance(_SAMPLE_VARIANCE))),
     ),
-    _aggregate(
+    aggregate(
         "STDDEV_SAMPLE",
         "The sample standard deviation; 0 for fewer than two values.",
         "STDDEV_SAMPLE(X) over X = 2, 4, 6",
         "2.0",
         *_each(_NUMBERS, "(value N) -> DOUBLE", _always(_variance(call("sqrt", _SAMPLE_VARIANCE)))),
     ),
-    _aggregate(
+    aggregate(
         "SUM",
         "The sum of the values; 0 if there are none.",
         "SUM(X) over X = 1, NULL, 2",
         "3",
         *_each(_NUMBERS, "(value N) -> N", _sum),
-        _signature("(value DECIMAL) -> DECIMAL", _sum, same_decimal),
+        signature("(value DECIMAL) -> DECIMAL", _sum, same_decimal),
     ),
-    _aggregate(
+    aggregate(
         "SUM_LIST",
         "The sum of the elements of all arrays.",
         "SUM_LIST(X) over X = ARRAY[1, 2], NULL, ARRAY[4]",
         "7",
         *_each(_NUMBERS, "(values ARRAY<N>) -> N", _sum_list),
     ),
-    _aggregate(
+    aggregate(
         "TOPK",
         "The k greatest values, or structs of the rows with the k greatest values in the first column.",
         "TOPK(X, 2) over X = 3, 9, 1, 9",
         "[9, 9]",
         *_each(f"{_NUMBERS} STRING", "(value N, k INTEGER) -> ARRAY<N>", _top, 1),
-        _signature("(value DECIMAL, k INTEGER) -> ARRAY<DECIMAL>", _top, _decimals, 1),
+        signature("(value DECIMAL, k INTEGER) -> ARRAY<DECIMAL>", _top, _decimals, 1),
         *(
-            _signature(f"(value {name}, first ANY, more ANY..., k INTEGER) -> ARRAY<ANY>", _top, _top_rows, constants=1)
+            signature(f"(value {name}, first ANY, more ANY..., k INTEGER) -> ARRAY<ANY>", _top, _top_rows, constants=1)
             for name in (*_NUMBERS.split(), "STRING", "DECIMAL")
         ),
     ),
-    _aggregate(
+    aggregate(
         "TOPKDISTINCT",
         "The k greatest distinct values.",
         "TOPKDISTINCT(X, 2) over X = 3, 9, 1, 9",
         "[9, 3]",
         *_each(_ORDERED, "(value N, k INTEGER) -> ARRAY<N>", _top_distinct, 1),
-        _signature("(value DECIMAL, k INTEGER) -> ARRAY<DECIMAL>", _top_distinct, _decimals, 1),
+        signature("(value DECIMAL, k INTEGER) -> ARRAY<DECIMAL>", _top_distinct, _decimals, 1),
     ),
 )

@@ -11,19 +11,16 @@ its result is the first of them:
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from millstream.functions import Library
-from millstream.functions.declare import STATE, Accumulating, Accumulator, Function, FunctionKind, Signature, argument
-from millstream.functions.library.aggregates import Constants, Settings, Types
+from millstream.functions.declare import STATE, Accumulator, Function, Signature
+from millstream.functions.library.accumulators import VALUE, Constants, Settings, Types, aggregate, signature
 from millstream.functions.operator_expressions import array, bigint, call, if_, let, null
-from millstream.functions.signatures import parse_signature
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
 
 # The most rows that LAG looks back, and that ROWS … PRECEDING has: as many values are stored.
 MOST_ROWS = 1000
-_VALUE = argument(0)
 
 
 def _row_number(types: Types, constants: Constants, settings: Settings) -> Accumulator:
@@ -41,7 +38,7 @@ def _lag(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     return Accumulator(
         f"array<{type}>",
         array().cast(f"array<{type}>"),
-        let("kept", kept, lambda kept: call("array_append", kept, _VALUE)),
+        let("kept", kept, lambda kept: call("array_append", kept, VALUE)),
         if_(full, STATE.item(0), null(type)),
         nested=True,
     )
@@ -49,16 +46,12 @@ def _lag(types: Types, constants: Constants, settings: Settings) -> Accumulator:
 
 def _first_value(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     type = f"array<{spark_type(types[0])}>"
-    first = if_(call("size", STATE).equals(0), call("array_append", STATE, _VALUE), STATE)
+    first = if_(call("size", STATE).equals(0), call("array_append", STATE, VALUE), STATE)
     return Accumulator(type, array().cast(type), first, call("try_element_at", STATE, 1), nested=True)
 
 
-def _signature(text: str, accumulating: Accumulating, constants: int = 0) -> Signature:
-    return replace(parse_signature(text, "", None), accumulating=accumulating, constants=constants)
-
-
 def _function(name: str, description: str, example: str, answer: str, *signatures: Signature) -> Function:
-    return Function(name, FunctionKind.AGGREGATE, "over", description, signatures, example, answer)
+    return aggregate(name, description, example, answer, *signatures, category="over")
 
 
 OVER_FUNCTIONS: Mapping[str, Function] = {
@@ -69,7 +62,7 @@ OVER_FUNCTIONS: Mapping[str, Function] = {
             "The value of the first row, also if it is NULL. Only with OVER.",
             "FIRST_VALUE(X) over X = 3, 5, 4",
             "3",
-            _signature("(value T) -> T", _first_value),
+            signature("(value T) -> T", _first_value),
         ),
         _function(
             "LAG",
@@ -77,15 +70,15 @@ OVER_FUNCTIONS: Mapping[str, Function] = {
             "Only with OVER.",
             "LAG(X, 2) over X = 3, 5, 4",
             "3",
-            _signature("(value T) -> T", _lag),
-            _signature("(value T, n INTEGER) -> T", _lag, constants=1),
+            signature("(value T) -> T", _lag),
+            signature("(value T, n INTEGER) -> T", _lag, constants=1),
         ),
         _function(
             "ROW_NUMBER",
             "The number of the row, from 1. Only with OVER.",
             "ROW_NUMBER() over X = 3, 5, 4",
             "3",
-            _signature("() -> BIGINT", _row_number),
+            signature("() -> BIGINT", _row_number),
         ),
     )
 }
