@@ -25,6 +25,9 @@ final class PartitionProgress {
   /** Whether reading has started or resumed since the last call. */
   private[millstream] def takeBegun(): Boolean = begun.getAndSet(false)
 
+  /** Offsets without a record were passed, such as a transaction's marker. */
+  def skipTo(offset: Long): Unit = next.set(offset)
+
   /** A record was read; `offset` is that of the next one. */
   def advance(offset: Long): Unit = {
     next.lazySet(offset)

@@ -135,11 +135,9 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
   }
 
   /** Stream time goes on by the clock where the sources are silent; true if it has moved. */
-  private def followClock(watermarks: TaskWatermarks): Boolean = {
-    val partitions =
-      if (sharedClock || spec.partition < 0) Map(0 -> watermarks.clock) else watermarks.clocks
-    partitions.count { case (partition, time) => streamTime(partition).followClock(time) } > 0
-  }
+  private def followClock(watermarks: TaskWatermarks): Boolean =
+    if (sharedClock || spec.partition < 0) streamTime(0).followClock(watermarks.clock)
+    else watermarks.partitionsByClock.count(p => streamTime(p).followClock(watermarks.clockOf(p))) > 0
 
   override def end(): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = mutable.ArrayBuffer.empty[UnsafeRow]

@@ -97,7 +97,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
         if (!run.isFinishing) consumer.poll(patience)
       }
       // The position moves without a record past a transaction's marker.
-      if (!consumer.hasNext) progress.begin(consumer.position)
+      if (!consumer.hasNext) progress.skipTo(consumer.position)
       left = until - SteadyClock.getTimeMillis()
     }
     consumer.hasNext && !run.isFinishing

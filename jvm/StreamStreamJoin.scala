@@ -143,7 +143,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     /** Watermarks limit stream time. */
     def limited(): Unit = if (watermarks != null) {
       timeLimit.watermarkMoved(if (spec.sharedClock) watermarks.limit else watermarks.limitOf(number))
-      followClock(if (spec.sharedClock) watermarks.clock else watermarks.clocks.getOrElse(number, Long.MinValue))
+      followClock(if (spec.sharedClock) watermarks.clock else watermarks.clockOf(number))
     }
 
     /** Stream times that have begun go on by the clock, as the sources of both sides are silent. */

@@ -110,9 +110,11 @@ final class TaskWatermarks(task: Long) {
   def limitOf(partition: Int): Long =
     least(expected.all.count(KafkaInputPartition.partitionOf(_) == partition))(_.partition == partition)
 
-  /** The same for each partition, if only the sources that read it count. */
-  def clocks: Map[Int, Long] =
-    expected.byClock.groupBy(KafkaInputPartition.partitionOf).map { case (partition, own) => partition -> clockOf(own) }
+  /** The same as `clock`, if only the sources that read one partition count. */
+  def clockOf(partition: Int): Long = clockOf(expected.byClock.filter(KafkaInputPartition.partitionOf(_) == partition))
+
+  /** The partitions that are read by sources which go on by the clock. */
+  def partitionsByClock: Seq[Int] = expected.byClock.map(KafkaInputPartition.partitionOf).distinct
 
   /** The source's watermark of all channels; null if one of them has not sent any. */
   private def merged(latest: Array[Watermark]): Watermark =
@@ -203,13 +205,16 @@ private[millstream] final class SourceWatermarks(context: TaskContext, range: Ka
   def await(ms: Long): Long =
     if (!isNeeded) ms
     else {
-      val left = if (isIdle) 0 else if (consumer.isBacklogRead) busyFor else RecheckMs
-      if (left <= 0 && !isIdle) send(idle = true)
-      if (!isIdle) Math.min(ms, left)
-      else if (range.times.clockAfterMs > 0) {
-        followClock()
-        Math.min(ms, ClockMs)
-      } else ms
+      val busy = if (isIdle) 0 else if (consumer.isBacklogRead) busyFor else RecheckMs
+      if (busy > 0) Math.min(ms, busy)
+      else {
+        if (!isIdle) send(idle = true)
+        if (range.times.clockAfterMs <= 0) ms
+        else {
+          followClock()
+          Math.min(ms, ClockMs)
+        }
+      }
     }
 
   /**

@@ -31,6 +31,10 @@ CREATE STREAM {0}_NAMED AS SELECT s.id AS id, s.v AS v, n.name AS name
   FROM {0} s LEFT JOIN {0}_NAMES n ON s.id = n.id EMIT CHANGES;
 """
 COUNT = "CREATE TABLE {0}_COUNT AS SELECT id, COUNT(*) AS n FROM {0} GROUP BY id EMIT CHANGES;"
+WINDOWS_OVER_JOIN = """
+CREATE TABLE {0}_WINDOWS AS SELECT 'all' AS g, COUNT(*) AS n FROM {0} s LEFT JOIN {0}_NAMES n ON s.id = n.id
+  WINDOW TUMBLING (SIZE 100 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY 'all' EMIT FINAL;
+"""
 COPY = "CREATE STREAM {0}_COPY AS SELECT id, v FROM {0} EMIT CHANGES;"
 
 
@@ -152,9 +156,7 @@ def test_windows_over_a_join_lose_no_row_of_a_backlog_or_of_a_burst(
     burst(0, partitions=2)
     name_all(kafka, name)
     server.execute(
-        f"CREATE TABLE {name}_WINDOWS AS SELECT 'all' AS g, COUNT(*) AS n FROM {name} s "
-        f"LEFT JOIN {name}_NAMES n ON s.id = n.id WINDOW TUMBLING (SIZE 100 SECONDS, GRACE PERIOD 0 SECONDS) "
-        "GROUP BY 'all' EMIT FINAL;",
+        WINDOWS_OVER_JOIN.format(name),
         **{"millstream.batch.duration": "1 hour"},
     )
     for read in range(1, 4):
@@ -168,9 +170,7 @@ def test_the_last_windows_of_a_silent_stream_close(server: EngineProcess, kafka:
     """The clock passes the tasks of a join on two executors."""
     name_all(kafka, name)
     server.execute(
-        f"CREATE TABLE {name}_WINDOWS AS SELECT 'all' AS g, COUNT(*) AS n FROM {name} s "
-        f"LEFT JOIN {name}_NAMES n ON s.id = n.id WINDOW TUMBLING (SIZE 100 SECONDS, GRACE PERIOD 0 SECONDS) "
-        "GROUP BY 'all' EMIT FINAL;",
+        WINDOWS_OVER_JOIN.format(name),
         **{"millstream.batch.duration": "1 hour", "millstream.stream.time.idle.ms": "5000"},
     )
     for v in range(ROWS):

@@ -30,8 +30,7 @@ def errors(server: EngineProcess, id: str) -> list[str]:
 def test_a_query_whose_checkpoint_lost_files_says_so_and_goes_on_with_its_copy(
     begin: Begin, kafka: BrokerClient, tmp_path: Path
 ) -> None:
-    topic = kafka.create_topic()
-    source = topic.replace("-", "_").upper()
+    source = topic = kafka.create_topic(kafka.source_name())
     names = {part: f"{source}_{number}" for number, part in enumerate(LOST)}
     server = begin("one", **{"millstream.data.dir": str(tmp_path), **RETRY})
     server.execute(f"CREATE STREAM {source} (id STRING KEY, v INT) WITH (kafka_topic='{topic}', format='JSON');")

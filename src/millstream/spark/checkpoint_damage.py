@@ -27,36 +27,47 @@ class CheckpointDamaged(Exception):
     """A checkpoint from which its query cannot go on where it was; the message says what is missing, and what to do."""
 
 
-def check(session: SparkSession, url: str, in_transactions: bool) -> None:
+def check(session: SparkSession, url: str, in_transactions: bool) -> int:
     """Check that the offsets and the commit of the last committed batch are there and whole; call it before `repair`.
 
-    No run uses the checkpoint. Raises CheckpointDamaged, and OSError or Py4JError if it cannot be read.
+    No run uses the checkpoint. Returns that batch, -1 for none. Raises CheckpointDamaged, and OSError or Py4JError if
+    the checkpoint cannot be read.
 
     A server that was frozen may do this while the query runs elsewhere. So the files that are written last are listed
     first: a batch that is committed meanwhile is then no damage.
     """
     ended, witness = max(_witnesses(session, url), default=(-1, ""))
-    committed, offsets = (last_batch(files(session, f"{url}/{log}")) for log in ("commits", "offsets"))
+    committed, offsets = _last_batches(session, url)
     # Without transactions a batch's offsets and its commit are written at the same time, in any order.
     unpaired = 0 if in_transactions else 1
     if committed > offsets + unpaired:
         raise _damaged(url, f"commits/{committed} is there, and offsets/{committed} is missing")
     known = min(committed, offsets)
     if ended > known:
-        of = f"of batch {ended}" + (f", of which {witness} tells," if witness else "")
-        raise _damaged(url, f"offsets or commits {of} are missing" + (f" (the last is {known})" if known >= 0 else ""))
+        last = f" (the last is {known})" if known >= 0 else ""
+        raise _damaged(url, f"offsets or commits of batch {ended}, of which {witness} tells, are missing{last}")
     if known >= 0:
         for log in ("offsets", "commits"):
             if not _is_whole(read(session, f"{url}/{log}/{known}")):
                 raise _damaged(url, f"{log}/{known} cannot be read")
+    return known
 
 
 def note(session: SparkSession, url: str) -> None:
-    """Note which batch of a checkpoint, which no run is using, is committed. Raises OSError or Py4JError."""
-    committed, offsets = (last_batch(files(session, f"{url}/{log}")) for log in ("commits", "offsets"))
-    known = min(committed, offsets)
-    if known >= 0 and _noted(session, url) != known:
-        write(session, f"{url}/{NOTE}", json.dumps({"committed": known}))
+    """Note the last committed batch of a checkpoint that no run is using. Raises OSError or Py4JError."""
+    note_batch(session, url, min(_last_batches(session, url)))
+
+
+def note_batch(session: SparkSession, url: str, batch: int) -> None:
+    """Note that a batch of a checkpoint is committed; -1 for none. Raises OSError or Py4JError."""
+    if batch >= 0:
+        write(session, f"{url}/{NOTE}", json.dumps({"committed": batch}))
+
+
+def _last_batches(session: SparkSession, url: str) -> tuple[int, int]:
+    """The last batch with a commit, and the last with offsets; the commits are listed first (see `check`)."""
+    commits = last_batch(files(session, f"{url}/commits"))
+    return commits, last_batch(files(session, f"{url}/offsets"))
 
 
 def last_batch(names: Iterable[str]) -> int:
@@ -75,7 +86,8 @@ def _witnesses(session: SparkSession, url: str) -> Iterator[tuple[int, str]]:
     """The batches that must have been committed, each with the file or folder that tells so."""
     names = files(session, url)
     if NOTE in names:
-        yield _noted(session, url), NOTE
+        # -1 if a loss of power has left half of it.
+        yield _number(_parsed(read(session, f"{url}/{NOTE}")), "committed"), NOTE
     if "saved" in names and "batch.json" in files(session, f"{url}/saved"):
         # Nothing of a batch is saved before the batches before it are committed.
         saved = _number(_parsed(read(session, f"{url}/saved/batch.json")), "batch")
@@ -87,11 +99,6 @@ def _witnesses(session: SparkSession, url: str) -> Iterator[tuple[int, str]]:
         versions = [int(m[1]) for name in files(session, f"{url}/state/{operator}/0") if (m := _STATE.match(name))]
         # Batch 4 writes version 5, and batch 3 is committed before batch 4 begins.
         yield max(versions, default=0) - 2, f"state/{operator}/0"
-
-
-def _noted(session: SparkSession, url: str) -> int:
-    """The batch of the note; -1 without one, or if a loss of power has left half of it."""
-    return _number(_parsed(read(session, f"{url}/{NOTE}")), "committed") if NOTE in files(session, url) else -1
 
 
 def _is_whole(text: str) -> bool:

@@ -301,9 +301,9 @@ class RealTimeQueries:
         run.coalesce(waiting.operators, after_backlog=waiting.repeats and has_run)
         if job.group:
             transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
-        checkpoint_damage.check(self._session, job.checkpoint, in_transactions=bool(job.group))
+        committed = checkpoint_damage.check(self._session, job.checkpoint, in_transactions=bool(job.group))
         checkpoints.repair(self._session, job.checkpoint)
-        checkpoint_damage.note(self._session, job.checkpoint)
+        checkpoint_damage.note_batch(self._session, job.checkpoint, committed)
         table_bootstrap.create(self._session, job.id, plan, job.ends)
 
     def _forget_running(self, started: StartedQuery) -> None:

@@ -182,7 +182,7 @@ class Materializer:
 
     def _discard_damaged(self) -> None:
         """Remove the stores that have proved corrupt to queries, so that they are read again."""
-        for followed in list(self._followed.values()):
+        for followed in [each for each in self._followed.values() if each.store.is_damaged]:
             with self._discarding(followed):
                 followed.store.check()
 

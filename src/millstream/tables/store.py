@@ -133,6 +133,11 @@ class Store:
         self.close()
         remove(self._path)
 
+    @property
+    def is_damaged(self) -> bool:
+        """True if the file has proved corrupt to a query."""
+        return self._readers.damage is not None
+
     def check(self) -> None:
         """Raises sqlite3.DatabaseError if the file has proved corrupt to a query."""
         if self._readers.damage is not None:
