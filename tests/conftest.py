@@ -82,8 +82,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 # The processor time of a pattern or of an expression's lambdas, in ms: tests that exceed the default take many seconds.
 PATTERNS_MS = "300"
 
+# A broker whose disk is slow for seconds is no dead one: fenced for a moment, it would say that the cluster has no
+# brokers, and the clients of tests would not connect again for a quarter of an hour (support/fenced_broker.py).
+LONG_SESSION = {"broker.session.timeout.ms": 120_000}
+
 # A test of one of these fixtures waits for what another process does.
-PROCESSES = frozenset({"broker", "registry"})
+PROCESSES = frozenset({"broker", "registry", "secured"})
 
 
 # Before xdist's own, which reads the groups.
@@ -119,7 +123,9 @@ def _group(item: pytest.Function) -> str:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """A real Kafka broker on a free port; `broker.bootstrap` is its address."""
-    with BrokerProcess(tmp_path_factory.mktemp("kafka"), port=0, settings=NO_RETENTION, heap="512m") as started:
+    with BrokerProcess(
+        tmp_path_factory.mktemp("kafka"), port=0, settings={**NO_RETENTION, **LONG_SESSION}, heap="512m"
+    ) as started:
         yield started
 
 

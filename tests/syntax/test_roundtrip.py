@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -225,6 +226,7 @@ def test_expressions(e: tree.Expression) -> None:
     assert parser.parse_expression(to_sql(e)) == e
 
 
+@pytest.mark.slow
 @QUICK
 @given(QUERY)
 def test_queries(query: tree.SelectQuery) -> None:
