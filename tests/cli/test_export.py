@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from millstream.cli.client import ServerRefused
 from millstream.cli.export import LISTINGS, exported
 
 INT = {"type": "INTEGER", "fields": None, "memberSchema": None}
@@ -24,9 +25,18 @@ QUERIES: Mapping[str, tuple[str, str, str, dict[str, Any]]] = {
 
 
 class KsqlDb:
-    """Answers the statements of an export."""
+    """Answers the statements of an export; it has these views, None if it knows none."""
+
+    def __init__(
+        self, views: list[dict[str, Any]] | None = None, read: Mapping[str, list[dict[str, str]]] = {}
+    ) -> None:
+        self.views, self.read = views, read
 
     def execute(self, text: str, context: object, patience: float | None = None) -> list[dict[str, Any]]:
+        if text == "SHOW VIEWS;":
+            if self.views is None:
+                raise ServerRefused({"error_code": 40001, "message": "line 1:6: mismatched input 'VIEWS'"})
+            return [{"views": self.views}]
         if text == LISTINGS:
             return [
                 {"functions": [{"name": "UCASE", "type": "SCALAR", "category": "STRING"}]},
@@ -37,11 +47,31 @@ class KsqlDb:
             ]
         source, sink, statement, settings = QUERIES[text.removeprefix("EXPLAIN ").removesuffix(";")]
         body = {"sources": [source], "sinks": [sink], "statementText": statement, "overriddenProperties": settings}
-        return [{"queryDescription": body}]
+        return [{"queryDescription": {**body, "views": self.read.get(sink, [])}}]
 
 
 def _source(name: str, statement: str) -> dict[str, str]:
     return {"name": name, "statement": statement}
+
+
+def test_views_are_exported_after_what_they_read_and_before_what_reads_them() -> None:
+    first, later = "CREATE VIEW Y AS SELECT * FROM Z_FIRST;", "CREATE VIEW B AS SELECT * FROM Y WHERE N > 2;"
+    former = {"name": "B", "statement": "CREATE VIEW B AS SELECT * FROM Y WHERE N > 1;"}
+    server = KsqlDb(
+        [
+            {"name": "B", "sources": ["Z_FIRST"], "views": ["Y"], "statement": later},
+            {"name": "Y", "sources": ["Z_FIRST"], "views": [], "statement": first},
+        ],
+        {"A_LATER": [former, {"name": "Y", "statement": first}]},
+    )
+    statements = [text for text in exported(server) if not text.startswith(("SET", "UNSET", "-- CTAS_Z"))]
+    assert statements[3:-2] == [
+        FIRST,
+        first,
+        later,
+        f"-- CTAS_A_LATER_9 was created when this view was\n-- {former['statement']}",
+        LATER,
+    ]
 
 
 def test_an_export() -> None:

@@ -17,7 +17,7 @@ BLOCK = re.compile(r"^```sql\n(.*?)^```", re.DOTALL | re.MULTILINE)
 OTHERS = "CREATE TABLE cities (city STRING PRIMARY KEY) WITH (kafka_topic='cities', partitions=1, value_format='JSON');"
 VARIABLES = {"city": "Oslo"}
 PLANNED = (
-    *(tree.CreateSource, tree.CreateAs, tree.CreateType, tree.CreateIndex, tree.CreateFunction),
+    *(tree.CreateSource, tree.CreateAs, tree.CreateType, tree.CreateIndex, tree.CreateView, tree.CreateFunction),
     *(tree.AlterSource, tree.AlterQuery, tree.AlterSystem, tree.ControlQuery, tree.InsertInto),
     *(tree.Drop, tree.DropType, tree.DropIndex),
 )

@@ -21,19 +21,21 @@ DEFINE topic = '{0}-orders';
 CREATE STREAM orders (id STRING KEY, item STRING, n INT)
   WITH (kafka_topic='${{topic}}', partitions=1, value_format='JSON');
 """
-LARGE = "CREATE STREAM large WITH (kafka_topic='{0}-large') AS SELECT id, n FROM orders WHERE n > {1} EMIT CHANGES;"
+POSITIVE = "CREATE VIEW positive AS SELECT id, n FROM orders WHERE n > {0};"
+LARGE = "CREATE STREAM large WITH (kafka_topic='{0}-large') AS SELECT id, n FROM positive WHERE n > {1} EMIT CHANGES;"
 PER_ITEM = """
 CREATE TYPE total AS STRUCT<n BIGINT>;
 CREATE TABLE per_item WITH (kafka_topic='{0}-items') AS
   SELECT item, COUNT(*) AS orders, CAST(STRUCT(n := SUM(n)) AS total) AS s FROM orders GROUP BY item EMIT CHANGES;
 CREATE INDEX by_orders ON per_item (orders);
+CREATE VIEW busy AS SELECT item FROM per_item WHERE orders > 2;
 """
 COPY = """
 CREATE STREAM copies (id STRING KEY, n INT) WITH (kafka_topic='{0}-copies', partitions=1, value_format='JSON');
 INSERT INTO copies SELECT id, n FROM orders WHERE n > {1};
 """
 EXPORTED = [
-    *(("CREATE", name) for name in ("TOTAL", "copies", "orders", "large", "per_item")),
+    *(("CREATE", name) for name in ("TOTAL", "copies", "orders", "positive", "per_item", "busy", "large")),
     ("INSERT", "copies"),
     ("CREATE", "by_orders"),
 ]
@@ -45,30 +47,38 @@ def test_a_file(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
     def write(*parts: str) -> None:
         file.write_text("".join(parts), encoding="utf-8")
 
-    write(ORDERS.format(name), LARGE.format(name, 5), PER_ITEM.format(name), COPY.format(name, 0))
+    sources = (ORDERS.format(name), POSITIVE.format(0))
+    write(*sources, LARGE.format(name, 5), PER_ITEM.format(name), COPY.format(name, 0))
     engine = begin(**{"ksql.queries.file": str(file)})
-    assert engine.carry_out_file() == "statements of the file: 7 executed, 0 already in effect"
-    # What the server exports is this file again, with LARGE before PER_ITEM by their names, and the INSERT at the end.
+    assert engine.carry_out_file() == "statements of the file: 9 executed, 0 already in effect"
+    # What the server exports is this file again, each after what it reads, and the INSERT at the end.
     written = "\n\n".join(exported(RestClient(engine.rest())))
     assert re.findall(r"^(CREATE|INSERT) \w+ (\w+)", written, re.MULTILINE) == EXPORTED
     write(written)
-    assert engine.carry_out_file() == "statements of the file: 0 executed, 7 already in effect"
+    assert engine.carry_out_file() == "statements of the file: 0 executed, 9 already in effect"
     order(engine, "('a', 'tea', 7)")
     wait_for(lambda: rows(kafka, f"{name}-copies") == ["a"], "the rows of copies")
 
     # Comments and spelling are no change; another condition is, and OR REPLACE is added to the statement.
     changed = LARGE.format(name, 8).lower().replace("as select", "as /* more */ select")
-    write(ORDERS.format(name), changed, PER_ITEM.format(name), COPY.format(name, 0))
-    assert engine.carry_out_file() == "statements of the file: 1 executed, 6 already in effect"
+    write(*sources, changed, PER_ITEM.format(name), COPY.format(name, 0))
+    assert engine.carry_out_file() == "statements of the file: 1 executed, 8 already in effect"
     order(engine, "('b', 'tea', 7)", "('c', 'tea', 9)")
     wait_for(lambda: rows(kafka, f"{name}-large") == ["a", "c"], "the rows of large")
 
+    # A view that changes is replaced, and so is the query that reads it.
+    sources = (ORDERS.format(name), POSITIVE.format(10))
+    write(*sources, changed, PER_ITEM.format(name), COPY.format(name, 0))
+    assert engine.carry_out_file() == "statements of the file: 2 executed, 7 already in effect"
+    order(engine, "('not', 'tea', 10)")
+
     # A terminated query is started again; its source was left.
     engine.execute(f"TERMINATE {query_of(engine, 'PER_ITEM')};")
-    assert engine.carry_out_file() == "statements of the file: 1 executed, 6 already in effect"
+    assert engine.carry_out_file() == "statements of the file: 1 executed, 8 already in effect"
 
-    write(ORDERS.format(name), changed, COPY.format(name, 3))
-    with pytest.raises(RequestFailed, match=r"has what is not in the file: INSERTQUERY_\d+, PER_ITEM\n  hint: --set"):
+    write(*sources, changed, COPY.format(name, 3))
+    left_out = r"has what is not in the file: INSERTQUERY_\d+, BUSY, PER_ITEM\n  hint: --set"
+    with pytest.raises(RequestFailed, match=left_out):
         engine.carry_out_file()
     assert query_of(engine, "PER_ITEM")
     for text in ("DROP STREAM large;", "CREATE STREAM x AS SELECT * FROM orders;", "CREATE TYPE t AS INT;"):
@@ -79,11 +89,11 @@ def test_a_file(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
     engine.close()
     engine = begin(**{"ksql.queries.file": str(file), "millstream.queries.file.others": "drop"})
     outcome = engine.carry_out_file()
-    assert outcome.startswith("statements of the file: 1 executed, 3 already in effect; dropped: INSERTQUERY_")
-    assert outcome.endswith(", PER_ITEM")
+    assert outcome.startswith("statements of the file: 1 executed, 4 already in effect; dropped: INSERTQUERY_")
+    assert outcome.endswith(", BUSY, PER_ITEM")
     order(engine, "('d', 'tea', 2)", "('e', 'tea', 12)")
     # The changed INSERT INTO is another query, which reads from the earliest record.
-    wait_for(lambda: rows(kafka, f"{name}-copies") == [*"abc", *"abce"], "the rows of copies")
+    wait_for(lambda: rows(kafka, f"{name}-copies") == [*"abc", "not", *"abc", "not", "e"], "the rows of copies")
     # The query of `large` has continued: no row is repeated.
     wait_for(lambda: rows(kafka, f"{name}-large") == ["a", "c", "e"], "the rows of large")
 

@@ -20,6 +20,7 @@ from millstream.plan.queries import plan_transient
 from millstream.plan.replacement import Replacement, replacement_text
 from millstream.plan.statements import check_drop, outcome
 from millstream.plan.steps import CreateTopic, Outcome, StartQuery
+from millstream.plan.views import with_view_queries
 from millstream.syntax import parser, tree
 from support import golden
 from support.statements import catalog_of, last_outcome
@@ -66,6 +67,20 @@ def test_aggregates_with_over() -> None:
 
 def test_inner_queries_and_unions_of_queries_that_keep_running() -> None:
     golden.check(TEXTS / "inner_queries.sql", _described)
+
+
+def test_views() -> None:
+    golden.check(TEXTS / "views.sql", _described)
+
+
+def test_views_expand_to_so_many_queries_at_most() -> None:
+    """Each reads the one before twice."""
+    known = "CREATE TABLE known AS SELECT item AS name, COUNT(*) AS n FROM orders GROUP BY item;"
+    first = "CREATE VIEW v0 AS SELECT name FROM known;"
+    join = "CREATE VIEW v{} AS SELECT a.name AS name FROM v{} a JOIN v{} b ON a.name = b.name;"
+    views = "".join(join.format(n + 1, n, n) for n in range(6))
+    with pytest.raises(StatementError, match="the views that it reads expand to more than 100 queries"):
+        last_outcome(f"{known} {first} {views}", FACTS, KNOWN)
 
 
 def test_a_window_size_of_any_number_of_digits_is_refused() -> None:
@@ -155,9 +170,10 @@ def _replacement(text: str) -> str:
     catalog = KNOWN
     for parsed in before:
         catalog = outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS).catalog
-    assert isinstance(last.statement, tree.CreateAs)
+    statement = with_view_queries(last.statement, catalog)
+    assert isinstance(statement, tree.CreateAs)
     context = PlanningContext(last.text, catalog, FACTS, SETTINGS)
-    explained = explained_replacement(last.statement, context)
+    explained = explained_replacement(statement, context)
     assert explained is not None
     effect, _ = explained
     return "\n".join([replacement_text(effect), *_refusal(last, catalog, effect)])

@@ -33,6 +33,8 @@ CREATE TYPE point AS STRUCT<x INT, y INT>;
 DROP TYPE point;
 CREATE INDEX by_v ON totals (v);
 DROP INDEX by_v;
+CREATE VIEW large AS SELECT * FROM orders;
+DROP VIEW large;
 CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE PYTHON AS $$ f = lambda a: a $$;
 DROP FUNCTION f;
 ALTER SYSTEM 'auto.offset.reset' = 'earliest';

@@ -98,10 +98,13 @@ class EngineProcess:
         return next((q["state"] for q in queries if q["id"] == id), "")
 
     def clear(self) -> None:
-        """End all queries and drop all sources but that of the processing log; topics stay."""
+        """End all queries and drop all views, and all sources but that of the processing log; topics stay."""
         queries = [q["id"] for q in self.execute("SHOW QUERIES;")[0]["queries"]]
         # The query of a SOURCE table ends with the table.
         self.execute("".join(f"TERMINATE {id};" for id in queries if not id.startswith("CST_")))
+        while views := [view["name"] for view in self.execute("SHOW VIEWS;")[0]["views"]]:
+            unread = [self._dropped("VIEW", name) for name in views]
+            assert any(unread), f"views that cannot be dropped: {views}"
         while sources := self._sources():
             dropped = [self._dropped(kind, name) for kind, name in sources]
             assert any(dropped), f"sources that cannot be dropped: {sources}"
@@ -113,7 +116,7 @@ class EngineProcess:
         return [(kind, s["name"]) for kind, s in sources if s["topic"] != self.processing_log]
 
     def _dropped(self, kind: str, name: str) -> bool:
-        """Drop a source; False if another one is derived from it."""
+        """Drop a source or view; False if another one is derived from it, or reads it."""
         try:
             self.execute(f"DROP {kind} {identifier(name)};")
         except RequestFailed:

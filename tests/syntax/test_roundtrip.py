@@ -194,6 +194,8 @@ STATEMENTS: dict[type[tree.Statement], st.SearchStrategy] = {
     tree.CreateType: st.builds(tree.CreateType, NAME, TYPE, FLAG),
     tree.DropType: st.builds(tree.DropType, NAME, FLAG),
     tree.CreateIndex: st.builds(tree.CreateIndex, NAME, NAME, some(NAME, 1), FLAG),
+    tree.CreateView: st.builds(tree.CreateView, NAME, QUERY, FLAG, FLAG),
+    tree.DropView: st.builds(tree.DropView, NAME, FLAG),
     tree.DropIndex: st.builds(tree.DropIndex, NAME, FLAG),
     tree.CreateFunction: st.builds(tree.CreateFunction, NAME, some(PARAMETER), TYPE, BLOCK, FLAG, FLAG, FLAG, FLAG),
     tree.DropFunction: st.builds(tree.DropFunction, NAME, FLAG),

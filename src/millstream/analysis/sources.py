@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from millstream.analysis import properties, schemas, serdes, views
+from millstream.analysis import properties, record_views, schemas, serdes
 from millstream.analysis.properties import Properties, milliseconds
 from millstream.analysis.scope import NameScope
 from millstream.analysis.time_patterns import pattern_error
@@ -44,7 +44,7 @@ def declare(
     p = properties.read(statement.properties, properties.DECLARED, statement.span)
     kind = RelationKind[statement.kind.name]
     topic = _topic(p, kind, facts)
-    columns = views.declared_columns(statement, lambda type, at: expand(type, types, at))
+    columns = record_views.declared_columns(statement, lambda type, at: expand(type, types, at))
     _check_headers_enabled(columns, kind, settings)
     declared = Schema(tuple(_column(c, kind, types) for c in columns.columns))
     keys = schemas.SchemaSide("KEY", topic, p, facts, settings)
@@ -218,7 +218,7 @@ def _header_column(definition: tree.ColumnDef, type: SqlType) -> Column:
     return Column(definition.name, type, RecordPart.HEADER, definition.header)
 
 
-def _check_names(declared: views.DeclaredColumns) -> None:
+def _check_names(declared: record_views.DeclaredColumns) -> None:
     for column in declared.columns:
         if column.name in RESERVED_COLUMNS:
             raise StatementError(_reserved(column.name), column.span)
@@ -230,7 +230,9 @@ def _reserved(name: str) -> str:
     return f"'{name}' is a reserved column name. You cannot use it as a name for a column."
 
 
-def _check_headers_enabled(declared: views.DeclaredColumns, kind: RelationKind, settings: Mapping[str, str]) -> None:
+def _check_headers_enabled(
+    declared: record_views.DeclaredColumns, kind: RelationKind, settings: Mapping[str, str]
+) -> None:
     header = next((c for c in declared.columns if c.mark in HEADER_MARKS), None)
     if header is not None and not is_on(settings, HEADERS):
         fact = f"Cannot create {kind.value} because schema with headers columns is disabled"

@@ -87,6 +87,14 @@ class TableIndex:
     statement: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view (CREATE VIEW): a query that FROM can name. It has no topic, no state, and no query that runs."""
+
+    name: str
+    statement: str
+
+
 class QueryKind(Enum):
     """How a persistent query was created; the value is the prefix of its id."""
 
@@ -108,7 +116,8 @@ class PersistentQuery:
     """A persistent query: reads `sources`, writes `sink`; `settings` are the session's overrides at its creation.
 
     `functions` are the names of the users' functions that it calls, `definitions` its sources as they were at its
-    creation: a source may have more columns since, which the query's state does not have.
+    creation: a source may have more columns since, which the query's state does not have. `views` are those
+    that it reads, also through others, as they were at that time.
     """
 
     id: str
@@ -120,11 +129,12 @@ class PersistentQuery:
     state: QueryState = QueryState.RUNNING
     functions: tuple[str, ...] = ()
     definitions: tuple[Source, ...] = ()
+    views: tuple[View, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All sources, types, users' functions, persistent queries and indexes by name, and the next query's number.
+    """All sources, types, users' functions, persistent queries, indexes and views by name; the next query's number.
 
     `topics` are those that statements have created and not deleted, `system` the settings that ALTER SYSTEM has set, by
     canonical name.
@@ -138,6 +148,7 @@ class Catalog:
     topics: frozenset[str] = frozenset()
     indexes: Mapping[str, TableIndex] = field(default_factory=dict)
     system: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, View] = field(default_factory=dict)
 
     def with_source(self, source: Source) -> "Catalog":
         """This catalog with `source` added or replaced."""
@@ -186,6 +197,18 @@ class Catalog:
     def indexes_of(self, table: str) -> tuple[TableIndex, ...]:
         """The indexes of a table, in the order of their creation."""
         return tuple(index for index in self.indexes.values() if index.table == table)
+
+    def with_view(self, view: View) -> "Catalog":
+        """This catalog with `view` added or replaced."""
+        return replace(self, views={**self.views, view.name: view})
+
+    def without_view(self, name: str) -> "Catalog":
+        """This catalog without the view `name`."""
+        return replace(self, views={n: v for n, v in self.views.items() if n != name})
+
+    def view_readers(self, name: str) -> tuple[str, ...]:
+        """The ids of the queries that read the view `name`, or one of that name that was replaced."""
+        return tuple(q.id for q in self.queries.values() if any(view.name == name for view in q.views))
 
     def with_system(self, name: str, value: str) -> "Catalog":
         """This catalog with the value that ALTER SYSTEM gives the setting `name`."""

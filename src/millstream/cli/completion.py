@@ -15,19 +15,21 @@ from millstream.client.exchange import SessionSettings
 from millstream.model.names import identifier
 from millstream.model.settings import STREAMS_PREFIX
 
-STATEMENTS = "SHOW FUNCTIONS; SHOW TOPICS; SHOW PROPERTIES; SHOW QUERIES; DESCRIBE STREAMS; DESCRIBE TABLES;"
+STATEMENTS = (
+    "SHOW FUNCTIONS; SHOW TOPICS; SHOW PROPERTIES; SHOW QUERIES; DESCRIBE STREAMS; DESCRIBE TABLES; SHOW VIEWS;"
+)
 # Seconds to wait for the server's names.
 PATIENCE = 5.0
 LAST_WORD = re.compile(r"[\w@`.]*\Z")
 LAST_TEXT = re.compile(r"'([^']*)\Z")
 # The keywords after which the name of a source, a topic, or a query is expected.
-SOURCES_AFTER = {"FROM", "JOIN", "INTO", "DESCRIBE", "EXTENDED", "STREAM", "TABLE", "EXISTS"}
+SOURCES_AFTER = {"FROM", "JOIN", "INTO", "DESCRIBE", "EXTENDED", "STREAM", "TABLE", "VIEW", "EXISTS"}
 QUERIES_AFTER = {"TERMINATE", "PAUSE", "RESUME", "EXPLAIN", "QUERY", "SAVEPOINT"}
 
 
 @dataclass(frozen=True, slots=True)
 class ServerNames:
-    """A server's names: the columns of each source, topics, queries, functions and properties."""
+    """A server's names: the columns of each source and view, topics, queries, functions and properties."""
 
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     functions: tuple[str, ...] = ()
@@ -41,7 +43,7 @@ def server_names(entities: Iterable[Entity]) -> ServerNames:
     columns: dict[str, tuple[str, ...]] = {}
     names: dict[str, tuple[str, ...]] = {}
     for entity in entities:
-        for source in entity.get("sourceDescriptions", ()):
+        for source in (*entity.get("sourceDescriptions", ()), *entity.get("views", ())):
             columns[source["name"]] = tuple(column["name"] for column in source["fields"])
         for member in ("functions", "topics", "properties", "queries"):
             if member in entity:

@@ -107,6 +107,33 @@ def _indexes(entity: Entity) -> list[Part]:
     return [Grid(("Index", "Table", "Columns", "Ready"), rows) if rows else Text("no indexes yet", "dim")]
 
 
+def _views(entity: Entity) -> list[Part]:
+    views = entity.get("views", ())
+    rows = [(v.get("name"), _view_type(v), ", ".join(v["sources"])) for v in views]
+    return [Grid(("View", "Rows", "Reads"), rows) if rows else Text("no views yet", "dim")]
+
+
+def _view_type(view: Entity) -> str:
+    return (view.get("type") or "cannot be read").lower()
+
+
+def _view_description(entity: Entity) -> list[Part]:
+    view = entity["viewDescription"]
+    fields = [_field(field)[:2] for field in view.get("fields", ())]
+    facts = [
+        ("Rows", f"those of a {view['type'].lower()}" if view.get("type") else ""),
+        ("Reads", ", ".join(view.get("sources", ()))),
+        ("Read by", ", ".join(view.get("readQueries", ()))),
+    ]
+    return [
+        Text(f"View {view.get('name')}", "title"),
+        *([Grid(("Column", "Type"), fields)] if fields else ()),
+        *([Text(view["error"], "warning")] if view.get("error") else ()),
+        _facts(facts),
+        *_statement(view.get("statement")),
+    ]
+
+
 def _variables(entity: Entity) -> list[Part]:
     columns, names = ("Variable", "Value"), ("name", "value")
     return [_grid(columns, names, entity.get("variables", ()), "no variables yet")]
@@ -395,6 +422,8 @@ SHOWN: Mapping[str, Show] = {
     "type_list": _types,
     "variables": _variables,
     "indexes": _indexes,
+    "views": _views,
+    "viewDescription": _view_description,
     "sourceDescription": _source_description,
     "source_descriptions": _source_descriptions,
     "queryDescription": _query_description,

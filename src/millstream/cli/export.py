@@ -9,8 +9,9 @@
     CREATE TABLE per_item AS SELECT … FROM orders …;
 
 Types and functions in Python come first, then the sources that only describe a topic, then those that are derived from
-others, each after those it reads, at last INSERT INTO … SELECT and indexes. A setting that millstream does not take is
-a comment, and so is the savepoint that a query began with: another server does not have it.
+others, and views, each after those it reads, at last INSERT INTO … SELECT and indexes. A setting that millstream does
+not take is a comment, and so are the savepoint that a query began with, which another server does not have, and the
+former statement of a view that was replaced after the query was created.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from millstream.cli.client import ClientError, Entity
+from millstream.cli.client import ClientError, Entity, ServerRefused
 from millstream.cli.error_report import error_report
 from millstream.cli.login import add_login, add_url, rest_client
 from millstream.cli.main import formatter
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 ABOUT = """\
-Writes the statements that make the types, streams, tables, queries and indexes of a server, millstream's or ksqlDB's,
-in an order in which they can be executed (docs/operations.md#statements-from-a-file)."""
+Writes the statements that make the types, streams, tables, views, queries and indexes of a server, millstream's or
+ksqlDB's, in an order in which they can be executed (docs/operations.md#statements-from-a-file)."""
 EXAMPLES = """
 examples:
   millstream export > shop.sql
@@ -56,13 +57,27 @@ class StatementClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExportedQuery:
-    """A persistent query: what it reads and writes, its statement, and the settings of the session that created it."""
+    """A persistent query: what it reads and writes, its statement, and the settings of the session that created it.
+
+    `views` are the statements, by name, of the views that it reads, as they were when it was created.
+    """
 
     id: str
     sources: tuple[str, ...]
     sink: str
     statement: str
     settings: Mapping[str, str]
+    views: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedView:
+    """A view: the streams and tables, and the views, that it reads, and its statement."""
+
+    name: str
+    sources: tuple[str, ...]
+    views: tuple[str, ...]
+    statement: str
 
 
 def add(subparsers: "Subparsers") -> None:
@@ -94,9 +109,10 @@ def exported(client: StatementClient) -> Iterator[str]:
     queries = [_query(client, q["id"], session) for q in listed["queries"] if q.get("queryType") == "PERSISTENT"]
     inserting = [query for query in queries if query.statement.lstrip().upper().startswith("INSERT")]
     deriving = {query.sink: query for query in queries if query not in inserting}
+    views = {view.name: view for view in _views(client, session)}
     for name in sorted(sources.keys() - deriving.keys()):
         yield _ended(sources[name]["statement"])
-    yield from _of_queries([*_in_order(deriving), *inserting])
+    yield from _of_queries([*_in_order({**views, **deriving}), *inserting], views)
     for source in sources.values():
         yield from (_ended(index["statement"]) for index in source.get("indexes", ()))
 
@@ -109,32 +125,49 @@ def _functions(client: StatementClient, names: Iterable[str], session: SessionSe
             yield _ended(statement)
 
 
+def _views(client: StatementClient, session: SessionSettings) -> Iterator[ExportedView]:
+    try:
+        (listed,) = client.execute("SHOW VIEWS;", session)
+    except ServerRefused:
+        # ksqlDB has no views.
+        return
+    for view in listed["views"]:
+        yield ExportedView(view["name"], tuple(view["sources"]), tuple(view["views"]), view["statement"])
+
+
 def _query(client: StatementClient, id: str, session: SessionSettings) -> ExportedQuery:
     body: dict[str, Any] = client.execute(f"EXPLAIN {identifier(id)};", session)[0]["queryDescription"]
     settings = {name: str(value) for name, value in (body.get("overriddenProperties") or {}).items()}
-    return ExportedQuery(id, tuple(body["sources"]), body["sinks"][0], body["statementText"], settings)
+    views = {view["name"]: view["statement"] for view in body.get("views", ())}
+    return ExportedQuery(id, tuple(body["sources"]), body["sinks"][0], body["statementText"], settings, views)
 
 
-def _in_order(deriving: Mapping[str, ExportedQuery]) -> Iterator[ExportedQuery]:
-    """The queries that create sources, each after those that create what it reads."""
+def _in_order(deriving: Mapping[str, ExportedQuery | ExportedView]) -> Iterator[ExportedQuery | ExportedView]:
+    """The views, and the queries that create sources, each after those that create what it reads."""
     waiting = dict(deriving)
     while waiting:
-        ready = [sink for sink, query in waiting.items() if not any(s in waiting for s in query.sources if s != sink)]
+        ready = [name for name, item in waiting.items() if not waiting.keys() & {*item.sources, *item.views} - {name}]
         # Sources cannot be derived from one another in a circle; if a server says so, its order is as good as any.
-        for sink in ready or list(waiting):
-            yield waiting.pop(sink)
+        for name in ready or list(waiting):
+            yield waiting.pop(name)
 
 
-def _of_queries(queries: Iterable[ExportedQuery]) -> Iterator[str]:
-    """The statements of queries, with SET and UNSET where settings change."""
+def _of_queries(items: Iterable[ExportedQuery | ExportedView], views: Mapping[str, ExportedView]) -> Iterator[str]:
+    """The statements of queries and views, with SET and UNSET where settings change."""
     current: dict[str, str] = {}
-    for query in queries:
+    for query in items:
+        if isinstance(query, ExportedView):
+            yield _ended(query.statement)
+            continue
         settings, comments = _valid_settings(query.settings)
         savepoint = settings.pop(SAVEPOINT, "")
         lines = [f"UNSET {literal(name)};" for name in current if name not in settings]
         lines += [f"SET {literal(n)} = {literal(v)};" for n, v in settings.items() if current.get(n) != v]
         current = settings
         yield from (_comment(f"{query.id} has a setting that millstream does not take: {text}") for text in comments)
+        for name, former in query.views.items():
+            if name not in views or views[name].statement != former:
+                yield _comment(f"{query.id} was created when this view was\n{former}")
         if savepoint:
             yield _comment(f"{query.id} began with the savepoint {savepoint}")
         if lines:

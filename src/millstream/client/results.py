@@ -135,6 +135,29 @@ class SourceResult(StatementResult):
     details: Entity
 
 
+@dataclass(frozen=True, slots=True)
+class ViewInfo:
+    """A view: its columns, and the streams and tables that it reads.
+
+    `type` is STREAM or TABLE, whichever its rows are those of; `error` is why it cannot be read any more, if that is
+    so, and `type` is None then.
+    """
+
+    name: str
+    type: str | None
+    sources: tuple[str, ...]
+    columns: tuple[ColumnInfo, ...]
+    sql: str
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewResult(StatementResult):
+    """DESCRIBE of a view."""
+
+    view: ViewInfo
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult(StatementResult):
     """EXPLAIN: a query and its plan; `state` is None if it is not running."""
@@ -239,6 +262,15 @@ def _source_description(entity: Entity) -> SourceResult:
     )
 
 
+def _view(body: Entity) -> ViewInfo:
+    facts = body["name"], body.get("type"), tuple(body.get("sources") or ())
+    return ViewInfo(*facts, _columns(body), body.get("statement", ""), body.get("error"))
+
+
+def _view_description(entity: Entity) -> ViewResult:
+    return ViewResult(**_common(entity), view=_view(entity["viewDescription"]))
+
+
 def _query_description(entity: Entity) -> QueryResult:
     body = entity["queryDescription"]
     return QueryResult(
@@ -266,5 +298,7 @@ READERS: Mapping[str, Callable[[Entity], StatementResult]] = {
     "function_names": _listing("functions", _function),
     "variables": _listing("variables", _variable),
     "sourceDescription": _source_description,
+    "views": _listing("views", _view),
+    "viewDescription": _view_description,
     "queryDescription": _query_description,
 }

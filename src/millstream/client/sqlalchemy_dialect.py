@@ -16,7 +16,7 @@ from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from millstream.client import dbapi
 from millstream.client.errors import StatementRefused
-from millstream.client.results import ListResult, Result, SourceResult
+from millstream.client.results import ColumnInfo, ListResult, Result, SourceResult, ViewResult
 from millstream.client.types import ColumnType
 from millstream.model.names import RESERVED, quoted
 
@@ -96,25 +96,27 @@ class MillstreamDialect(DefaultDialect):
         return [source.name for answer in answers if isinstance(answer, ListResult) for source in answer]
 
     def get_view_names(self, connection: Connection, schema: str | None = None, **_: Any) -> list[str]:
-        """An empty list: there are no views."""
-        return []
+        """The views, which a SELECT can read."""
+        (listed,) = _answers(connection, "SHOW VIEWS;")
+        return [view.name for view in listed] if isinstance(listed, ListResult) else []
 
     def has_table(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> bool:
-        """True if there is a stream or table of that name; a lower-case name also matches in upper case."""
-        names = self.get_table_names(connection)
+        """True if there is a stream, table or view of that name; a lower-case name also matches in upper case."""
+        names = [*self.get_table_names(connection), *self.get_view_names(connection)]
         return table_name in names or (table_name == table_name.lower() and table_name.upper() in names)
 
     def get_columns(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:
         """The columns as DESCRIBE lists them. Raises NoSuchTableError."""
         return [
             {"name": column.name, "type": sql_type(column.type), "nullable": column.part != "KEY", "default": None}
-            for column in self._described(connection, table_name).columns
+            for column in _columns_of(self._described(connection, table_name))
         ]
 
     def get_pk_constraint(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        """A table's key; a stream has none, since its keys are not unique. Raises NoSuchTableError."""
+        """A table's key; a stream has none, since its keys are not unique, nor a view. Raises NoSuchTableError."""
         source = self._described(connection, table_name)
-        key = [column.name for column in source.columns if column.part == "KEY"] if source.type == "TABLE" else []
+        keyed = isinstance(source, SourceResult) and source.type == "TABLE"
+        key = [column.name for column in _columns_of(source) if column.part == "KEY"] if keyed else []
         return {"constrained_columns": key, "name": None}
 
     def get_foreign_keys(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:
@@ -125,15 +127,19 @@ class MillstreamDialect(DefaultDialect):
         """An empty list: there are none."""
         return []
 
-    def _described(self, connection: Connection, name: str) -> SourceResult:
+    def _described(self, connection: Connection, name: str) -> SourceResult | ViewResult:
         exact = name.upper() if name == name.lower() else name
         try:
             (source,) = _answers(connection, f"DESCRIBE {quoted(exact)};")
         except StatementRefused as error:
             raise NoSuchTableError(name) from error
-        if not isinstance(source, SourceResult):
+        if not isinstance(source, SourceResult | ViewResult):
             raise NoSuchTableError(name)
         return source
+
+
+def _columns_of(source: SourceResult | ViewResult) -> tuple[ColumnInfo, ...]:
+    return source.columns if isinstance(source, SourceResult) else source.view.columns
 
 
 def sql_type(type: ColumnType) -> types.TypeEngine[Any]:

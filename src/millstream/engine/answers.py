@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from millstream.analysis.reserved_topics import is_hidden
-from millstream.catalog.catalog import Catalog, PersistentQuery, RelationKind, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, RelationKind, Source, View
 from millstream.catalog.facts import TopicFacts
 from millstream.engine import rebuilds
 from millstream.engine.api import Entity
@@ -26,9 +26,10 @@ from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.plan.explain import explain, explain_pull
 from millstream.plan.functions import explained, functions_called
-from millstream.plan.queries import plan_transient
+from millstream.plan.queries import plan_transient, plan_view
 from millstream.plan.statements import outcome
 from millstream.plan.steps import StartQuery
+from millstream.plan.views import query_of, with_view_queries
 from millstream.services.kafka_errors import reason
 from millstream.syntax import tree
 from millstream.syntax.tree import Listing
@@ -69,6 +70,9 @@ def _(statement: tree.Show, context: StatementContext, engine: EngineContext) ->
             return listings.types(text, catalog)
         case Listing.INDEXES:
             return listings.indexes(text, catalog, engine.tables.has_index)
+        case Listing.VIEWS:
+            bodies = [_view_body(view, context, catalog) for _, view in sorted(catalog.views.items())]
+            return entity("views", text, views=bodies)
         case Listing.VARIABLES:
             return listings.variables(text, context.session.written_variables)
     raise NotImplementedError(statement.listing)
@@ -120,12 +124,25 @@ def _queries(statement: tree.Show, context: StatementContext, engine: EngineCont
 @answer.register
 def _(statement: tree.Describe, context: StatementContext, engine: EngineContext) -> Entity:
     catalog = engine.state.catalog
+    if statement.name in catalog.views:
+        body = _view_body(catalog.views[statement.name], context, catalog)
+        return entity("viewDescription", context.text, viewDescription=body)
     source = catalog.sources.get(statement.name)
     if source is None:
         hint = _other_than_source(statement.name, catalog)
         raise StatementError(f"Could not find STREAM/TABLE '{statement.name}' in the Metastore", statement.span, hint)
     observed = _observed(source, statement.extended, engine)
     return describe.source_entity(context.text, source.name, catalog, statement.extended, observed)
+
+
+def _view_body(view: View, context: StatementContext, catalog: Catalog) -> dict[str, Any]:
+    query = with_view_queries(query_of(view), catalog)
+    try:
+        rows = plan_view(view.name, query, tree.NOWHERE, catalog, context.settings).plan
+    except StatementError as error:
+        broken = StatementError(f"it cannot be read any more: {error.fact}", None, error.hint)
+        return describe.view_body(view, query, broken, catalog)
+    return describe.view_body(view, query, rows, catalog)
 
 
 def _other_than_source(name: str, catalog: Catalog) -> str:

@@ -28,6 +28,7 @@ from millstream.engine.supervisor import CannotRun
 from millstream.model.errors import StatementError
 from millstream.model.settings import SettingRefused, replaced_variables
 from millstream.plan.statements import unknown
+from millstream.plan.views import with_view_queries
 from millstream.services.kafka_errors import is_denial, message
 from millstream.syntax import tree
 from millstream.syntax.parser import count, split
@@ -56,6 +57,8 @@ CHANGING = (
     | tree.DropIndex
     | tree.CreateFunction
     | tree.DropFunction
+    | tree.CreateView
+    | tree.DropView
 )
 
 
@@ -83,7 +86,7 @@ def statements(text: str, session: RequestSession, engine: EngineContext) -> Ite
     for parsed in split(text, variables=lambda: replaced_variables(session.variables, session.settings)):
         catch_up(session.sequence, engine)
         limits.check(parsed.statement, session.settings, engine.state.catalog.types)
-        yield StatementContext(parsed.statement, parsed.text, session)
+        yield StatementContext(with_view_queries(parsed.statement, engine.state.catalog), parsed.text, session)
 
 
 def check_syntax(request: Request, engine: EngineContext) -> None:

@@ -25,6 +25,7 @@ from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
 from millstream.model.names import identifier
+from millstream.plan.views import views_over, views_reading, with_view_queries
 from millstream.services.named_files import why_unreadable
 from millstream.syntax import tree
 from millstream.syntax.parser import parse_one
@@ -34,8 +35,8 @@ OTHERS = "millstream.queries.file.others"
 KEEP, DROP = "keep", "drop"
 
 _CREATED = tree.CreateSource | tree.CreateAs
-_ALLOWED = _CREATED | tree.InsertInto | tree.CreateType | tree.CreateFunction | tree.CreateIndex
-_DEFINING = _ALLOWED | tree.Drop | tree.AlterSource | tree.DropType | tree.DropFunction | tree.DropIndex
+_ALLOWED = _CREATED | tree.InsertInto | tree.CreateType | tree.CreateFunction | tree.CreateIndex | tree.CreateView
+_DEFINING = _ALLOWED | tree.Drop | tree.AlterSource | tree.DropType | tree.DropFunction | tree.DropIndex | tree.DropView
 # The most names in an error.
 _MOST_NAMED = 10
 
@@ -43,7 +44,7 @@ _MOST_NAMED = 10
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
     """What a start did with its file: the number of statements that were `executed` and that were `in_effect`, and the
-    names of the sources and queries that were `dropped` because they are not in the file."""
+    names of the sources, views and queries that were `dropped` because they are not in the file."""
 
     executed: int
     in_effect: int
@@ -139,7 +140,7 @@ def _is_in_effect(statement: tree.Statement, catalog: Catalog) -> bool:
                 statement.if_not_exists or any(_is_defined_by(source, statement, catalog) for source in known_sources)
             )
         case tree.InsertInto(target=target):
-            return any(q.sink == target and _parsed(q.statement) == statement for q in _inserts(catalog))
+            return any(q.sink == target and _is_query(q, statement, catalog) for q in _inserts(catalog))
         case tree.CreateType(name=name, type=type):
             known = catalog.types.get(name)
             return known is not None and (
@@ -147,27 +148,45 @@ def _is_in_effect(statement: tree.Statement, catalog: Catalog) -> bool:
             )
         case tree.CreateFunction(name=name):
             function = catalog.functions.get(name.upper())
-            return function is not None and (statement.if_not_exists or _is_same(function.statement, statement))
+            return function is not None and (
+                statement.if_not_exists or _is_same(function.statement, statement, catalog)
+            )
         case tree.CreateIndex(name=name):
             index = catalog.indexes.get(name)
-            return index is not None and (statement.if_not_exists or _is_same(index.statement, statement))
+            return index is not None and (statement.if_not_exists or _is_same(index.statement, statement, catalog))
+        case tree.CreateView(name=name):
+            view = catalog.views.get(name)
+            return view is not None and (statement.if_not_exists or _is_same(view.statement, statement, catalog))
     return False
 
 
 def _is_defined_by(source: Source, statement: tree.CreateSource | tree.CreateAs, catalog: Catalog) -> bool:
-    runs = isinstance(statement, tree.CreateSource) or source.created_by in catalog.queries
-    return runs and _is_same(source.statement, statement)
+    if isinstance(statement, tree.CreateSource):
+        return _is_same(source.statement, statement, catalog)
+    query = catalog.queries.get(source.created_by or "")
+    return query is not None and _has_views(query, catalog) and _is_same(source.statement, statement, catalog)
 
 
-def _is_same(text: str, statement: tree.Statement) -> bool:
-    """True if a text is this statement, but for OR REPLACE and IF NOT EXISTS."""
+def _is_query(query: PersistentQuery, statement: tree.Statement, catalog: Catalog) -> bool:
+    """True if a query of INSERT INTO is that of the statement, and the views that it reads are as they were."""
+    return _has_views(query, catalog) and _is_same(query.statement, statement, catalog)
+
+
+def _has_views(query: PersistentQuery, catalog: Catalog) -> bool:
+    """True if the views that a query reads have not been replaced since it was created."""
+    return all(catalog.views.get(view.name) == view for view in query.views)
+
+
+def _is_same(text: str, statement: tree.Statement, catalog: Catalog) -> bool:
+    """True if a text is this statement, in which views' queries are in their places, but for OR REPLACE and IF NOT
+    EXISTS."""
     known = _parsed(text)
-    return known is not None and _bare(known) == _bare(statement)
+    return known is not None and _bare(with_view_queries(known, catalog)) == _bare(statement)
 
 
 def _bare(statement: tree.Statement) -> tree.Statement:
     match statement:
-        case tree.CreateSource() | tree.CreateAs() | tree.CreateFunction():
+        case tree.CreateSource() | tree.CreateAs() | tree.CreateFunction() | tree.CreateView():
             return replace(statement, or_replace=False, if_not_exists=False)
         case tree.CreateIndex():
             return replace(statement, if_not_exists=False)
@@ -195,6 +214,8 @@ def _replacing(context: StatementContext, catalog: Catalog) -> StatementContext:
             exists = name in catalog.sources
         case tree.CreateFunction(name=name):
             exists = name.upper() in catalog.functions
+        case tree.CreateView(name=name):
+            exists = name in catalog.views
         case _:
             return context
     if not exists or statement.or_replace:
@@ -207,18 +228,15 @@ def _replacing(context: StatementContext, catalog: Catalog) -> StatementContext:
 
 
 def _drop_others(written: Sequence[tree.Statement], engine: EngineContext) -> tuple[str, ...]:
-    """Drop the sources and queries that are not in the file, if that is allowed; their names.
+    """Drop the sources, views and queries that are not in the file, if that is allowed; their names.
 
     Raises StatementError if there are some, and neither `keep` nor `drop` says what to do.
     """
     catalog, policy = engine.state.catalog, engine.server[OTHERS]
-    names = {statement.name for statement in written if isinstance(statement, _CREATED)}
-    doomed = (
-        {s.name for s in catalog.sources.values() if s.rebuilds not in names}
-        - names
-        - {log_stream.stream_name(engine.server)}
-    )
-    queries = [query.id for query in _inserts(catalog) if _parsed(query.statement) not in written]
+    names = {statement.name for statement in written if isinstance(statement, _CREATED | tree.CreateView)}
+    existing = {s.name for s in catalog.sources.values() if s.rebuilds not in names} | catalog.views.keys()
+    doomed = existing - names - {log_stream.stream_name(engine.server)}
+    queries = [q.id for q in _inserts(catalog) if not any(_is_query(q, s, catalog) for s in written)]
     others = (*queries, *sorted(doomed))
     if policy == KEEP or not others:
         return ()
@@ -233,15 +251,22 @@ def _drop_others(written: Sequence[tree.Statement], engine: EngineContext) -> tu
         _execute(f"TERMINATE {identifier(id)};", engine)
     while doomed:
         name = _unread(doomed, engine.state.catalog)
-        _execute(f"DROP {engine.state.catalog.sources[name].kind.value} {identifier(name)};", engine)
+        source = engine.state.catalog.sources.get(name)
+        _execute(f"DROP {source.kind.value if source else 'VIEW'} {identifier(name)};", engine)
         doomed.remove(name)
     return others
 
 
 def _unread(names: set[str], catalog: Catalog) -> str:
-    """A source that no query reads and no other source was created from; if all are in use, any of them, which the
-    engine then refuses to drop."""
-    return min(names, key=lambda name: (bool(catalog.readers(name) or catalog.derived(name)), name))
+    """A source or view that no query or view reads and no other source was created from; if all are in use, any of
+    them, which the engine then refuses to drop."""
+
+    def is_read(name: str) -> bool:
+        if name in catalog.views:
+            return bool(catalog.view_readers(name) or views_reading(name, catalog))
+        return bool(catalog.readers(name) or catalog.derived(name) or views_over(name, catalog))
+
+    return min(names, key=lambda name: (is_read(name), name))
 
 
 def _execute(text: str, engine: EngineContext) -> None:

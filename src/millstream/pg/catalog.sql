@@ -149,9 +149,12 @@ CREATE MACRO pgc_format_type(type, modifier) AS (SELECT CASE
 CREATE VIEW info.schemata AS SELECT 'millstream' AS catalog_name, nspname AS schema_name, 'millstream' AS schema_owner,
     NULL::VARCHAR AS default_character_set_catalog, NULL::VARCHAR AS sql_path FROM pgc.pg_namespace;
 CREATE VIEW info.tables AS SELECT 'millstream' AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
-    'BASE TABLE' AS table_type, NULL::VARCHAR AS self_referencing_column_name, 'YES' AS is_insertable_into,
-    'NO' AS is_typed, NULL::VARCHAR AS commit_action
-    FROM pgc.pg_class c JOIN pgc.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r';
+    CASE c.relkind WHEN 'v' THEN 'VIEW' ELSE 'BASE TABLE' END AS table_type, NULL::VARCHAR AS self_referencing_column_name,
+    CASE c.relkind WHEN 'v' THEN 'NO' ELSE 'YES' END AS is_insertable_into, 'NO' AS is_typed, NULL::VARCHAR AS commit_action
+    FROM pgc.pg_class c JOIN pgc.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v');
+CREATE VIEW info.views AS SELECT 'millstream' AS table_catalog, schemaname AS table_schema, viewname AS table_name,
+    definition AS view_definition, 'NONE' AS check_option, 'NO' AS is_updatable, 'NO' AS is_insertable_into,
+    'NO' AS is_trigger_updatable, 'NO' AS is_trigger_deletable, 'NO' AS is_trigger_insertable_into FROM pgc.pg_views;
 CREATE VIEW info.columns AS SELECT 'millstream' AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
     a.attname AS column_name, a.attnum AS ordinal_position, NULL::VARCHAR AS column_default,
     CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable,
@@ -165,8 +168,8 @@ CREATE VIEW info.columns AS SELECT 'millstream' AS table_catalog, n.nspname AS t
     NULL::VARCHAR AS collation_name, NULL::VARCHAR AS domain_name, NULL::VARCHAR AS domain_schema,
     'millstream' AS udt_catalog, 'pg_catalog' AS udt_schema, t.typname AS udt_name, a.attnum AS dtd_identifier,
     'NO' AS is_self_referencing, 'NO' AS is_identity, NULL::VARCHAR AS identity_generation, 'NEVER' AS is_generated,
-    NULL::VARCHAR AS generation_expression, 'YES' AS is_updatable
-    FROM pgc.pg_attribute a JOIN pgc.pg_class c ON c.oid = a.attrelid AND c.relkind = 'r'
+    NULL::VARCHAR AS generation_expression, CASE c.relkind WHEN 'v' THEN 'NO' ELSE 'YES' END AS is_updatable
+    FROM pgc.pg_attribute a JOIN pgc.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'v')
     JOIN pgc.pg_namespace n ON n.oid = c.relnamespace JOIN pgc.pg_type t ON t.oid = a.atttypid;
 CREATE VIEW info.table_constraints AS SELECT 'millstream' AS constraint_catalog, 'public' AS constraint_schema,
     k.conname AS constraint_name, 'millstream' AS table_catalog, 'public' AS table_schema, c.relname AS table_name,
@@ -183,7 +186,6 @@ CREATE VIEW info.constraint_column_usage AS SELECT table_catalog, table_schema, 
 CREATE TABLE info.referential_constraints (constraint_catalog VARCHAR, constraint_schema VARCHAR, constraint_name VARCHAR,
     unique_constraint_catalog VARCHAR, unique_constraint_schema VARCHAR, unique_constraint_name VARCHAR,
     match_option VARCHAR, update_rule VARCHAR, delete_rule VARCHAR);
-CREATE TABLE info.views (table_catalog VARCHAR, table_schema VARCHAR, table_name VARCHAR, view_definition VARCHAR);
 CREATE TABLE info.routines (specific_schema VARCHAR, specific_name VARCHAR, routine_schema VARCHAR, routine_name VARCHAR,
     routine_type VARCHAR, data_type VARCHAR, routine_definition VARCHAR);
 CREATE TABLE info.parameters (specific_schema VARCHAR, specific_name VARCHAR, ordinal_position INTEGER,
@@ -235,7 +237,10 @@ CREATE MACRO pgc_pg_get_indexdef(index) AS (SELECT 'CREATE UNIQUE INDEX ' || m_c
             ELSE (SELECT m_a.attname FROM pgc.pg_attribute m_a WHERE m_a.attrelid = m_t.oid AND m_a.attnum = m_i.indkey[number]) END
         FROM pgc.pg_index m_i JOIN pgc.pg_class m_c ON m_c.oid = m_i.indexrelid JOIN pgc.pg_class m_t ON m_t.oid = m_i.indrelid
         WHERE m_i.indexrelid = index);
-CREATE MACRO pgc_pg_get_viewdef(view_oid) AS NULL::VARCHAR, (view_oid, pretty) AS NULL::VARCHAR;
+CREATE MACRO pgc_pg_get_viewdef(view_oid) AS (SELECT m_v.definition FROM pgc.pg_views m_v
+        JOIN pgc.pg_class m_c ON m_c.relname = m_v.viewname AND m_c.relkind = 'v' WHERE m_c.oid = view_oid),
+    (view_oid, pretty) AS (SELECT m_v.definition FROM pgc.pg_views m_v
+        JOIN pgc.pg_class m_c ON m_c.relname = m_v.viewname AND m_c.relkind = 'v' WHERE m_c.oid = view_oid);
 CREATE MACRO pgc_pg_get_triggerdef(trigger_oid) AS NULL::VARCHAR, (trigger_oid, pretty) AS NULL::VARCHAR;
 CREATE MACRO pgc_pg_get_ruledef(rule_oid) AS NULL::VARCHAR, (rule_oid, pretty) AS NULL::VARCHAR;
 CREATE MACRO pgc_pg_get_partkeydef(relation) AS NULL::VARCHAR;

@@ -14,15 +14,22 @@ import duckdb
 import orjson
 from duckdb import DuckDBPyConnection
 
-from millstream.catalog.catalog import Catalog, Source
+from millstream.catalog.catalog import Catalog
+from millstream.model.errors import StatementError
+from millstream.model.schema import Column
+from millstream.model.settings import effective
 from millstream.pg.catalog_queries import CatalogQuery, definitions, to_duckdb
-from millstream.pg.catalog_tables import TableRow, rows_of
+from millstream.pg.catalog_tables import TableRow, ViewRelation, rows_of
 from millstream.pg.failures import CANCELLED, NOT_SUPPORTED, UNKNOWN_COLUMN, UNKNOWN_FUNCTION, UNKNOWN_TABLE, PgError
 from millstream.pg.results import ResultColumn
 from millstream.pg.settings import SessionIdentity
 from millstream.pg.types import BOOL, DAY, FLOAT8, INT4, INT8, MOMENT, NUMERIC, OBJECT_ID, TEXT, PgType, array_of
+from millstream.plan.nodes import type_of
+from millstream.plan.queries import plan_view
+from millstream.plan.views import query_of, with_view_queries
 from millstream.security.roles import Principal
 from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
 
 # The number of cached images: users with other rights need another one, and each change of the catalog does.
 MOST_IMAGES = 4
@@ -83,29 +90,43 @@ class CatalogImages:
         return columns, [tuple(_shown(v, c.type) for v, c in zip(row, columns, strict=True)) for row in rows]
 
     def _image(self, catalog: Catalog, principal: Principal) -> DuckDBPyConnection:
-        visible = [s for s in catalog.sources.values() if not principal.missing(tree.Describe(s.name), catalog)]
-        key = id(catalog), tuple(source.name for source in visible)
+        names = (*catalog.sources, *catalog.views)
+        visible = tuple(name for name in names if not principal.missing(tree.Describe(name), catalog))
+        key = id(catalog), visible
         with self._lock:
             if key not in self._images:
                 # The reference to the catalog keeps it alive, so that no other catalog object gets its id().
-                self._images[key] = catalog, _image_of(visible)
+                self._images[key] = catalog, _image_of(visible, catalog)
             self._images.move_to_end(key)
             while len(self._images) > MOST_IMAGES:
                 self._images.popitem(last=False)
             return self._images[key][1]
 
 
-def _image_of(sources: Sequence[Source]) -> DuckDBPyConnection:
+def _image_of(names: Sequence[str], catalog: Catalog) -> DuckDBPyConnection:
+    """An image of the sources and views of these names."""
+    sources = [catalog.sources[name] for name in names if name in catalog.sources]
+    views = [view for name in names if name in catalog.views and (view := _view_relation(name, catalog))]
     image = duckdb.connect(
         ":memory:", config={"threads": 1, "memory_limit": MEMORY, "autoload_known_extensions": False}
     )
     image.execute(definitions())
-    for table, rows in rows_of(sources).items():
+    for table, rows in rows_of(sources, views).items():
         _fill(image, table, rows)
     image.execute("SET enable_external_access = false")
     image.execute("SET python_enable_replacements = false")
     image.execute("SET lock_configuration = true")
     return image
+
+
+def _view_relation(name: str, catalog: Catalog) -> ViewRelation | None:
+    """A view of the catalog; None if it cannot be read any more."""
+    query = query_of(catalog.views[name])
+    try:
+        rows = plan_view(name, with_view_queries(query, catalog), tree.NOWHERE, catalog, effective({})).plan
+    except StatementError:
+        return None
+    return ViewRelation(name, tuple(Column(c.name, type_of(c.expression)) for c in rows.columns), to_sql(query))
 
 
 def _fill(image: DuckDBPyConnection, table: str, rows: Sequence[TableRow]) -> None:

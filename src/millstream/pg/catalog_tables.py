@@ -7,6 +7,7 @@ An OID is a hash of the name, so that it stays valid when other sources are crea
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from millstream.catalog.catalog import RelationKind, Source
@@ -83,7 +84,16 @@ def oid_of(name: str, names_by_oid: Mapping[int, str]) -> int:
     return oid
 
 
-def rows_of(sources: Sequence[Source]) -> dict[str, list[TableRow]]:
+@dataclass(frozen=True, slots=True)
+class ViewRelation:
+    """A view as clients see it: its columns in the order of SELECT *, and the text of its query."""
+
+    name: str
+    columns: tuple[Column, ...]
+    query: str
+
+
+def rows_of(sources: Sequence[Source], views: Sequence[ViewRelation] = ()) -> dict[str, list[TableRow]]:
     """The rows of each table of catalog.sql that has some; a column that a row does not name is NULL, 0 or false."""
     names_by_oid: dict[int, str] = {}
     tables: dict[str, list[TableRow]] = {
@@ -107,10 +117,14 @@ def rows_of(sources: Sequence[Source]) -> dict[str, list[TableRow]]:
             for name, value in DEFAULTS.items()
         ],
         "pg_type": list(_types()),
-        **{name: [] for name in ("pg_class", "pg_attribute", "pg_index", "pg_constraint", "pg_description")},
+        **{
+            name: [] for name in ("pg_class", "pg_attribute", "pg_index", "pg_constraint", "pg_description", "pg_views")
+        },
     }
     for source in sources:
         _add(source, tables, names_by_oid)
+    for view in views:
+        _add_view(view, tables, names_by_oid)
     return tables
 
 
@@ -181,6 +195,18 @@ def _add(source: Source, tables: dict[str, list[TableRow]], names_by_oid: dict[i
         )
 
 
+def _add_view(view: ViewRelation, tables: dict[str, list[TableRow]], names_by_oid: dict[int, str]) -> None:
+    """The rows of a view, and of its columns."""
+    name = client_name(view.name)
+    oid = oid_of(name, names_by_oid)
+    names_by_oid[oid] = name
+    tables["pg_class"].append(_relation(oid, name, len(view.columns), "v", False))
+    tables["pg_attribute"] += (_attribute(oid, n, column, False) for n, column in enumerate(view.columns, 1))
+    tables["pg_views"].append(
+        {"schemaname": SCHEMA, "viewname": name, "viewowner": DATABASE, "definition": f" {view.query};"}
+    )
+
+
 def _columns(source: Source) -> list[Column]:
     """A source's columns in the order of SELECT *: the key's first, then the window's bounds."""
     bounds = WINDOW_BOUNDS if source.windowed is not None else ()
@@ -231,7 +257,7 @@ def _relation(oid: int, name: str, columns: int, kind: str, has_index: bool) -> 
         "relname": name,
         "relnamespace": PUBLIC_OID,
         "relowner": OWNER,
-        "relam": HEAP if kind == "r" else KEY_METHOD,
+        "relam": {"r": HEAP, "v": 0}.get(kind, KEY_METHOD),
         "reltuples": -1,
         "relhasindex": has_index,
         "relpersistence": "p",

@@ -92,6 +92,6 @@ def origin(source: tree.FromSource, catalog: Catalog) -> Source:
         raise StatementError(
             f"{identifier(source.name)} does not exist: no stream or table has that name",
             source.span,
-            did_you_mean(source.name, catalog.sources),
+            did_you_mean(source.name, [*catalog.sources, *catalog.views]),
         )
     return catalog.sources[source.name]

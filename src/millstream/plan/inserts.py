@@ -6,9 +6,9 @@ from dataclasses import replace
 from millstream.analysis import schemas
 from millstream.analysis.coercion import castable, coerce, is_assignable
 from millstream.analysis.expressions import type_expression
+from millstream.analysis.record_views import part_of, physical_schema
 from millstream.analysis.scope import NameScope
 from millstream.analysis.typed_expressions import Constant, TypedExpression, TypedField
-from millstream.analysis.views import part_of, physical_schema
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
@@ -17,6 +17,7 @@ from millstream.model.schema import Column, RecordPart
 from millstream.model.settings import is_on
 from millstream.model.types import BIGINT, DATE, STRING, TIME, TIMESTAMP
 from millstream.plan.nodes import NamedExpression
+from millstream.plan.planning import hint_of_unknown
 from millstream.plan.steps import InsertRow
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
@@ -145,11 +146,8 @@ def writable(
     `action` is what the statement does, for the message. `headers`: it may have header columns.
     """
     if name not in catalog.sources:
-        raise StatementError(
-            f"Cannot {action} an unknown stream/table: {quoted(name)}",
-            at,
-            did_you_mean(name, catalog.sources),
-        )
+        fact = f"Cannot {action} an unknown stream/table: {quoted(name)}"
+        raise StatementError(fact, at, hint_of_unknown(name, catalog))
     source = catalog.sources[name]
     kind = source.kind.value.lower()
     if source.read_only:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millstream.analysis import typed_expressions as typed
+from millstream.analysis.record_views import part_of
 from millstream.analysis.scope import PSEUDO, ScopeColumn
 from millstream.analysis.typed_expressions import bare
-from millstream.analysis.views import part_of
 from millstream.catalog.catalog import Source, Windowed
 from millstream.formats.registry import find
 from millstream.model.errors import Span, StatementError

@@ -33,6 +33,7 @@ from millstream.plan.replacement import Replacement
 from millstream.plan.replacing import changed_settings, continued_groups, replacement
 from millstream.plan.state_ttl import with_state_ttl
 from millstream.plan.steps import CreateTopic, Outcome, PauseQuery, StartQuery, Step
+from millstream.plan.views import views_read
 from millstream.syntax import tree
 
 EQUAL_PARTITIONS = "millstream.join.equal.partitions"
@@ -246,7 +247,15 @@ def _query(
     settings = tuple(sorted(context.settings.items()))
     functions = functions_called(statement, context.catalog)
     return PersistentQuery(
-        id, kind, names, plan.sink.name, context.text, settings, functions=functions, definitions=reads(plan)
+        id,
+        kind,
+        names,
+        plan.sink.name,
+        context.text,
+        settings,
+        functions=functions,
+        definitions=reads(plan),
+        views=tuple(view for name in views_read(statement) if (view := context.catalog.views.get(name))),
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from millstream.analysis.properties import Properties
-from millstream.catalog.catalog import Catalog, RelationKind, Source
+from millstream.catalog.catalog import Catalog, RelationKind, Source, View
 from millstream.catalog.facts import Facts
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier, quoted
@@ -52,13 +52,15 @@ def topic_config(
     return {"cleanup.policy": "delete"} | ({"retention.ms": str(retention_ms)} if retention_ms is not None else {})
 
 
-def exists(statement: tree.CreateSource | tree.CreateAs, old: Source, context: PlanningContext) -> Outcome:
+def exists(statement: tree.CreateSource | tree.CreateAs, old: Source | View, context: PlanningContext) -> Outcome:
     """The outcome of CREATE for a name that is taken, without OR REPLACE. Raises StatementError."""
     kind = statement.kind.value.lower()
-    reason = f"A {old.kind.value.lower()} with the same name already exists"
+    taken = "view" if isinstance(old, View) else old.kind.value.lower()
+    reason = f"A {taken} with the same name already exists"
     if not statement.if_not_exists:
         fact = f"Cannot add {kind} '{old.name}': {reason}"
-        raise StatementError(fact, statement.span, "use CREATE OR REPLACE, or DROP it first")
+        others = "use CREATE OR REPLACE, or DROP it first"
+        raise StatementError(fact, statement.span, "choose another name, or DROP VIEW" if taken == "view" else others)
     message = f"Cannot add {kind} {quoted(old.name)}: {reason}."
     return Outcome(context.catalog, (), message, f"{kind}/`{old.name}`/create", warning=True)
 
@@ -78,8 +80,13 @@ def existing(name: str, at: Span, catalog: Catalog, kind_text: str = "Source") -
     """The source of a name; `kind_text` is what the error calls it. Raises StatementError."""
     source = catalog.sources.get(name)
     if source is None:
-        raise StatementError(f"{kind_text} {identifier(name)} does not exist.", at, did_you_mean(name, catalog.sources))
+        raise StatementError(f"{kind_text} {identifier(name)} does not exist.", at, hint_of_unknown(name, catalog))
     return source
+
+
+def hint_of_unknown(name: str, catalog: Catalog) -> str:
+    """The hint of an error for a name that no source has: it is a view's, or similar to a source's; "" if neither."""
+    return "it is a view, which can only be read" if name in catalog.views else did_you_mean(name, catalog.sources)
 
 
 def altered_source(statement: tree.AlterSource | tree.CutOver, catalog: Catalog) -> Source:

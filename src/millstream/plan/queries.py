@@ -24,14 +24,14 @@ key.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from millstream.analysis import views
+from millstream.analysis import record_views
 from millstream.analysis.expressions import condition, function_call, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn, check_names
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, bare
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.declare import FunctionKind
 from millstream.functions.python import library
-from millstream.model.errors import StatementError
+from millstream.model.errors import Span, StatementError
 from millstream.model.names import quoted
 from millstream.model.schema import Schema
 from millstream.model.settings import is_on
@@ -69,6 +69,7 @@ from millstream.plan.projection import (
 from millstream.plan.pull_queries import is_key_of_answer, place_of_name
 from millstream.plan.relational import is_relational, plan_relational
 from millstream.plan.steps import TransientQuery
+from millstream.plan.views import in_view, with_view_queries, without_emit_changes
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
@@ -97,18 +98,19 @@ def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settin
 
 def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> TransientQuery:
     """The plan of a SELECT for a client: any columns, with or without keys. Raises StatementError."""
-    if is_relational(statement.query, catalog, settings):
-        return plan_relational(statement.query, catalog, settings)
-    if statement.query.emit is not None:
-        clauses.check_only_plain(statement.query, "Push queries")
+    select = with_view_queries(statement, catalog).query
+    if is_relational(select, catalog, settings):
+        return plan_relational(select, catalog, settings)
+    if select.emit is not None:
+        clauses.check_only_plain(select, "Push queries")
     else:
-        clauses.check_pull(statement.query)
-    written = inner_queries.distinct_inside(statement.query)
+        clauses.check_pull(select)
+    written = inner_queries.distinct_inside(select)
     query = clauses.in_one_group(_logical_view(written, catalog), library(catalog.functions))
     relation, aliases = _rows(query, written.sources(), catalog, settings)
     if query.emit is None and query.where is not None and relation.node.kind is RelationKind.TABLE:
         _check_in_lists(query.where, relation.scope)
-    if query.emit is None and statement.query.inner() and relation.node.kind is RelationKind.TABLE:
+    if query.emit is None and select.inner() and relation.node.kind is RelationKind.TABLE:
         hint = f"set {clauses.RELATIONAL} to true, or CREATE a table AS the inner query"
         raise StatementError("Pull queries don't support queries in FROM.", query.source.span, hint)
     relation, items = _projected(query, replace(relation, bounds=True))
@@ -124,6 +126,33 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
     return planned
 
 
+def plan_view(
+    name: str, query: tree.SelectQuery, at: Span, catalog: Catalog, settings: Mapping[str, str]
+) -> TransientQuery:
+    """The plan of `SELECT *` from a view: as a push query, or if it can only be pulled, as a pull query on tables.
+
+    `query` is the view's, in which other views' are in their places. Raises StatementError.
+    """
+    query = without_emit_changes(query)
+    source = tree.FromQuery(name, name, query=query, span=at)
+    everything = tree.SelectQuery((tree.SelectAll(span=at),), source, emit=tree.Emit.CHANGES, span=at)
+    pulled = replace(everything, emit=None)
+    if not is_relational(pulled, catalog, settings):
+        return plan_transient(tree.QueryStatement(everything, span=at), catalog, settings)
+    try:
+        return plan_transient(tree.QueryStatement(everything, span=at), catalog, settings)
+    except StatementError as error:
+        try:
+            return plan_relational(pulled, catalog, settings)
+        except StatementError as other:
+            # Only a pull query may have these clauses, so that its error is the one that matters.
+            raise (other if any(_is_ordered(node) for node in query.walk()) else error) from None
+
+
+def _is_ordered(node: tree.SyntaxNode) -> bool:
+    return isinstance(node, tree.SelectQuery) and bool(node.order_by or node.limit is not None or node.offset)
+
+
 def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery:
     """The query's own clauses with every column by its own name, whichever view of the schemas it was written for.
 
@@ -132,7 +161,7 @@ def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery
     named = [s for s in query.sources() if not isinstance(s, inner_queries.INNER)]
     aliased = ((s.alias or s.name, catalog.sources.get(s.name)) for s in named)
     known = [(alias, source) for alias, source in aliased if source is not None]
-    return views.to_logical_view(query.without_inner(), known)
+    return record_views.to_logical_view(query.without_inner(), known)
 
 
 def _check_in_lists(condition: tree.Expression, scope: NameScope) -> None:
@@ -212,7 +241,9 @@ def _check_names(query: tree.SelectQuery, relation: Relation) -> None:
 def _source(source: tree.FromSource, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
     match source:
         case tree.FromQuery(query=query):
-            return _inner_relation(inner_queries.rows_of(_inner(query, catalog, settings)), source, catalog, settings)
+            with in_view(source):
+                rows = inner_queries.rows_of(_inner(query, catalog, settings))
+            return _inner_relation(rows, source, catalog, settings)
         case tree.FromUnion():
             branches = [_inner(b, catalog, settings, named=not i) for i, b in enumerate(source.branches)]
             return _inner_relation(inner_queries.union_all(source, branches), source, catalog, settings)
@@ -303,7 +334,7 @@ def _check_windowed_table(query: tree.SelectQuery, relation: Relation) -> None:
 def read_source(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
     """A source as a relation, whose columns can be referred to by their names and with `alias` before them."""
     node = Read(origin, is_on(settings, STRICT_TIME), is_on(settings, FATAL_RECORDS))
-    sides = (views.part_of(column) for column in node.schema)
+    sides = (record_views.part_of(column) for column in node.schema)
     columns = [replace(c, part=side) for c, side in zip(_columns(node.schema, alias), sides, strict=True)]
     return _relation(node, columns, alias, catalog, settings)
 

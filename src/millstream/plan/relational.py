@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from millstream.analysis import views
+from millstream.analysis import record_views
 from millstream.analysis.expressions import resolved_condition, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn, unresolved
 from millstream.analysis.typed_expressions import (
@@ -62,6 +62,7 @@ from millstream.plan.relational_nodes import (
 )
 from millstream.plan.steps import TransientQuery
 from millstream.plan.unions import common_types
+from millstream.plan.views import in_view
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
@@ -167,13 +168,15 @@ def scanned(pulled: PullPlan) -> RelationalNode | None:
 
 def _source(source: tree.FromSource, planning: _Planning) -> JoinedSource:
     if isinstance(source, tree.FromQuery):
-        return _derived(_planned(source.query, planning), source)
+        with in_view(source):
+            node = _planned(source.query, planning)
+        return _derived(node, source)
     if isinstance(source, tree.FromUnion):
         return _derived(_union(source, planning), source)
     table = origin(source, planning.catalog)
     node = TableRows(table, (FullScan(),))
     columns = [*table.schema.key, *(c for c in table.schema if c not in table.schema.key)]
-    parts = {c.name: views.part_of(c) for c in columns}
+    parts = {c.name: record_views.part_of(c) for c in columns}
     names = [c.name for c in node.schema]
     return JoinedSource(node, source.alias or table.name, node.visible, tuple(parts.get(n) for n in names))
 

@@ -39,6 +39,7 @@ from millstream.plan.nodes import (
 from millstream.plan.queries import plan_persistent
 from millstream.plan.replacement import ABSENT, QueryPart, Replacement
 from millstream.plan.state_ttl import STATE_TTL, with_state_ttl
+from millstream.plan.views import with_view_queries
 from millstream.syntax import parser, tree
 
 
@@ -126,11 +127,13 @@ def continued_groups(plan: PlanNode) -> str:
 
 
 def _plan(query: PersistentQuery, catalog: Catalog) -> PlanNode:
-    """The plan of a query over its sources as they were when it was created."""
-    statement = next(parser.split(query.statement)).statement
-    assert isinstance(statement, tree.CreateAs)
+    """The plan of a query over its sources and views as they were when it was created."""
     for source in query.definitions:
         catalog = catalog.with_source(source)
+    for view in query.views:
+        catalog = catalog.with_view(view)
+    statement = with_view_queries(next(parser.split(query.statement)).statement, catalog)
+    assert isinstance(statement, tree.CreateAs)
     plan = plan_persistent(statement.query, query.sink, catalog, dict(query.settings))
     return with_state_ttl(plan, properties.read(statement.properties, properties.CREATE_AS, statement.span))
 

@@ -43,6 +43,8 @@ from millstream.plan.steps import (
     Step,
     StopQuery,
 )
+from millstream.plan.view_statements import create_view, drop_view
+from millstream.plan.views import views_over, with_view_queries
 from millstream.syntax import tree
 
 MATERIALIZED = "ksql.source.table.materialization.enabled"
@@ -52,7 +54,10 @@ def outcome(
     statement: tree.Statement, text: str, catalog: Catalog, facts: Facts, settings: Mapping[str, str]
 ) -> Outcome:
     """The outcome of a statement. `text` is its source text. Raises StatementError."""
-    result = _outcome(statement, PlanningContext(text, catalog, facts, settings))
+    context = PlanningContext(text, catalog, facts, settings)
+    if isinstance(statement, tree.CreateSource | tree.CreateAs) and statement.name in catalog.views:
+        return exists(statement, catalog.views[statement.name], context)
+    result = _outcome(with_view_queries(statement, catalog), context)
     _check_topics(result, statement.span, catalog, settings)
     return replace(result, catalog=with_valid_indexes(_with_topics(result)))
 
@@ -253,6 +258,12 @@ def check_drop(statement: tree.Statement, catalog: Catalog) -> None:
             statement.span,
             "drop them first, or leave DELETE TOPIC out",
         )
+    if views := views_over(statement.name, catalog):
+        raise StatementError(
+            f"Cannot drop {statement.name}.\nThe following views read from this source: [{', '.join(views)}].",
+            statement.span,
+            "DROP VIEW them first",
+        )
     if derived := catalog.derived(statement.name):
         raise StatementError(
             f"Cannot drop {statement.name}.\n"
@@ -262,7 +273,7 @@ def check_drop(statement: tree.Statement, catalog: Catalog) -> None:
         )
 
 
-# ---------------------------------------------------------------- types, functions, indexes and queries
+# ---------------------------------------------------------------- types, functions, indexes, views and queries
 
 
 @_outcome.register
@@ -313,6 +324,16 @@ def _(statement: tree.CreateIndex, context: PlanningContext) -> Outcome:
 @_outcome.register
 def _(statement: tree.DropIndex, context: PlanningContext) -> Outcome:
     return drop_index(statement, context.catalog)
+
+
+@_outcome.register
+def _(statement: tree.CreateView, context: PlanningContext) -> Outcome:
+    return create_view(statement, context.text, context.catalog, context.settings)
+
+
+@_outcome.register
+def _(statement: tree.DropView, context: PlanningContext) -> Outcome:
+    return drop_view(statement, context.catalog)
 
 
 @_outcome.register

@@ -58,6 +58,8 @@ NEEDED: Mapping[type[tree.Statement], Right] = {
     tree.DropType: Right.WRITE,
     tree.CreateIndex: Right.WRITE,
     tree.DropIndex: Right.WRITE,
+    tree.CreateView: Right.WRITE,
+    tree.DropView: Right.WRITE,
     tree.CreateFunction: Right.FUNCTIONS,
     tree.DropFunction: Right.FUNCTIONS,
     tree.AlterSystem: Right.ADMIN,
@@ -97,6 +99,11 @@ def _specific(statement: tree.Statement, right: Right, catalog: Catalog, topic_p
             yield from _of_source(right, table, catalog)
         case tree.DropIndex(name=name) if name in catalog.indexes:
             yield from _of_source(right, catalog.indexes[name].table, catalog)
+        case tree.CreateView():
+            yield Need(right, statement.name)
+            yield from _read(statement.query, catalog)
+        case tree.DropView(name=name):
+            yield Need(right, name)
         case tree.DescribeAll() | tree.Show(extended=True):
             yield from (need for name in catalog.sources for need in _of_source(right, name, catalog))
         case tree.CreateSource():

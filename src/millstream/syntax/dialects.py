@@ -12,7 +12,8 @@ _BY_KEY = "a row of a table is replaced by INSERT INTO … VALUES with the same 
 _NO_SCHEMA = "there are no databases or schemas: a name is that of one stream or table"
 _NO_TRANSACTION = "there are no transactions"
 _ACCESS = "who may do what is in the server's file of users: `millstream users`"
-_VIEW = "a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …"
+_VIEW = "a view stays until it is dropped: CREATE VIEW name AS SELECT …"
+_MATERIALIZED = "a materialized view is a stream or table: CREATE STREAM|TABLE … AS SELECT …"
 _LASTING = "a stream or table stays until it is dropped; a query that ends with its client is a SELECT alone"
 # The first word of what is no statement here.
 STATEMENTS = {
@@ -47,9 +48,8 @@ OBJECTS = {
     "TEMPORARY VIEW": _VIEW,
     "TEMP VIEW": _VIEW,
     "GLOBAL": _VIEW,
-    "VIEW": _VIEW,
-    "MATERIALIZED": _VIEW,
-    "LIVE": _VIEW,
+    "MATERIALIZED": _MATERIALIZED,
+    "LIVE": _MATERIALIZED,
     "TEMPORARY": _LASTING,
     "TEMP": _LASTING,
     "UNLOGGED": _LASTING,
@@ -138,7 +138,6 @@ SHOW = {
     "SCHEMAS": _NO_SCHEMA,
     "CATALOGS": _NO_SCHEMA,
     "COLUMNS": "DESCRIBE name lists the columns",
-    "VIEWS": "SHOW STREAMS and SHOW TABLES list them",
     "JOBS": "SHOW QUERIES lists them",
     "PARTITIONS": "SHOW TOPICS lists the numbers of partitions",
 }

@@ -39,7 +39,7 @@ class Literal(Expression):
 class ColumnRef(Expression):
     """`name` or `source.name`; with three names `part` is the middle one: `source.ROWKEY.name`.
 
-    In `ROWKEY.name` the source may actually be a part; analysis/views.py decides that.
+    In `ROWKEY.name` the source may actually be a part; analysis/record_views.py decides that.
     """
 
     name: str

@@ -291,6 +291,17 @@ def _(n: tree.DropIndex) -> str:
 
 
 @_text.register
+def _(n: tree.CreateView) -> str:
+    replaced, exists = _if(n.or_replace, "OR REPLACE"), _if(n.if_not_exists, "IF NOT EXISTS")
+    return _words("CREATE", replaced, "VIEW", exists, identifier(n.name), "AS", to_sql(n.query))
+
+
+@_text.register
+def _(n: tree.DropView) -> str:
+    return _words("DROP VIEW", _if(n.if_exists, "IF EXISTS"), identifier(n.name))
+
+
+@_text.register
 def _(n: tree.CreateFunction) -> str:
     parameters = ", ".join(f"{identifier(p.name)} {p.type}" for p in n.parameters)
     return _words(

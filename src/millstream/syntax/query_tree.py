@@ -77,9 +77,13 @@ class FromSource(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class FromQuery(FromSource):
-    """An inner query: `(query) [AS alias]` in FROM; `name` is the alias, or "" if there is none."""
+    """An inner query: `(query) [AS alias]` in FROM; `name` is the alias, or "" if there is none.
+
+    `view` is the name of the view whose query it is, if FROM names a view; a parsed tree has FromSource for that.
+    """
 
     query: "SelectQuery" = field(kw_only=True)
+    view: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

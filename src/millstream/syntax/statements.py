@@ -19,6 +19,7 @@ _KINDS = {kind.value: kind for kind in tree.SourceKind}
 _DROPS: dict[str, Callable[..., tree.Statement]] = {
     "TYPE": tree.DropType,
     "INDEX": tree.DropIndex,
+    "VIEW": tree.DropView,
     "FUNCTION": tree.DropFunction,
     "CONNECTOR": tree.DropConnector,
 }
@@ -111,6 +112,8 @@ def _create(c: Cursor) -> tree.Statement:
     or_replace = c.accept("OR", "REPLACE")
     if c.possible("FUNCTION") or c.at("AGGREGATE", "FUNCTION"):
         return create_function(c, or_replace, at)
+    if c.possible("VIEW"):
+        return _create_view(c, or_replace, at)
     read_only = c.accept("SOURCE")
     kind = _kind(c)
     if_not_exists = c.accept("IF", "NOT", "EXISTS")
@@ -226,6 +229,14 @@ def _create_index(c: Cursor, at: Span) -> tree.Statement:
     table = c.name("the name of a table")
     indexed = c.in_parentheses(lambda c: c.name("a column name"))
     return tree.CreateIndex(name, table, indexed, if_not_exists, span=at)
+
+
+def _create_view(c: Cursor, or_replace: bool, at: Span) -> tree.Statement:
+    c.expect("VIEW")
+    if_not_exists = c.accept("IF", "NOT", "EXISTS")
+    name = c.name("the name of the view")
+    c.expect("AS")
+    return tree.CreateView(name, query(c), or_replace, if_not_exists, span=at)
 
 
 def _setting(c: Cursor) -> tuple[str, str]:

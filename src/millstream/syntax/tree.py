@@ -255,6 +255,7 @@ class Listing(Enum):
     TYPES = "TYPES"
     VARIABLES = "VARIABLES"
     INDEXES = "INDEXES"
+    VIEWS = "VIEWS"
     CONNECTORS = "CONNECTORS"
     SOURCE_CONNECTORS = "SOURCE CONNECTORS"
     SINK_CONNECTORS = "SINK CONNECTORS"
@@ -340,6 +341,24 @@ class CreateIndex(Statement):
 @dataclass(frozen=True, slots=True)
 class DropIndex(Statement):
     """DROP INDEX [IF EXISTS] name."""
+
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView(Statement):
+    """CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS query."""
+
+    name: str
+    query: SelectQuery
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropView(Statement):
+    """DROP VIEW [IF EXISTS] name."""
 
     name: str
     if_exists: bool = False

@@ -106,28 +106,27 @@ CREATE TABLE t PARTITIONED BY (item) AS SELECT item, COUNT(*) FROM orders GROUP 
 -- → line 1:16: unexpected PARTITIONED; expected WITH, AS or the end of the statement
 -- →   hint: a topic has partitions, WITH (PARTITIONS=4), and a row goes to that of its key; PARTITION BY in a query
 
-CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM orders;
--- → line 1:19: unexpected TEMPORARY; expected FUNCTION, SOURCE, STREAM or TABLE
--- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
+CREATE VIEW v (a, b) AS SELECT id, item FROM orders;
+-- → line 1:15: unexpected '('; expected AS
 
-CREATE VIEW v AS SELECT * FROM orders;
--- → line 1:8: unexpected VIEW; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
--- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
+CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM orders;
+-- → line 1:19: unexpected TEMPORARY; expected FUNCTION, VIEW, SOURCE, STREAM or TABLE
+-- →   hint: a view stays until it is dropped: CREATE VIEW name AS SELECT …
 
 CREATE MATERIALIZED VIEW v AS SELECT item, COUNT(*) FROM orders GROUP BY item;
--- → line 1:8: unexpected MATERIALIZED; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
--- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
+-- → line 1:8: unexpected MATERIALIZED; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
+-- →   hint: a materialized view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
 
 CREATE TEMPORARY TABLE t (id STRING PRIMARY KEY) WITH (kafka_topic='orders', value_format='JSON');
--- → line 1:8: unexpected TEMPORARY; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected TEMPORARY; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
 -- →   hint: a stream or table stays until it is dropped; a query that ends with its client is a SELECT alone
 
 CREATE EXTERNAL TABLE t (id STRING) STORED AS PARQUET;
--- → line 1:8: unexpected EXTERNAL; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected EXTERNAL; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
 -- →   hint: each stream or table reads a topic: CREATE TABLE … WITH (KAFKA_TOPIC='…', VALUE_FORMAT='…')
 
 CREATE DATABASE shop;
--- → line 1:8: unexpected DATABASE; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected DATABASE; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
 -- →   hint: there are no databases or schemas: a name is that of one stream or table
 
 USE shop;
@@ -408,10 +407,6 @@ SHOW COLUMNS FROM orders;
 DESC orders;
 -- → line 1:1: unexpected DESC; expected a statement
 -- →   hint: did you mean DESCRIBE?
-
-DROP VIEW v;
--- → line 1:6: unexpected VIEW; expected TYPE, INDEX, FUNCTION, CONNECTOR, STREAM or TABLE
--- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
 
 DROP TABLE orders;
 -- → line 1:1: Incompatible data source type is stream, but statement was DROP table
@@ -715,11 +710,11 @@ DROP STREAM orders CASCADE;
 -- →   hint: what reads it is dropped before it, by a statement of its own
 
 DROP orders;
--- → line 1:6: unexpected orders; expected TYPE, INDEX, FUNCTION, CONNECTOR, STREAM or TABLE
+-- → line 1:6: unexpected orders; expected TYPE, INDEX, VIEW, FUNCTION, CONNECTOR, STREAM or TABLE
 -- →   hint: say what it is: DROP STREAM orders, or DROP TABLE
 
 DROP TOPIC orders;
--- → line 1:6: unexpected TOPIC; expected TYPE, INDEX, FUNCTION, CONNECTOR, STREAM or TABLE
+-- → line 1:6: unexpected TOPIC; expected TYPE, INDEX, VIEW, FUNCTION, CONNECTOR, STREAM or TABLE
 -- →   hint: a topic is created WITH (KAFKA_TOPIC='…', PARTITIONS=…), and deleted by DROP STREAM|TABLE … DELETE TOPIC
 
 SHOW TABLE;
@@ -827,8 +822,7 @@ PRINT orders INTERVAL '1' HOUR;
 -- →   hint: it is a whole number: PRINT 'topic' INTERVAL 2 shows every second record
 
 CREATE VIEW shop.v AS SELECT * FROM orders;
--- → line 1:8: unexpected VIEW; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
--- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
+-- → line 1:17: unexpected '.'; expected AS
 
 INSERT INTO shop.orders VALUES (1);
 -- → line 1:17: unexpected '.'; expected VALUES, WITH or SELECT

@@ -600,3 +600,29 @@ CREATE TABLE counted AS SELECT item, COUNT(DISTINCT id) FILTER (WHERE amount > 1
 -- →   needs a rebuild: DISTINCT: CASE WHEN AMOUNT > 1 THEN ID END BIGINT → CASE WHEN AMOUNT > 2 THEN ID END BIGINT (the state has the rows that were seen)
 -- → line 1:115: Cannot replace table COUNTED: its aggregates cannot change
 -- →   hint: it has COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 1); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE VIEW dear AS SELECT id, amount FROM orders WHERE amount > 5; CREATE STREAM s AS SELECT id, amount * 2 AS twice FROM dear; CREATE OR REPLACE VIEW dear AS SELECT id, amount FROM orders WHERE amount > 7; CREATE OR REPLACE STREAM s AS SELECT id, amount * 2 AS twice FROM dear;
+-- → Replaces stream S in place
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: inner queries: ID, AMOUNT
+-- →   stays: topic: S
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ID BIGINT
+-- →   stays: columns: TWICE INTEGER
+-- →   changes: WHERE: AMOUNT > 5 → AMOUNT > 7
+
+CREATE VIEW dear AS SELECT item, amount FROM orders WHERE amount > 5; CREATE TABLE s AS SELECT item, COUNT(*) AS n FROM dear GROUP BY item; CREATE OR REPLACE VIEW dear AS SELECT item, amount + 1 AS amount FROM orders WHERE amount > 5; CREATE OR REPLACE TABLE s AS SELECT item, COUNT(*) AS n FROM dear GROUP BY item;
+-- → Replaces table S not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders)
+-- →   stays: GROUP BY: ITEM
+-- →   stays: aggregates: COUNT(*)
+-- →   stays: WHERE: AMOUNT > 5
+-- →   stays: topic: S
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ITEM STRING
+-- →   stays: columns: N BIGINT
+-- →   needs a rebuild: inner queries: ITEM, AMOUNT → ITEM, AMOUNT + 1 AS AMOUNT (the state was computed from the old inner queries' rows)
+-- → line 1:236: Cannot replace table S: its inner queries cannot change
+-- →   hint: it has ITEM, AMOUNT; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay

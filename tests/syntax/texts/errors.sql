@@ -21,7 +21,7 @@ SELECT * FROM x GROPU BY a;
 -- →   hint: did you mean GROUP instead of GROPU?
 
 CREATE STRAEM x (a INT);
--- → line 1:8: unexpected STRAEM; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected STRAEM; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
 -- →   hint: did you mean STREAM?
 
 CREATE STREAM table (a INT);
@@ -214,7 +214,7 @@ DESCRIBE;
 -- → line 1:9: unexpected ';'; expected STREAMS, TABLES, CONNECTOR or the name of a stream or table
 
 DROP x;
--- → line 1:6: unexpected x; expected TYPE, INDEX, FUNCTION, CONNECTOR, STREAM or TABLE
+-- → line 1:6: unexpected x; expected TYPE, INDEX, VIEW, FUNCTION, CONNECTOR, STREAM or TABLE
 -- →   hint: say what it is: DROP STREAM x, or DROP TABLE
 
 TERMINATE;
@@ -290,7 +290,7 @@ CREATE INDEX i ON t (a + 1);
 -- → line 1:24: unexpected '+'; expected ',' or ')'
 
 CREATE UNIQUE INDEX i ON t (a);
--- → line 1:8: unexpected UNIQUE; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected UNIQUE; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
 
 DROP INDEX;
 -- → line 1:11: unexpected ';'; expected IF EXISTS or the name of an index
@@ -338,7 +338,7 @@ CREATE FUNCTION f(a) RETURNS INT LANGUAGE PYTHON AS $$a$$;
 -- → line 1:20: unexpected ')'; expected a type
 
 CREATE AGGREGATE f(a INT) RETURNS INT LANGUAGE PYTHON AS $$a$$;
--- → line 1:8: unexpected AGGREGATE; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected AGGREGATE; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
 
 SELECT a FROM x LIMIT 2.5;
 -- → line 1:23: unexpected 2.5; expected a whole number of rows
@@ -505,19 +505,19 @@ SELECT COUNT(*) FROM x WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 1 HOUR, RETENT
 -- →   hint: RETENTION comes before GRACE PERIOD
 
 CREATE TOPIC x;
--- → line 1:8: unexpected TOPIC; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected TOPIC; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
 -- →   hint: a topic is created WITH (KAFKA_TOPIC='…', PARTITIONS=…), and deleted by DROP STREAM|TABLE … DELETE TOPIC
 
 DROP TOPIC x;
--- → line 1:6: unexpected TOPIC; expected TYPE, INDEX, FUNCTION, CONNECTOR, STREAM or TABLE
+-- → line 1:6: unexpected TOPIC; expected TYPE, INDEX, VIEW, FUNCTION, CONNECTOR, STREAM or TABLE
 -- →   hint: a topic is created WITH (KAFKA_TOPIC='…', PARTITIONS=…), and deleted by DROP STREAM|TABLE … DELETE TOPIC
 
 CREATE MATERIALIZED VIEW x AS SELECT * FROM y;
--- → line 1:8: unexpected MATERIALIZED; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
--- →   hint: a view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
+-- → line 1:8: unexpected MATERIALIZED; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
+-- →   hint: a materialized view is a stream or table: CREATE STREAM|TABLE … AS SELECT …
 
 CREATE DATABASE x;
--- → line 1:8: unexpected DATABASE; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected DATABASE; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
 -- →   hint: there are no databases or schemas: a name is that of one stream or table
 
 SELECT a FROM x;
@@ -533,9 +533,9 @@ SELECT a – 1 FROM x;
 -- →   hint: a minus is -, a comment begins with --
 
 CREATE TYP x AS INT;
--- → line 1:8: unexpected TYP; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected TYP; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
 -- →   hint: did you mean TYPE?
 
 CREATE FUNTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ $$;
--- → line 1:8: unexpected FUNTION; expected TYPE, INDEX, OR REPLACE, FUNCTION, SOURCE, STREAM or TABLE
+-- → line 1:8: unexpected FUNTION; expected TYPE, INDEX, OR REPLACE, FUNCTION, VIEW, SOURCE, STREAM or TABLE
 -- →   hint: did you mean FUNCTION?

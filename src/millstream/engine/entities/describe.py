@@ -7,19 +7,23 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from millstream.analysis.views import physical_schema
-from millstream.catalog.catalog import Catalog, PersistentQuery, Source, Timestamp
+from millstream.analysis.record_views import physical_schema
+from millstream.catalog.catalog import Catalog, PersistentQuery, Source, Timestamp, View
 from millstream.catalog.facts import TopicFacts
 from millstream.catalog.functions import UserFunction
 from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity, warned
 from millstream.engine.entities.listings import index_body, listed_query
-from millstream.engine.entities.types import columns
+from millstream.engine.entities.types import columns, described
 from millstream.engine.supervisor import QueryFailure, QueryHealth
 from millstream.functions.declare import Function, Signature
+from millstream.model.errors import StatementError
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.setting_table import SETTINGS
 from millstream.model.types import BIGINT
+from millstream.plan.nodes import ClientOutput, type_of
+from millstream.plan.views import sources_of, views_over, views_read
+from millstream.syntax import tree
 
 VERSION = "millstream"
 BUILT_IN = "(built in)"
@@ -83,7 +87,7 @@ def source_body(source: Source, catalog: Catalog, extended: bool, observed: Obse
         "statement": source.statement,
         **(_views(source) if extended else {}),
         "queryOffsetSummaries": list(observed.offsets),
-        "sourceConstraints": list(catalog.derived(source.name)),
+        "sourceConstraints": [*catalog.derived(source.name), *views_over(source.name, catalog)],
         **_indexes(source, catalog),
     }
 
@@ -116,6 +120,27 @@ def _query(query: PersistentQuery, catalog: Catalog, observed: Observed) -> dict
     return listed_query(query, catalog, observed.states.get(query.id, query.state.value))
 
 
+def view_body(
+    view: View, query: tree.SelectQuery, rows: ClientOutput | StatementError, catalog: Catalog
+) -> dict[str, Any]:
+    """A view in SHOW VIEWS and DESCRIBE. `rows` is the plan of `SELECT *` from it, or why it cannot be read any more.
+
+    The type is that of its rows, STREAM or TABLE; `sources` are the streams and tables that it reads, also through
+    `views`. `query` is its query, with those of these views in their places.
+    """
+    columns = () if isinstance(rows, StatementError) else rows.columns
+    return {
+        "name": view.name,
+        "type": None if isinstance(rows, StatementError) else rows.kind.value,
+        "fields": described([c.name for c in columns], [type_of(c.expression) for c in columns]),
+        "sources": sources_of(view, catalog),
+        "views": views_read(query),
+        "readQueries": catalog.view_readers(view.name),
+        "statement": view.statement,
+        "error": str(rows) if isinstance(rows, StatementError) else None,
+    }
+
+
 def query_body(
     query: PersistentQuery, catalog: Catalog, plan: str, host: str, state: str, health: QueryHealth | None
 ) -> dict[str, Any]:
@@ -137,7 +162,13 @@ def query_body(
         "tasksMetadata": [],
         "consumerGroupId": "",
         "state": state,
+        **_views_at_creation(query),
     }
+
+
+def _views_at_creation(query: PersistentQuery) -> dict[str, Any]:
+    """The views that a query reads, as they were when it was created; ksqlDB's descriptions have no such member."""
+    return {"views": [{"name": v.name, "statement": v.statement} for v in query.views]} if query.views else {}
 
 
 def overridden(settings: Mapping[str, str]) -> dict[str, str]:
