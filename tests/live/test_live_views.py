@@ -2,6 +2,7 @@
 
 import psycopg
 import pytest
+from sqlalchemy import create_engine, inspect
 
 from millstream.engine.api import RequestFailed
 from support.engine_process import EngineProcess
@@ -28,6 +29,9 @@ def test_queries_of_each_kind_read_a_view(server: EngineProcess, kafka: BrokerCl
     described = server.execute(f"DESCRIBE {name}_TOP;")[0]["viewDescription"]
     assert [(f["name"], f["schema"]["type"]) for f in described["fields"]] == [("ID", "STRING"), ("S", "INTEGER")]
     assert (described["type"], described["sources"]) == ("TABLE", [f"{name}_SUMS"])
+    inspector = inspect(create_engine(server.rest().replace("http", "millstream")))
+    assert {f"{name}_BIG", f"{name}_TOP"} <= set(inspector.get_view_names())
+    assert [str(column["type"]) for column in inspector.get_columns(f"{name}_TOP")] == ["VARCHAR", "INTEGER"]
     listed = {view["name"]: view["readQueries"] for view in server.execute("SHOW VIEWS;")[0]["views"]}
     (reader,) = listed[f"{name}_BIG"]
     with pytest.raises(RequestFailed, match=f"Cannot drop view {name}_BIG: it is read by {reader}\n"):

@@ -197,11 +197,12 @@ FOREIGN = (
 )
 
 STATEMENTS = (
-    ("SHOW STREAMS | TABLES | QUERIES | TOPICS", "what there is; also FUNCTIONS, TYPES, PROPERTIES, VARIABLES"),
+    ("SHOW STREAMS | TABLES | QUERIES | TOPICS", "what there is; also VIEWS, FUNCTIONS, TYPES, PROPERTIES, VARIABLES"),
     ("DESCRIBE name [EXTENDED]", "columns and types, and where they come from"),
     ("PRINT 'topic' FROM BEGINNING", "a topic's records as they are"),
     ("CREATE STREAM s (id INT KEY, …) WITH (…)", "declare a topic as a stream; TABLE with PRIMARY KEY"),
     ("CREATE STREAM t AS SELECT … FROM s WHERE …", "a query that runs for good, into a stream of its own"),
+    ("CREATE VIEW v AS SELECT … FROM s WHERE …", "a name for a query, which others read; nothing runs"),
     ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ x + 1 $$", "a function of your own"),
     ("SELECT … FROM s EMIT CHANGES", "rows as they come, until Ctrl-C"),
     ("SELECT … FROM t WHERE id = 1", "the state of a table now"),
