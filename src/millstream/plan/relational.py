@@ -227,29 +227,52 @@ def _reached(
     conditions = [] if query.where is None else conjuncts(resolved_condition(query.where, scope, "WHERE"), query.where)
     for typed, written in conditions:
         _check_columns(typed, written, "WHERE")
-    return _narrowed(node, conditions, query.span, planning)
+    return _narrowed(node, [(typed, to_sql(written)) for typed, written in conditions], query.span, planning)
 
 
-_Conditions = Sequence[tuple[TypedExpression, tree.Expression]]
+# Conditions, each with its text.
+_Conditions = Sequence[tuple[TypedExpression, str]]
 
 
 def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning: _Planning) -> RelationalNode:
-    """`node` filtered by all conditions, each evaluated as far down the tree as possible."""
-    if isinstance(node, TableRows):
-        key_conditions = [_over_record(typed, node) for typed, _ in conditions]
-        key_condition = _all(key_conditions)
-        indexes = planning.catalog.indexes_of(node.source.name)
-        node = replace(node, accesses=table_accesses(node.source, key_condition, planning.settings, at, indexes))
-        return _where(node, conditions)
-    if not isinstance(node, RowJoin):
-        return _where(node, conditions)
+    """`node` filtered by all conditions, each evaluated as far down the tree as possible.
+
+    So the rows of `SELECT * FROM (SELECT id AS x, n FROM t WHERE n > 1) WHERE x = 'a'` are looked up by their key.
+    """
+    match node:
+        case TableRows():
+            key_condition = _all([_over_record(typed, node) for typed, _ in conditions])
+            indexes = planning.catalog.indexes_of(node.source.name)
+            accesses = table_accesses(node.source, key_condition, planning.settings, at, indexes)
+            return _where(replace(node, accesses=accesses), conditions)
+        case Where(source=RelationalNode() as source) if conditions:
+            return _narrowed(source, [(node.condition, node.text), *conditions], at, planning)
+        case Project(source=RelationalNode() as source) if conditions:
+            below = [(_before_projection(typed, node), text) for typed, text in conditions]
+            passed = [(typed, text) for typed, text in below if typed is not None]
+            rest = [condition for condition, (typed, _) in zip(conditions, below, strict=True) if typed is None]
+            return _where(replace(node, source=_narrowed(source, passed, at, planning)), rest)
+        case RowJoin():
+            return _narrowed_join(node, conditions, at, planning)
+    return _where(node, conditions)
+
+
+def _before_projection(typed: TypedExpression, projection: Project) -> TypedExpression | None:
+    """A condition on a projection's columns as one on those of its source; None if a column of it is computed."""
+    parts = [p.expression for p in projection.expressions]
+    if not all(isinstance(parts[p.index], ColumnReference) for p in typed.walk() if isinstance(p, ColumnReference)):
+        return None
+    return typed.transform(lambda part: parts[part.index] if isinstance(part, ColumnReference) else None)
+
+
+def _narrowed_join(node: RowJoin, conditions: _Conditions, at: Span, planning: _Planning) -> RelationalNode:
     width = len(node.left.schema.columns)
     sides = [side_of(typed, width) for typed, _ in conditions]
     # A condition on the nullable side of an outer join must not be pushed below the join: it filters the joined rows.
     left = [c for c, side in zip(conditions, sides, strict=True) if side == "left" and not node.outer.right]
     right = [c for c, side in zip(conditions, sides, strict=True) if side == "right" and not node.outer.left]
     rest = [c for c in conditions if c not in left and c not in right]
-    right_conditions = [(moved(typed, -width), written) for typed, written in right]
+    right_conditions = [(moved(typed, -width), text) for typed, text in right]
     assert isinstance(node.left, RelationalNode)
     assert isinstance(node.right, RelationalNode)
     joined = replace(
@@ -260,7 +283,7 @@ def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning:
 
 def _where(node: RelationalNode, conditions: _Conditions) -> RelationalNode:
     conjunction = _all([typed for typed, _ in conditions])
-    text = " AND ".join(to_sql(written) for _, written in conditions)
+    text = " AND ".join(text for _, text in conditions)
     return node if conjunction is None else Where(node, conjunction, text)
 
 

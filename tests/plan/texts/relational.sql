@@ -120,8 +120,8 @@ SELECT s, COUNT(*) AS c FROM one o RIGHT JOIN two t ON t.id = o.id GROUP BY s;
 SELECT q.c FROM (SELECT n, COUNT(*) AS c FROM one GROUP BY n) AS q WHERE q.c > 1;
 -- → (C BIGINT)
 -- → Project C
--- →   Where Q.C > 1
--- →     Project N, COUNT(*) AS C
+-- →   Project N, COUNT(*) AS C
+-- →     Where Q.C > 1
 -- →       Group by N: COUNT(*)
 -- →         Rows of TABLE ONE: read the whole table
 -- → without scans: line 1:18: Missing WHERE clause.
@@ -367,3 +367,76 @@ SELECT * FROM (SELECT t, i FROM many WHERE i BETWEEN 1 AND 3) UNION ALL SELECT t
 -- →       Project T, I
 -- →         Where T = 'a'
 -- →           Rows of TABLE MANY: index BY_T with T of 'a'
+
+SELECT * FROM (SELECT id AS name, n FROM one WHERE n > 1) WHERE name = 5 AND n < 9;
+-- → (NAME INTEGER, N BIGINT)
+-- → Project NAME, N
+-- →   Project ID AS NAME, N
+-- →     Where N > 1 AND NAME = 5 AND N < 9
+-- →       Rows of TABLE ONE: look up ID of 5
+-- → without scans: line 1:16: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM (SELECT id + 1 AS name, id, n * 2 AS twice FROM one) WHERE name = 5 AND id IN (1, 2) AND twice > 2;
+-- → (NAME INTEGER, ID INTEGER, TWICE BIGINT)
+-- → Project NAME, ID, TWICE
+-- →   Where NAME = 5 AND TWICE > 2
+-- →     Project ID + 1 AS NAME, ID, N * 2 AS TWICE
+-- →       Where ID IN (1, 2)
+-- →         Rows of TABLE ONE: look up ID of 1, 2
+-- → without scans: line 1:16: Missing WHERE clause.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT a.name, b.n FROM (SELECT id AS name FROM one) a LEFT JOIN (SELECT id, n FROM one WHERE n > 1) b ON a.name = b.id WHERE a.name = 5 AND b.id = 6;
+-- → (NAME INTEGER, N BIGINT)
+-- → Project NAME, N
+-- →   Where B.ID = 6
+-- →     Join (LEFT) on A.NAME = B.ID: by hash
+-- →       Project ID AS NAME
+-- →         Where A.NAME = 5
+-- →           Rows of TABLE ONE: look up ID of 5
+-- →       Project ID, N
+-- →         Where N > 1
+-- →           Rows of TABLE ONE: read the whole table
+-- → without scans: line 1:26: Missing WHERE clause.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM (SELECT id, COUNT(*) AS c FROM one GROUP BY id HAVING COUNT(*) > 1) WHERE id = 5;
+-- → (ID INTEGER, C BIGINT)
+-- → Project ID, C
+-- →   Project ID, COUNT(*) AS C
+-- →     Where COUNT(*) > 1 AND ID = 5
+-- →       Group by ID: COUNT(*)
+-- →         Rows of TABLE ONE: read the whole table
+-- → without scans: line 1:16: Missing WHERE clause.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM (SELECT id, n FROM one ORDER BY n LIMIT 3) WHERE id = 5;
+-- → (ID INTEGER, N BIGINT)
+-- → Project ID, N
+-- →   Where ID = 5
+-- →     Take 3 rows
+-- →       Sort by N, the first 3
+-- →         Project ID, N
+-- →           Rows of TABLE ONE: read the whole table
+-- → without scans: line 1:16: Missing WHERE clause.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM (SELECT id AS x, WINDOWSTART AS started, n FROM win) WHERE x = 1 AND started >= 100;
+-- → (X INTEGER, STARTED BIGINT, N BIGINT)
+-- → Project X, STARTED, N
+-- →   Project ID AS X, WINDOWSTART AS STARTED, N
+-- →     Where X = 1 AND STARTED >= 100
+-- →       Rows of TABLE WIN: look up ID of 1, windows with WINDOWSTART >= 100
+-- → without scans: line 1:16: Missing WHERE clause.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM (SELECT DISTINCT id FROM one) WHERE id = 5;
+-- → (ID INTEGER)
+-- → Project ID
+-- →   Where ID = 5
+-- →     Each row once
+-- →       Project ID
+-- →         Rows of TABLE ONE: read the whole table
+-- → without scans: line 1:16: Missing WHERE clause.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
