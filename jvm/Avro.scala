@@ -67,6 +67,9 @@ object Avro {
   def branches(schema: Schema): Seq[Schema] =
     if (schema.getType == UNION) schema.getTypes.asScala.toSeq else Seq(schema)
 
+  /** The index of the branch that is null; -1 if there is none. */
+  def nullBranch(schema: Schema): Int = branches(schema).indexWhere(_.getType == NULL)
+
   /** The name of a union's branch: a record's or enum's without its namespace, else that of its type. */
   def branchName(branch: Schema): String =
     if (branch.getType == RECORD || branch.getType == ENUM) branch.getName else branch.getType.getName

@@ -12,7 +12,7 @@ import org.apache.avro.io.{BinaryDecoder, DecoderFactory}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
+import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -85,7 +85,10 @@ class AvroInput(record: Array[Byte], start: Int) {
     count
   }
 
-  /** Reads an index and returns the choice that it selects: a union's branch or an enum's symbol. */
+  /** Reads an index and returns what it selects of a union's branches. */
+  def branch[T <: AnyRef](branches: Array[T]): T = choice(branches, "a union has no branch")
+
+  /** Reads an index and returns the choice that it selects; `kind` begins the message if there is none. */
   def choice[T <: AnyRef](choices: Array[T], kind: => String): T = {
     val i = decoder.readIndex()
     if (i < 0 || i >= choices.length) throw new BadRecord(s"$kind $i")
@@ -96,7 +99,7 @@ class AvroInput(record: Array[Byte], start: Int) {
   def skip(schema: Schema): Unit = schema.getType match {
     case ARRAY => each(skip(schema.getElementType))
     case MAP => each { decoder.skipString(); skip(schema.getValueType) }
-    case UNION => skip(choice(schema.getTypes.toArray(Array.empty[Schema]), "a union has no branch"))
+    case UNION => skip(branch(schema.getTypes.toArray(Array.empty[Schema])))
     case RECORD =>
       // A recursive type allows unbounded nesting.
       depth += 1
@@ -154,7 +157,7 @@ object AvroFieldReader {
       val only = branches.filterNot(_ == AvroNull)
       // As in ksqlDB a value of another type is refused also where it is null.
       if (only.length == 1 && only.head.isInstanceOf[AvroUnreadable]) only.head
-      else in => in.choice(branches, "a union has no branch").read(in)
+      else in => in.branch(branches).read(in)
     case (RECORD, struct: SqlType.Struct) => new AvroRecordReader(schema, struct)
     case (ARRAY, SqlType.Array(element)) => array(of(schema.getElementType, element))
     case (MAP, SqlType.Map(key, value)) =>
@@ -169,14 +172,8 @@ object AvroFieldReader {
     case (BYTES, _) => bytes(schema, sqlType, _.bytes())
     case (FIXED, _) => bytes(schema, sqlType, _.bytes(schema.getFixedSize))
     case (BOOLEAN, SqlType.Bool | SqlType.Text) => in => ScalarConversions.bool(in.decoder.readBoolean(), sqlType)
-    case (FLOAT, SqlType.Double | SqlType.Text) => { in =>
-      val value = in.decoder.readFloat()
-      ScalarConversions.real(value, value.toString, sqlType)
-    }
-    case (DOUBLE, SqlType.Double | SqlType.Text) => { in =>
-      val value = in.decoder.readDouble()
-      ScalarConversions.real(value, value.toString, sqlType)
-    }
+    case (FLOAT, SqlType.Double | SqlType.Text) => in => ScalarConversions.real(in.decoder.readFloat(), sqlType)
+    case (DOUBLE, SqlType.Double | SqlType.Text) => in => ScalarConversions.real(in.decoder.readDouble(), sqlType)
     case (INT | LONG, _) => whole(schema, sqlType)
     case _ => unreadable(schema, sqlType)
   }
@@ -214,10 +211,10 @@ object AvroFieldReader {
     val entries = new LinkedHashMap[Any, Any]
     in.each {
       val name = key.read(in)
-      if (name == null) throw new BadRecord("a MAP has a null key")
+      if (name == null) throw BadRecord.nullKey
       entries.put(name, value.read(in))
     }
-    ArrayBasedMapData(entries, (k: Any) => k, (v: Any) => v)
+    Reader.map(entries)
   }
 }
 
@@ -244,7 +241,7 @@ private class AvroUnionReader(schema: Schema, sqlType: SqlType.Struct) extends A
   }
 
   override def read(in: AvroInput): Any =
-    (if (schema.getType == UNION) in.choice(branches, "a union has no branch") else branches.head).read(in)
+    (if (schema.getType == UNION) in.branch(branches) else branches.head).read(in)
 }
 
 /** Reads a record into a row by field name; fields without a column are skipped, columns without a field are null. */

@@ -1,7 +1,5 @@
 package org.apache.spark.sql.millstream
 
-import java.nio.charset.StandardCharsets.UTF_8
-
 import scala.jdk.CollectionConverters._
 
 import org.apache.avro.{AvroTypeException, Conversions, LogicalTypes, Schema}
@@ -83,7 +81,7 @@ object AvroFieldWriter {
 
   /** Writes null as a union's branch of null; where there is none, as the default. */
   private def nullOr(union: Schema, value: AvroFieldWriter, default: Array[Byte]): AvroFieldWriter = {
-    val none = union.getTypes.asScala.indexWhere(_.getType == NULL)
+    val none = Avro.nullBranch(union)
     if (none < 0) orDefault(value, default, NoNull)
     else (from, i, out) => if (from.isNullAt(i)) out.writeIndex(none) else value.write(from, i, out)
   }
@@ -144,10 +142,8 @@ object AvroFieldWriter {
   private def narrowed(value: Long): Int =
     if (value.toInt == value) value.toInt else throw new BadRecord(s"$value does not fit into the schema's int")
 
-  private def keyText(key: SqlType): AvroFieldWriter = { (from, i, out) =>
-    if (from.isNullAt(i)) throw new BadRecord("a MAP has a null key")
-    out.writeBytes(ScalarConversions.text(from.get(i, key.spark), key).getBytes(UTF_8))
-  }
+  private def keyText(key: SqlType): AvroFieldWriter =
+    (from, i, out) => out.writeBytes(ScalarConversions.keyText(from, i, key))
 
   private def timestamp(schema: Schema): AvroFieldWriter = schema.getLogicalType match {
     case _: LogicalTypes.TimestampMicros | _: LogicalTypes.LocalTimestampMicros =>
@@ -238,8 +234,8 @@ object AvroStructWriter {
 
 /** Writes a row with a field for each branch of a union: the value that is not null, in its branch. */
 class AvroUnionWriter(schema: Schema, protected val sqlType: SqlType.Struct) extends AvroStructWriter {
-  private val branches = schema.getTypes.asScala.toSeq
-  private val none = branches.indexWhere(_.getType == NULL)
+  private val branches = Avro.branches(schema)
+  private val none = Avro.nullBranch(schema)
   private val targets = sqlType.names.map(name => Avro.position(name, branches.map(Avro.branchName))).toArray
   private val writers = targets.indices.map { f =>
     if (targets(f) < 0) throw new BadRecord(s"the schema's union has no branch ${sqlType.names(f)}")
@@ -290,9 +286,9 @@ object AvroRecordWriter {
     case Some(bytes) => (_, _, out) => out.writeFixed(bytes)
     case None if field.schema.getType == NULL => (_, _, _) => ()
     case None if field.schema.isNullable =>
-      val none = field.schema.getTypes.asScala.indexWhere(_.getType == NULL)
+      val none = Avro.nullBranch(field.schema)
       (_, _, out) => out.writeIndex(none)
-    case None => throw new BadRecord(s"the schema requires the field ${field.name}, for which there is no column")
+    case None => throw BadRecord.noColumn(field.name)
   }
 
   /** A field's default value, encoded. */

@@ -1,10 +1,13 @@
 package org.apache.spark.sql.millstream
 
+import java.util.LinkedHashMap
+
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, MapData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -21,6 +24,11 @@ object BadRecord {
 
   /** A text, quoted and shortened for messages. */
   def shown(text: String): String = "\"" + (if (text.length > 100) text.take(100) + "…" else text) + "\""
+  /** A key of a MAP is null, which no format can hold. */
+  def nullKey: BadRecord = new BadRecord("a MAP has a null key")
+  /** The schema requires a field that no column has. */
+  def noColumn(field: String): BadRecord =
+    new BadRecord(s"the schema requires the field $field, for which there is no column")
 }
 
 /** Decodes the bytes of one format to a row of the spec's columns. Not thread-safe. */
@@ -28,6 +36,13 @@ abstract class Reader {
 
   /** The row; null if the bytes encode a null row. Throws BadRecord. */
   def read(bytes: Array[Byte]): InternalRow
+}
+
+/** What the readers of several formats need. */
+object Reader {
+  private val unchanged = (value: Any) => value
+  /** A MAP of these entries, which are Catalyst's values, in their order. */
+  def map(entries: LinkedHashMap[Any, Any]): MapData = ArrayBasedMapData(entries, unchanged, unchanged)
 }
 
 /** Encodes a row of the spec's columns as the bytes of one format. Not thread-safe. */

@@ -100,7 +100,8 @@ object CollectionFunctions extends Family {
     mapOfPairs(items(keys, types.head).zipAll(paired, null, null))
   }
 
-  private def mapOfPairs(pairs: Iterable[(Any, Any)]): MapData = {
+  /** A map of Catalyst's keys and values; of equal keys the last value is taken, at the place of the first. */
+  private[millstream] def mapOfPairs(pairs: Iterable[(Any, Any)]): MapData = {
     val last = mutable.LinkedHashMap.from(pairs)
     new ArrayBasedMapData(array(last.keys), array(last.values))
   }

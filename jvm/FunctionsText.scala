@@ -10,7 +10,7 @@ import org.apache.commons.text.StringEscapeUtils
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
-import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
+import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData, MapData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -23,10 +23,8 @@ private[millstream] object Texts {
   /** An ARRAY<STRING> of Catalyst. */
   def array(texts: Iterable[String]): ArrayData = new GenericArrayData(texts.map(asSpark).toArray[Any])
   /** A MAP<STRING, STRING> of Catalyst; of equal keys the last one is taken. */
-  def map(entries: Iterable[(String, String)]): MapData = {
-    val last = scala.collection.mutable.LinkedHashMap.from(entries)
-    new ArrayBasedMapData(array(last.keys), array(last.values))
-  }
+  def map(entries: Iterable[(String, String)]): MapData =
+    CollectionFunctions.mapOfPairs(entries.map { case (key, value) => (asSpark(key), asSpark(value)) })
 }
 
 /** Functions of text, counted in Java's (UTF-16) characters. */

@@ -2,14 +2,14 @@ package org.apache.spark.sql.millstream
 
 import java.io.IOException
 import java.math.{BigDecimal => JavaDecimal}
-import java.util.{ArrayList, HashMap => JavaMap, Locale}
+import java.util.{ArrayList, HashMap => JavaMap, LinkedHashMap, Locale}
 
 import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException, JsonStreamContext, JsonToken}
 import com.fasterxml.jackson.core.JsonToken._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
+import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Reads the value that begins at the parser's current token; JSON null is null. */
@@ -174,7 +174,7 @@ private class JsonArrayReader(element: JsonFieldReader) extends JsonFieldReader 
 private class JsonMapReader(key: SqlType, element: JsonFieldReader, parsers: JsonParsers) extends JsonFieldReader {
   override protected def value(in: JsonParser): Any = {
     if (in.currentToken != START_OBJECT) throw JsonFieldReader.mismatch(in, "MAP")
-    val entries = new java.util.LinkedHashMap[Any, Any]
+    val entries = new LinkedHashMap[Any, Any]
     var name: String = null
     try {
       name = in.nextFieldName()
@@ -185,7 +185,7 @@ private class JsonMapReader(key: SqlType, element: JsonFieldReader, parsers: Jso
         name = in.nextFieldName()
       }
     } catch { case bad: BadRecord if name != null => throw bad.inside(s"['$name']") }
-    new ArrayBasedMapData(new GenericArrayData(entries.keySet.toArray), new GenericArrayData(entries.values.toArray))
+    Reader.map(entries)
   }
 }
 

@@ -5,6 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.JsonNode
 
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
+import org.apache.spark.sql.catalyst.util.ArrayData
 
 /** Checks that a value has what a user-chosen JSON schema requires (KLIP-56); a null there throws BadRecord. */
 abstract class JsonRequired {
@@ -29,7 +30,7 @@ object JsonRequired {
     val required = properties.path("required").elements.asScala.map(_.asText).toSet
     properties.path("properties").fields.asScala.foreach { e =>
       if (required(e.getKey) && !nullable(e.getValue, root) && Avro.position(e.getKey, sqlType.names) < 0)
-        throw new BadRecord(s"the schema requires the field ${e.getKey}, for which there is no column")
+        throw BadRecord.noColumn(e.getKey)
     }
     new JsonRequiredFields(sqlType, sqlType.names.zip(sqlType.fieldTypes).map { case (name, inner) =>
       val (field, schema) = property(properties, name)
@@ -53,7 +54,7 @@ object JsonRequired {
     case _ => null
   }
 
-  private def each(values: org.apache.spark.sql.catalyst.util.ArrayData, required: JsonRequired): Unit =
+  private def each(values: ArrayData, required: JsonRequired): Unit =
     (0 until values.numElements()).foreach { i =>
       try if (!values.isNullAt(i)) required.check(values, i)
       catch { case bad: BadRecord => throw bad.inside(s"[$i]") }

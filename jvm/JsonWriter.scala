@@ -176,8 +176,7 @@ object JsonFieldWriter {
     var i = 0
     while (i < entries.numElements()) {
       if (i > 0) out.byte(',')
-      if (keys.isNullAt(i)) throw new BadRecord("a MAP has a null key")
-      out.quoted(ScalarConversions.text(keys.get(i, key.spark), key).getBytes(UTF_8))
+      out.quoted(ScalarConversions.keyText(keys, i, key))
       out.byte(':')
       element.write(values, i, out)
       i += 1

@@ -9,7 +9,7 @@ import com.google.protobuf.Descriptors.FieldDescriptor.Type
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
+import org.apache.spark.sql.catalyst.util.GenericArrayData
 
 /**
  * Decodes Protobuf records straight into Spark's rows, by the schema and the message in it that each record names, or,
@@ -66,10 +66,6 @@ object ProtobufReader {
   /** The messages that are values of one column, and no STRUCTs. */
   private[millstream] val Scalars =
     Set("google.protobuf.Timestamp", "google.type.Date", "google.type.TimeOfDay", Decimal)
-
-  /** Entries in the order in which their keys first occurred. */
-  def mapOf(entries: LinkedHashMap[Any, Any]): ArrayBasedMapData =
-    new ArrayBasedMapData(new GenericArrayData(entries.keySet.toArray), new GenericArrayData(entries.values.toArray))
 
   /** The greatest depth of nested message declarations, and of nested messages in a record. */
   private[millstream] val Deepest = 100
@@ -235,13 +231,13 @@ private class ProtobufMapReader(column: Int, entry: ProtobufMessageReader)
     if (isEntry) {
       if (row(column) == null) row(column) = new LinkedHashMap[Any, Any]
       val member = entry.readNested(in, depth).asInstanceOf[GenericInternalRow].values
-      if (member(0) == null) throw new BadRecord("a MAP has a null key")
+      if (member(0) == null) throw BadRecord.nullKey
       row(column).asInstanceOf[LinkedHashMap[Any, Any]].put(member(0), member(1))
     }
     isEntry
   }
 
   override def finished(collected: Any): Any =
-    ProtobufReader.mapOf(
+    Reader.map(
       if (collected == null) new LinkedHashMap[Any, Any] else collected.asInstanceOf[LinkedHashMap[Any, Any]])
 }

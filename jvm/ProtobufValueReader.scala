@@ -31,15 +31,9 @@ object ProtobufValueReader {
     case (Type.BOOL, SqlType.Bool | SqlType.Text) =>
       make(field, ScalarConversions.bool(false, sqlType))(in => ScalarConversions.bool(in.readBool(), sqlType))
     case (Type.DOUBLE, SqlType.Double | SqlType.Text) =>
-      make(field, ScalarConversions.real(0, "0.0", sqlType)) { in =>
-        val d = in.readDouble()
-        ScalarConversions.real(d, d.toString, sqlType)
-      }
+      make(field, ScalarConversions.real(0.0, sqlType))(in => ScalarConversions.real(in.readDouble(), sqlType))
     case (Type.FLOAT, SqlType.Double | SqlType.Text) =>
-      make(field, ScalarConversions.real(0, "0.0", sqlType)) { in =>
-        val f = in.readFloat()
-        ScalarConversions.real(f, f.toString, sqlType)
-      }
+      make(field, ScalarConversions.real(0f, sqlType))(in => ScalarConversions.real(in.readFloat(), sqlType))
     case (Type.ENUM, SqlType.Text) =>
       val symbols = field.getEnumType
       make(field, symbol(symbols, 0))(in => symbol(symbols, in.readEnum()))

@@ -78,7 +78,7 @@ class ProtobufMessageWriter(message: Descriptor, struct: SqlType.Struct) {
   private val fields = message.getFields.asScala.zip(columnIndexes).flatMap { case (field, column) =>
     if (column >= 0) Some(field.getNumber -> new ProtobufFieldWriter(field, struct.fieldTypes(column), column))
     else if (field.isRequired)
-      throw new BadRecord(s"the schema requires the field ${field.getName}, for which there is no column")
+      throw BadRecord.noColumn(field.getName)
     else None
   }
   private val oneofs = struct.names.zip(struct.fieldTypes).zipWithIndex.flatMap { case ((name, sqlType), column) =>
@@ -171,7 +171,7 @@ class ProtobufFieldWriter(field: FieldDescriptor, sqlType: SqlType, column: Int)
     val (keys, values) = (map.keyArray(), map.valueArray())
     var i = 0
     while (i < map.numElements()) {
-      if (keys.isNullAt(i)) throw new BadRecord("a MAP has a null key")
+      if (keys.isNullAt(i)) throw BadRecord.nullKey
       buffer.fill { out =>
         key.write(1, keys, i, out)
         if (!values.isNullAt(i)) value.write(2, values, i, out)

@@ -1,8 +1,10 @@
 package org.apache.spark.sql.millstream
 
 import java.math.{BigDecimal => JavaDecimal, BigInteger, RoundingMode}
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
 import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -68,6 +70,10 @@ object ScalarConversions {
   /** The bytes of a string in valid UTF-8. */
   def utf8(text: UTF8String): Array[Byte] = valid(text).getBytes
 
+  /** A MAP's key as text in UTF-8, for formats whose keys are text; throws BadRecord if it is null. */
+  def keyText(keys: SpecializedGetters, i: Int, sqlType: SqlType): Array[Byte] =
+    if (keys.isNullAt(i)) throw BadRecord.nullKey else text(keys.get(i, sqlType.spark), sqlType).getBytes(UTF_8)
+
   /** The text of a scalar that is not null. */
   def text(value: Any, sqlType: SqlType): String = sqlType match {
     case SqlType.Bytes => Base64.getEncoder.encodeToString(value.asInstanceOf[Array[Byte]])
@@ -116,12 +122,16 @@ object ScalarConversions {
     case other => throw lost(value, other)
   }
 
-  /** A floating-point number converted to the column's type; `text` is its shortest text. */
-  def real(value: Double, text: => String, sqlType: SqlType): Any = sqlType match {
+  /** A floating-point number as DOUBLE, or as STRING with its shortest text; throws BadRecord for another type. */
+  def real(value: Double, sqlType: SqlType): Any = sqlType match {
     case SqlType.Double => value
-    case SqlType.Text => UTF8String.fromString(text)
+    case SqlType.Text => UTF8String.fromString(value.toString)
     case other => throw lost(value, other)
   }
+
+  /** The same for a number of 32 bits, whose shortest text has fewer digits than that of the same DOUBLE. */
+  def real(value: Float, sqlType: SqlType): Any =
+    if (sqlType == SqlType.Text) UTF8String.fromString(value.toString) else real(value.toDouble, sqlType)
 
   /** A boolean converted to the column's type, BOOLEAN or STRING; throws BadRecord. */
   def bool(value: Boolean, sqlType: SqlType): Any = sqlType match {
