@@ -5,7 +5,6 @@ import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong, AtomicLongArray, 
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.sql.streaming.StreamingQueryProgress
@@ -182,7 +181,7 @@ final class Counts(query: String) {
   }
 
   private def json: ObjectNode = {
-    val root = Counts.mapper.createObjectNode
+    val root = JsonTrees.newObject
     root.put("read", read).put("written", written).put("bytes", size)
     root.put("perSecond", writeRate.perSecond(written)).put("readPerSecond", readRate.perSecond(read))
     root.put("last", last).put("failed", failed.sum).put("late", late.sum)
@@ -194,10 +193,7 @@ final class Counts(query: String) {
       if (progress.next.get >= 0) positions.put(topicPartition, progress.next.get)
     }
     val topics = root.putObject("saved")
-    saved.foreach { case (topic, next) =>
-      val offsets = topics.putObject(topic)
-      next.foreach { case (partition, offset) => offsets.put(partition.toString, offset) }
-    }
+    saved.foreach { case (topic, next) => KafkaOffset.put(next, topics.putObject(topic)) }
     root
   }
 }
@@ -255,7 +251,6 @@ object Counts {
   private val SilentReports = 60
   /** Stands for the partitions whose counts executors report. */
   private val Reported = -1
-  private val mapper = new ObjectMapper
   private val all = new ConcurrentHashMap[String, Counts]
 
   private lazy val reports = everySecond("counts")(_.report())
@@ -291,7 +286,7 @@ object Counts {
 
   /** The same for all running queries, by query id. */
   def jsonOfAll(): ObjectNode = {
-    val root = mapper.createObjectNode
+    val root = JsonTrees.newObject
     all.asScala.foreach { case (query, counts) => root.set[ObjectNode](query, counts.json) }
     root
   }

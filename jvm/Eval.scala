@@ -44,7 +44,7 @@ object Eval {
     new Eval(read, inputs.map(_.steps).toArray, written)
   }
 
-  private def columns(text: String): SqlType.Struct = SqlType.columns(Spec.tree(text), "C")
+  private def columns(text: String): SqlType.Struct = SqlType.columns(JsonTrees.parsed(text), "C")
 
   private type Step = InternalRow => Iterator[InternalRow]
 

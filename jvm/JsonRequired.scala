@@ -21,7 +21,7 @@ object JsonRequired {
   def of(spec: Spec): Option[JsonRequiredFields] =
     if (spec.schema.id.isEmpty || !spec.wrapped || !spec.schema.registered.text.contains("\"required\"")) None
     else {
-      val root = Spec.tree(spec.schema.registered.text)
+      val root = JsonTrees.parsed(spec.schema.registered.text)
       Some(fields(root, root, spec.columns))
     }
 

@@ -4,7 +4,6 @@ import java.util.{Map => JavaMap, Set => JavaSet}
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
@@ -70,7 +69,7 @@ private object KafkaOptions {
   }
 
   private def offsets(json: String): Map[Int, Long] =
-    if (json == null) Map.empty else KafkaOffset.partitions(new ObjectMapper().readTree(json))
+    if (json == null) Map.empty else KafkaOffset.partitions(JsonTrees.parsed(json))
 }
 
 private class KafkaScan(options: KafkaOptions) extends Scan {

@@ -2,7 +2,8 @@ package org.apache.spark.sql.millstream
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
@@ -11,26 +12,29 @@ import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, 
 /** The next offset of each partition, in the form of a checkpoint: {"TOPIC": {"0": 5}, "topic id": "…"}. */
 final case class KafkaOffset(topic: KafkaTopic, next: Map[Int, Long]) extends Offset {
   override def json: String = {
-    val root = KafkaOffset.mapper.createObjectNode
-    val partitions = root.putObject(topic.name)
-    next.toSeq.sorted.foreach { case (partition, offset) => partitions.put(partition.toString, offset) }
+    val root = JsonTrees.newObject
+    KafkaOffset.put(next, root.putObject(topic.name))
     if (topic.id.nonEmpty) root.put(KafkaOffset.Id, topic.id)
-    KafkaOffset.mapper.writeValueAsString(root)
+    root.toString
   }
 }
 
-/** Parses offsets from a checkpoint's JSON. */
+/** Offsets by partition as JSON: `{"0": 5, "1": 7}`. */
 object KafkaOffset {
   // A topic name cannot contain a space. Checkpoints of Spark's own Kafka source do not have this entry.
   private val Id = "topic id"
-  private val mapper = new ObjectMapper
 
   /** The offsets of a topic in a checkpoint's JSON. */
   def parse(topic: String, json: String): KafkaOffset = {
-    val root = mapper.readTree(json)
+    val root = JsonTrees.parsed(json)
     KafkaOffset(KafkaTopic(topic, root.path(Id).asText("")), partitions(root.path(topic)))
   }
 
+  /** Add the offset of each partition to an object, in the order of the partitions. */
+  private[millstream] def put(offsets: Map[Int, Long], node: ObjectNode): Unit =
+    offsets.toSeq.sorted.foreach { case (partition, offset) => node.put(partition.toString, offset) }
+
+  /** The offsets that `put` has added. */
   private[millstream] def partitions(node: JsonNode): Map[Int, Long] =
     node.fields.asScala.map(field => field.getKey.toInt -> field.getValue.asLong).toMap
 }

@@ -28,7 +28,7 @@ object LazyFrames {
   /** The plan with steps on it: `[["select", "a + b as c", …], ["where", "c > 1"], ["drop", "c"], …]`. */
   def applied(session: SparkSession, plan: LogicalPlan, steps: String): LogicalPlan =
     SparkInternals.activated(session) {
-      Spec.tree(steps).elements.asScala.foldLeft(plan) { (child, step) =>
+      JsonTrees.parsed(steps).elements.asScala.foldLeft(plan) { (child, step) =>
         val words = step.elements.asScala.map(_.textValue).toList
         words.head match {
           case "select" => Project(words.tail.map(named(session, _)), child)

@@ -6,7 +6,6 @@ import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.kafka.clients.producer.ProducerRecord
 
 import org.apache.spark.{SparkContext, TaskContext}
@@ -28,13 +27,13 @@ trait LogSink {
  * A label is `<query id>[.<operator>…][|<what was computed>]`; the logger is `processing.` and the part before `|`.
  */
 object ProcessingLog {
+  import JsonTrees.mapper
 
   /** The local property from which an executor knows the sink of a query's entries. */
   val Property = "millstream.processing.log"
 
   /** The type of the entry about a query that ended, which is about no record. */
   private val QueryEnd = 4
-  private val mapper = new ObjectMapper
   private val sinks = new ConcurrentHashMap[String, LogSink]
 
   /** Write the query's entries to a topic; `conf` configures the producer. */
@@ -78,7 +77,7 @@ object ProcessingLog {
 
   /** Anything else, by its type number and its body as JSON text: production errors (2), query failures (4). */
   def other(label: String, kind: Int, name: String, body: String): Unit =
-    write(label, kind, name, _ => mapper.readTree(body))
+    write(label, kind, name, _ => JsonTrees.parsed(body))
 
   private def fields(all: Seq[(String, Any)]): JavaMap[String, Any] = {
     val ordered = new LinkedHashMap[String, Any]
@@ -116,7 +115,7 @@ object ProcessingLog {
   private def openOnExecutor(query: String, run: String, text: String): LogSink = sinks.compute(query, {
     case (_, known: TopicLog) if known.run == run => known
     case _ =>
-      val root = mapper.readTree(text)
+      val root = JsonTrees.parsed(text)
       val conf = mapper.convertValue(root.get("conf"), classOf[JavaMap[String, String]])
       val sink = new TopicLog(
         root.get("topic").asText, conf, root.get("rows").asBoolean, root.get("perSecond").asInt, run)

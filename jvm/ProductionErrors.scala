@@ -2,7 +2,6 @@ package org.apache.spark.sql.millstream
 
 import java.util.concurrent.ConcurrentHashMap
 
-import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.InvalidRecordException
 import org.apache.kafka.common.errors._
@@ -16,7 +15,6 @@ import org.apache.kafka.common.record.{AbstractRecords, CompressionType, RecordB
  */
 object ProductionErrors {
   private val skipping = ConcurrentHashMap.newKeySet[String]
-  private val mapper = new ObjectMapper
 
   /** On the driver, before a query starts: let it skip such records. */
   def skipIn(query: String): Unit = skipping.add(query)
@@ -47,8 +45,7 @@ object ProductionErrors {
   }
 
   private def log(query: String, message: String): Unit =
-    ProcessingLog.other(query, 2, "productionError",
-      mapper.writeValueAsString(mapper.createObjectNode.put("errorMessage", message)))
+    ProcessingLog.other(query, 2, "productionError", JsonTrees.newObject.put("errorMessage", message).toString)
 
   private def isOfRecord(failure: Throwable): Boolean = failure match {
     case _: RecordTooLargeException | _: RecordBatchTooLargeException => true

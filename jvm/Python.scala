@@ -91,7 +91,7 @@ object PythonPool {
 /** The processes of one function; there are as many as there were concurrent calls. */
 class PythonPool(document: String) {
   private val text = new String(Base64.getDecoder.decode(document), UTF_8)
-  private val tree = Spec.tree(text)
+  private val tree = JsonTrees.parsed(text)
   val name: String = tree.get("name").asText
   val returns: SqlType = SqlType.of(tree.get("returns"))
   val parameters: Seq[SqlType] = tree.get("parameters").elements.asScala.map(SqlType.of).toSeq

@@ -5,7 +5,6 @@ import java.io.{EOFException, IOException}
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.core.JsonProcessingException
-import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
@@ -24,10 +23,10 @@ final class SaveFolder(checkpoint: String) extends Logging {
     else
       try {
         val in = files.open(index)
-        val root = try mapper.readTree(in.readAllBytes()) finally in.close()
+        val root = try JsonTrees.mapper.readTree(in.readAllBytes()) finally in.close()
         val sources = root.path("sources").fields.asScala.map { entry =>
-          val next = entry.getValue.path("next").fields.asScala.map(p => p.getKey.toInt -> p.getValue.asLong).toMap
-          entry.getKey -> SavedSource(entry.getValue.path("topic id").asText, next)
+          val source = entry.getValue
+          entry.getKey -> SavedSource(source.path("topic id").asText, KafkaOffset.partitions(source.path("next")))
         }.toMap
         Some(SavedBatch(root.path("batch").asLong, root.path("saves").elements.asScala.map(_.asText).toSeq, sources))
       } catch {
@@ -38,14 +37,14 @@ final class SaveFolder(checkpoint: String) extends Logging {
 
   /** Replace what is saved; false if that fails, which is logged. */
   private[millstream] def write(saved: SavedBatch): Boolean = {
-    val root = mapper.createObjectNode.put("batch", saved.batch)
+    val root = JsonTrees.newObject.put("batch", saved.batch)
     saved.saves.foreach(root.withArray("saves").add)
     saved.sources.toSeq.sortBy(_._1).foreach { case (source, SavedSource(topicId, next)) =>
-      val one = root.withObject("/sources").putObject(source).put("topic id", topicId)
-      next.toSeq.sorted.foreach { case (partition, offset) => one.withObject("/next").put(s"$partition", offset) }
+      val node = root.withObject("/sources").putObject(source).put("topic id", topicId)
+      KafkaOffset.put(next, node.putObject("next"))
     }
     logged(index, false) {
-      CheckpointFiles.write(files, index, mapper.writeValueAsString(root), overwrite = true)
+      CheckpointFiles.write(files, index, root.toString, overwrite = true)
       true
     }
   }
@@ -89,7 +88,6 @@ final class SaveFolder(checkpoint: String) extends Logging {
 }
 
 private[millstream] object SaveFolder {
-  private val mapper = new ObjectMapper
   /** Writes all files of this JVM: tasks and Kafka's threads must not wait for a disk. */
   lazy val writer = ThreadUtils.newDaemonSingleThreadExecutor("saves")
 }

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.internal.Logging
@@ -92,7 +92,7 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
     val first = posted(subject, schema.kind, schema.text)
     val answer =
       if (first.statusCode == 422) withSchemaKeyword(schema).fold(first)(posted(subject, schema.kind, _)) else first
-    if (answer.statusCode == 200) mapper.readTree(answer.body).get("id").asInt
+    if (answer.statusCode == 200) JsonTrees.parsed(answer.body).get("id").asInt
     else alikeId(subject, schema).getOrElse(throw refused(s"register a schema for $subject", answer))
   }
 
@@ -108,9 +108,9 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
   private def first(schema: Registered) = new ProtobufSchema(schema).message("")
 
   private def posted(subject: String, kind: String, text: String): HttpResponse[String] = {
-    val body = mapper.createObjectNode.put("schema", text)
+    val body = JsonTrees.newObject.put("schema", text)
     if (kind != "AVRO") body.put("schemaType", kind)
-    val bytes = HttpRequest.BodyPublishers.ofString(mapper.writeValueAsString(body))
+    val bytes = HttpRequest.BodyPublishers.ofString(body.toString)
     send(s"/subjects/${encoded(subject)}/versions", _.POST(bytes))
   }
 
@@ -122,7 +122,7 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
   private def read(path: String): Option[JsonNode] = {
     val answer = send(path, _.GET)
     if (answer.statusCode == 404) None
-    else if (answer.statusCode == 200) Some(mapper.readTree(answer.body))
+    else if (answer.statusCode == 200) Some(JsonTrees.parsed(answer.body))
     else throw refused(s"read $path", answer)
   }
 
@@ -183,9 +183,9 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
       val answer = answerTo(request, seconds)
       val isForeign = answer.statusCode match {
         case 200 =>
-          val root = mapper.readTree(answer.body)
+          val root = JsonTrees.parsed(answer.body)
           if (request.method == "POST") !root.path("id").isInt else !root.path("schema").isTextual
-        case 404 => !answer.body.isBlank && !mapper.readTree(answer.body).has("error_code")
+        case 404 => !answer.body.isBlank && !JsonTrees.parsed(answer.body).has("error_code")
         case _ => false
       }
       if (isForeign) throw new IOException(s"it answers ${answer.body.take(100)}: is it a schema registry?")
@@ -231,7 +231,6 @@ object SchemaRegistry {
   /** How long, in nanoseconds, an id that the registry does not know is not requested again. */
   private val UnknownIdNanos = 10_000_000_000L
   private val Settings = "spark.millstream.schema.registry."
-  private val mapper = new ObjectMapper
   private val known = new ConcurrentHashMap[String, SchemaRegistry]
 
   /** The registry at an address; "" means the one of Spark's settings, which also have the credentials. */

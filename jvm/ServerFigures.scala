@@ -4,19 +4,17 @@ import java.lang.management.ManagementFactory
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 /** The metrics of the driver's JVM and of all running queries as one JSON text, so that Python needs only one call. */
 object ServerFigures {
-  private val mapper = new ObjectMapper
 
   /**
    * {"queries": {"CSAS_BIG_1": Counts.json, …}, "jvm": {"heapUsed": …, "heapCommitted": …, "heapMax": …, "threads": …,
    * "uptime": …, "gc": {"G1 Young Generation": {"count": …, "ms": …}}}}: heap in bytes, times in ms.
    */
   def json(): String = {
-    val root = mapper.createObjectNode
+    val root = JsonTrees.newObject
     root.set[ObjectNode]("queries", Counts.jsonOfAll())
     val jvm = root.putObject("jvm")
     val heap = ManagementFactory.getMemoryMXBean.getHeapMemoryUsage

@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 
 import org.apache.spark.sql.types._
 
@@ -104,17 +104,14 @@ case class Physical(registry: String, subject: String, registered: Registered, m
 
 /** Parses specs; those of the texts that were used last are cached. */
 object Spec {
-  private val mapper = new ObjectMapper
   private val known = new Memo[String, Spec](parse(_))
 
   /** The spec of a JSON document. */
   def of(text: String): Spec = known(text)
 
-  /** The JSON of a document. */
-  def tree(text: String): JsonNode = mapper.readTree(text)
 
   private def parse(text: String): Spec = {
-    val root = tree(text)
+    val root = JsonTrees.parsed(text)
     val columns = SqlType.columns(root.get("columns"), root.path("prefix").asText("V"))
     Spec(text, root.get("format").asText, root.path("wrapped").asBoolean(true),
       root.path("delimiter").asText(",").charAt(0), columns, physical(root.path("schema")))
