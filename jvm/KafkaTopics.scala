@@ -81,7 +81,7 @@ final class Topics private (admin: Admin) {
 object Topics {
   /** How long, in ms, a topic may be unknown to a broker, or Kafka not answer, before it is treated as an error. */
   private val MetadataDelay = 5000L
-  private val Outage = 120000L
+  private[millstream] val Outage = 120000L
   private val Pause = 200L
   private val all = new ConcurrentHashMap[Map[String, String], Topics]
 
@@ -138,7 +138,7 @@ object TopicWatch {
   /** A broker that has just started may not know all topics yet. */
   private val Misses = 3
   private val all = ConcurrentHashMap.newKeySet[WatchedTopic]
-  private lazy val thread = Periodic.start("topic watch", Every, () => look())
+  private lazy val thread = Periodic.start("topic watch", Every, () => checkAll())
 
   /** Begin to watch the topic that a run reads. */
   def add(topics: Topics, topic: KafkaTopic, run: QueryRun): WatchedTopic = {
@@ -151,19 +151,21 @@ object TopicWatch {
   /** The run has ended: its topics are not watched any more. */
   def remove(run: QueryRun): Unit = all.removeIf(_.run eq run)
 
-  private def look(): Unit = all.asScala.toSeq.groupBy(_.topics).foreach { case (topics, watched) =>
-    val current = topics.current(watched.map(_.topic.name).toSet)
-    watched.foreach(one => current.get(one.topic.name).foreach(judge(one, _)))
+  private def checkAll(): Unit = all.asScala.toSeq.groupBy(_.topics).foreach { case (topics, watchedTopics) =>
+    val current = topics.current(watchedTopics.map(_.topic.name).toSet)
+    watchedTopics.foreach(watched => current.get(watched.topic.name).foreach(check(watched, _)))
   }
 
-  private def judge(one: WatchedTopic, current: Option[(KafkaTopic, Int)]): Unit = {
-    one.missed = if (current.isEmpty) one.missed + 1 else 0
+  /** Compare a topic with the present one of its name and its number of partitions; None if there is none. */
+  private def check(watched: WatchedTopic, current: Option[(KafkaTopic, Int)]): Unit = {
+    import watched.{run, topic => read}
+    watched.missed = if (current.isEmpty) watched.missed + 1 else 0
     // Records of a deleted topic were read correctly, so the batch may be committed; records of a replaced one must not
     // be.
-    if (one.missed >= Misses) one.run.finish(Topics.missing(one.topic.name).getMessage)
+    if (watched.missed >= Misses) run.finish(Topics.missing(read.name).getMessage)
     current.foreach { case (topic, partitions) =>
-      if (topic.id != one.topic.id) one.run.fail(Topics.replaced(topic.name).getMessage)
-      else if (partitions > one.partitions) one.run.endBatch()
+      if (topic.id != read.id) run.fail(Topics.replaced(topic.name).getMessage)
+      else if (partitions > watched.partitions) run.endBatch()
     }
   }
 }

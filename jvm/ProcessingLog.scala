@@ -9,6 +9,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.producer.ProducerRecord
 
 import org.apache.spark.{SparkContext, TaskContext}
+import org.apache.spark.util.ThreadUtils
 
 /** The destination of a query's entries, and whether they may show the bytes of records. */
 trait LogSink {
@@ -184,7 +185,7 @@ private class TopicLog(val topic: String, val conf: JavaMap[String, String], val
 /** One thread of this JVM sends all entries: a producer may block for a topic's metadata, which a query must not. */
 private object LogSender {
   private val executor = new ThreadPoolExecutor(1, 1, 0L, TimeUnit.SECONDS, new ArrayBlockingQueue[Runnable](10000),
-    (task: Runnable) => { val thread = new Thread(task, "processing log"); thread.setDaemon(true); thread })
+    ThreadUtils.namedThreadFactory("processing log"))
 
   /** True if the queue had room for it. */
   def offer(send: Runnable): Boolean =

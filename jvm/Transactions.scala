@@ -135,8 +135,6 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
 
 /** The transactions of this JVM's runs, by run and by checkpoint. */
 object Transactions {
-  /** How long, in ms, Kafka may fail to answer before the query fails. */
-  private val Outage = 120000L
   private val byRun = new ConcurrentHashMap[String, RunTransactions]
   private val byCheckpoint = new ConcurrentHashMap[String, RunTransactions]
 
@@ -227,7 +225,7 @@ object Transactions {
 
   /** Repeats a call after a timeout; the producer's calls may be repeated without further effect. */
   private[millstream] def retry(call: => Unit): Unit = {
-    val until = SteadyClock.getTimeMillis() + Outage
+    val until = SteadyClock.getTimeMillis() + Topics.Outage
     var done = false
     while (!done)
       try {
