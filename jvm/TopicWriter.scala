@@ -49,6 +49,27 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
   override def open(partition: Long, epoch: Long): Boolean = {
     TopicWriter.add(this)
     ProcessingLog.open(query)
+    connect(epoch)
+    val (queryCounts, queryRun) = (Counts.ofTask(query), QueryRuns.of(run))
+    counts = queryCounts.writesOf(partition.toInt)
+    clock = new WallClock
+    firstFailure = new AtomicReference
+    failed = whenFailed(queryCounts, queryRun)
+    callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
+    if (limits.bytes > 0) {
+      val onExpired = () => if (prompt != null) prompt.request()
+      cache = new RecordCache(limits, TaskContext.get(), queryRun, sendNow, onExpired, failed)
+    }
+    if (queryRun.saves != null) {
+      sent = new SentRows(queryRun.saves, () => drain())
+      Marks.current.add(sent)
+      countIn(sent.current)
+    }
+    true
+  }
+
+  /** Get the fence, and the transactions or else the producer. Throws IllegalStateException if the query has ended. */
+  private def connect(epoch: Long): Unit = {
     transactions =
       if (executorWrites != null) ExecutorTransactions.of(run, epoch, executorWrites) else Transactions.of(run)
     fence = Fences.of(query)
@@ -63,13 +84,13 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
         UnsentRows.add(TaskContext.get(), this)
       }
     }
-    val queryCounts = Counts.ofTask(query)
-    counts = queryCounts.writesOf(partition.toInt)
-    clock = new WallClock
-    firstFailure = new AtomicReference
-    val (first, queryRun) = (firstFailure, QueryRuns.of(run))
+  }
+
+  /** Called with the error of a record that was not written: the first one fails the run, unless it is skipped. */
+  private def whenFailed(queryCounts: Counts, queryRun: QueryRun): Exception => Unit = {
+    val first = firstFailure
     // Within a transaction, a failed send aborts the transaction.
-    failed = (e: Exception) =>
+    e =>
       if (transactions != null || !skips || !ProductionErrors.logged(query, topic.name, e)) {
         if (first.compareAndSet(null, e)) {
           val why = writeError(e)
@@ -77,18 +98,6 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
           queryRun.failTask(why)
         }
       }
-    callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
-    if (limits.bytes > 0) {
-      val onExpired = () => if (prompt != null) prompt.request()
-      cache = new RecordCache(limits, TaskContext.get(), queryRun, sendNow, onExpired, failed)
-    }
-    val saves = queryRun.saves
-    if (saves != null) {
-      sent = new SentRows(saves, () => drain())
-      Marks.current.add(sent)
-      countIn(sent.current)
-    }
-    true
   }
 
   /** Count the acknowledgements of the rows that are sent from now on in this range. */
