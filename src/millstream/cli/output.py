@@ -251,15 +251,7 @@ class Output:
             padding=(0, 1, 0, 0),
             show_edge=False,
         )
-        fold = wrap and self.format.wrap
-        for at, (name, width) in enumerate(zip(head.columns, widths, strict=True)):
-            table.add_column(
-                RichText(name, "bold"),
-                width=width,
-                no_wrap=not fold,
-                overflow="fold" if fold else "ellipsis",
-                justify="right" if at in head.right else "left",
-            )
+        _add_columns(table, head, widths, fold=wrap and self.format.wrap)
         for row in rows:
             table.add_row(*(RichText(text, "dim" if text == "null" else "") for text in row))
         return table
@@ -280,6 +272,18 @@ class CountedRows:
         for row in self._rows:
             self.count += 1
             yield row
+
+
+def _add_columns(table: Table, head: Grid, widths: Sequence[int], fold: bool) -> None:
+    """Add the columns of a grid; a cell that is too long is folded into several lines, or cut."""
+    for at, (name, width) in enumerate(zip(head.columns, widths, strict=True)):
+        table.add_column(
+            RichText(name, "bold"),
+            width=width,
+            no_wrap=not fold,
+            overflow="fold" if fold else "ellipsis",
+            justify="right" if at in head.right else "left",
+        )
 
 
 def _plain(part: Part) -> str:

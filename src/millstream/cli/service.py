@@ -31,7 +31,7 @@ from millstream.services.ports import check_free
 PYTHON = "millstream.python.functions.enabled"
 # Python's limit of nested calls in a server; see `serving`.
 RECURSION = 3000
-# Seconds between two looks whether the engine needs a new process.
+# Seconds between two checks whether the engine needs a new process.
 WATCH = 1.0
 # SIGHUP comes when the terminal is closed; with nohup the process ignores it.
 TERMINATING = (signal.SIGTERM, signal.SIGHUP)
@@ -59,15 +59,10 @@ def serving(properties: Mapping[str, str], report: Callable[[str], None] = lambd
     """
     host, port = address_of(properties.get(LISTENERS) or SETTINGS[LISTENERS].default)
     options = options_of(as_texts(properties))
-    check_exposure(host, properties, options.login is not None)
     # Check the ports and the file first, because the engine takes seconds to start.
-    if port:
-        check_free(host, port, "the REST server", "--listen HOST:PORT")
+    _check_address(host, port, "the REST server", "--listen HOST:PORT", properties, options)
     if options.pg_listen:
-        pg_host, pg_port = pg_address(options)
-        check_exposure(pg_host, properties, options.login is not None)
-        if pg_port:
-            check_free(pg_host, pg_port, TITLE, FLAG)
+        _check_address(*pg_address(options), TITLE, FLAG, properties, options)
     if file := properties.get(QUERIES_FILE):
         with _named(file):
             text_of(Path(file))
@@ -86,6 +81,15 @@ def serving(properties: Mapping[str, str], report: Callable[[str], None] = lambd
                 PgServer(PgContext(server.context, options.login, options.pg_tls), *pg_address(options))
             )
         yield server
+
+
+def _check_address(
+    host: str, port: int, service: str, option: str, properties: Mapping[str, str], options: ServerOptions
+) -> None:
+    """Raises SetupError if a service may not listen at an address, or its port (0: any free one) is in use."""
+    check_exposure(host, properties, options.login is not None)
+    if port:
+        check_free(host, port, service, option)
 
 
 def pg_address(options: ServerOptions) -> tuple[str, int]:

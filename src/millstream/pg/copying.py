@@ -17,6 +17,8 @@ BINARY_END = b"\xff\xff"
 _ESCAPES = {b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t", b"\b": b"\\b", b"\f": b"\\f", b"\v": b"\\v"}
 _ESCAPED = re.compile(rb"[\\\n\r\t\b\f\v]")
 TO_STDOUT = ("TO", "STDOUT")
+TRUE = ("true", "on", "1")
+BOOLEANS = (*TRUE, "false", "off", "0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,9 @@ def _format(words: Sequence[Lexeme]) -> CopyFormat:
             read["format"] = name
         elif name == "header":
             argument = follows.text.strip("'").lower() if follows else ""
-            read["header"] = argument if argument in ("true", "false", "on", "off", "1", "0") else "true"
-            index += argument in ("true", "false", "on", "off", "1", "0")
+            has_argument = argument in BOOLEANS
+            read["header"] = argument if has_argument else "true"
+            index += has_argument
         elif name in ("format", "delimiter", "null", "encoding") and follows is not None:
             read[name] = _option(follows)
             index += 1
@@ -147,4 +150,4 @@ def _copy_format(options: dict[str, str]) -> CopyFormat:
     if len(delimiter) != 1:
         raise PgError(SYNTAX, "a delimiter is one character of ASCII")
     null = options.get("null", "" if name == "csv" else "\\N").encode()
-    return CopyFormat(name, delimiter, null, options.get("header", "false") in ("true", "on", "1"))
+    return CopyFormat(name, delimiter, null, options.get("header", "false") in TRUE)
