@@ -17,12 +17,12 @@ from wsproto.extensions import Extension
 
 
 class NoExtension(Extension):
-    """Replaces hypercorn's permessage-deflate, and is never agreed on."""
+    """Replaces hypercorn's permessage-deflate, and declines each client's offer of it."""
 
     name = "none"
 
     def enabled(self) -> bool:
-        """False: it is never agreed on."""
+        """False: no connection uses the extension."""
         return False
 
     def offer(self) -> bool:

@@ -60,8 +60,8 @@ class Alarm:
     def __init__(self) -> None:
         self.is_on = False
 
-    def ring(self, signal_number: int, _: Any) -> None:
-        """The signals' handler. Raises Expired in a call."""
+    def handle(self, signal_number: int, _: Any) -> None:
+        """The handler of the timers' signals. Raises Expired while a call is in progress, else does nothing."""
         if self.is_on:
             raise Expired(signal_number)
 
@@ -126,8 +126,8 @@ def _confine(megabytes: int, options: ConfinementOptions) -> Confinement:
     end_with_parent()
     if megabytes:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
-    signal.signal(signal.SIGALRM, ALARM.ring)
-    signal.signal(signal.SIGPROF, ALARM.ring)
+    signal.signal(signal.SIGALRM, ALARM.handle)
+    signal.signal(signal.SIGPROF, ALARM.handle)
     confinement = confine(options)
     sys.addaudithook(_audit)
     return confinement
