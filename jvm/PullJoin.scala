@@ -12,31 +12,33 @@ import org.apache.spark.sql.catalyst.expressions._
 final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSides, leftOuter: Boolean,
     rightOuter: Boolean) extends PullOperator {
   private final class BuiltRow(val row: InternalRow) { var matched = false }
+  private type BuildTable = JavaHashMap[UnsafeRow, ArrayList[BuiltRow]]
 
   override def rows(run: PullRun): Iterator[InternalRow] = {
-    val (table, keyless) = (new JavaHashMap[UnsafeRow, ArrayList[BuiltRow]], new ArrayList[BuiltRow])
+    val (table, keyless) = (new BuildTable, new ArrayList[BuiltRow])
     right.rows(run).foreach { row =>
       val key = sides.rightKey(row)
-      val kept = run.retain(sides.right(row).copy())
-      val list =
-        if (key.anyNull) keyless
-        else {
-          val same = table.get(key)
-          if (same != null) same
-          else {
-            val none = new ArrayList[BuiltRow](1)
-            table.put(run.retain(key.copy()), none)
-            none
-          }
-        }
-      if (!key.anyNull || rightOuter) list.add(new BuiltRow(kept))
+      if (!key.anyNull) rowsOf(key, table, run).add(built(row, run))
+      else if (rightOuter) keyless.add(built(row, run))
     }
     val pairs = left.rows(run).flatMap(pairsOf(_, table, run))
     if (!rightOuter) pairs else pairs ++ unmatched(table, keyless)
   }
 
-  private def pairsOf(row: InternalRow, table: JavaHashMap[UnsafeRow, ArrayList[BuiltRow]],
-      run: PullRun): Iterator[InternalRow] = {
+  private def built(row: InternalRow, run: PullRun): BuiltRow = new BuiltRow(run.retain(sides.right(row).copy()))
+
+  /** The rows of a key, to which another one is to be added. */
+  private def rowsOf(key: UnsafeRow, table: BuildTable, run: PullRun): ArrayList[BuiltRow] = {
+    val known = table.get(key)
+    if (known != null) known
+    else {
+      val rows = new ArrayList[BuiltRow](1)
+      table.put(run.retain(key.copy()), rows)
+      rows
+    }
+  }
+
+  private def pairsOf(row: InternalRow, table: BuildTable, run: PullRun): Iterator[InternalRow] = {
     val key = sides.leftKey(row)
     val candidates = if (key.anyNull) null else table.get(key)
     val joined = new JoinedRow
@@ -63,8 +65,7 @@ final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSid
     }
   }
 
-  private def unmatched(table: JavaHashMap[UnsafeRow, ArrayList[BuiltRow]],
-      keyless: ArrayList[BuiltRow]): Iterator[InternalRow] = {
+  private def unmatched(table: BuildTable, keyless: ArrayList[BuiltRow]): Iterator[InternalRow] = {
     val joined = new JoinedRow
     val all = table.values.asScala.iterator.flatMap(_.asScala) ++ keyless.asScala
     all.filter(!_.matched).map(built => joined(sides.noLeft, built.row))

@@ -5,29 +5,20 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.util.NextIterator
 
 /** An iterator over rows for which a subclass defines only `advance`: the next row, null at the end. */
-abstract class AdvancingRows extends Iterator[InternalRow] {
-  private var ahead: InternalRow = _
-  private var (known, ended) = (false, false)
-
+abstract class AdvancingRows extends NextIterator[InternalRow] {
   /** The next row; null at the end. */
   protected def advance(): InternalRow
 
-  override def hasNext: Boolean = {
-    if (!known && !ended) {
-      ahead = advance()
-      known = ahead != null
-      ended = !known
-    }
-    known
+  override protected def getNext(): InternalRow = {
+    val row = advance()
+    finished = row == null
+    row
   }
 
-  override def next(): InternalRow = {
-    if (!hasNext) throw new NoSuchElementException
-    known = false
-    ahead
-  }
+  override protected def close(): Unit = ()
 }
 
 /** Compiles the projections and filters of a DataFrame over a leaf (Eval.leaf) into a function of one row. */
