@@ -160,10 +160,10 @@ def test_a_topic_that_is_gone_is_a_warning(text: str) -> None:
 
 def test_kafka_that_is_away_is_asked_about_one_source_only() -> None:
     """Each request waits long for an answer."""
-    asked = []
+    requests = []
 
     def facts(topics: set[str]) -> None:
-        asked.append(topics)
+        requests.append(topics)
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
     streams = [
@@ -174,7 +174,7 @@ def test_kafka_that_is_away_is_asked_about_one_source_only() -> None:
     text = "SHOW STREAMS EXTENDED;"
     context = StatementContext(parse_one(text), text, RequestSession(Request(""), effective({})))
     described = answer(context.statement, context, engine)
-    assert (len(asked), len(described["sourceDescriptions"])) == (1, 3)
+    assert (len(requests), len(described["sourceDescriptions"])) == (1, 3)
     assert described["warnings"] == [{"message": "Error from Kafka: Local: Timed out"}]
 
 

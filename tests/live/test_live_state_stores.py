@@ -16,9 +16,9 @@ NO_MAINTENANCE = {"spark.sql.streaming.stateStore.maintenanceInterval": "1h"}
 
 def open_states(server: EngineProcess) -> list[str]:
     """The files of state stores that the server's JVM has open."""
-    found = subprocess.run(["pgrep", "-g", str(server.pid), "java"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(["pgrep", "-g", str(server.pid), "java"], capture_output=True, text=True, check=True)
     files: list[str] = []
-    for java in found.stdout.split():
+    for java in listed.stdout.split():
         for descriptor in os.scandir(f"/proc/{java}/fd"):
             with suppress(FileNotFoundError):
                 files.append(os.readlink(descriptor.path))

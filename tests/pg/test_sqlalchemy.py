@@ -11,9 +11,9 @@ from support.pg_engine import PgEngine
 
 @pytest.fixture
 def database(server: PgServer) -> Iterator[Engine]:
-    made = create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/millstream")
-    yield made
-    made.dispose()
+    opened = create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/millstream")
+    yield opened
+    opened.dispose()
 
 
 def test_the_inspector_shows_tables_columns_and_keys(database: Engine) -> None:
