@@ -71,14 +71,8 @@ final class TableImage(frame: DataFrame) {
   /** Remove the rows of windows that start before a time, in epoch ms. */
   def expire(before: Long): Unit = synchronized {
     changes += 1
-    scan(pages, used, changes, (page, at) => {
-      if (Platform.getLong(page, base + at + WindowStart) < before) {
-        val row = Platform.getInt(page, base + at + RowSize)
-        val from = at + Header + row
-        remove(Arrays.copyOfRange(page, from, from + Platform.getInt(page, base + at + KeySize)))
-      }
-      true
-    })
+    val cursor = new PageCursor(pages, used, changes)
+    while (cursor.next()) if (windowStart(cursor.page, cursor.at) < before) remove(keyOf(cursor.page, cursor.at))
   }
 
   /** A snapshot of the current rows. */
@@ -117,18 +111,17 @@ final class TableImage(frame: DataFrame) {
   }
 
   private def compact(): Unit = {
-    val (old, end) = (pages, used)
+    val cursor = new PageCursor(pages, used, changes)
     pages = new ArrayBuffer[Array[Byte]]
     used = 0
     index = new KeyIndex
     totalBytes = 0
     removedBytes = 0
-    scan(old, end, changes, (page, at) => {
-      val row = Platform.getInt(page, base + at + RowSize)
-      append(page, at + Header + row, Platform.getInt(page, base + at + KeySize),
-        Platform.getLong(page, base + at + WindowStart), page, base + at + Header, row)
-      true
-    })
+    while (cursor.next()) {
+      val (page, at) = (cursor.page, cursor.at)
+      append(page, keyStart(page, at), keySize(page, at), windowStart(page, at), page, base + at + Header,
+        rowSize(page, at))
+    }
   }
 }
 
@@ -143,20 +136,21 @@ object TableImage {
   // The layout of a row in a page: the number of the change that removed it (8 bytes), its window's start (8), the
   // sizes of row and key (4 each), the row, and the key, padded to 8 bytes.
   private[millstream] final val RemovedAt = 0
-  private[millstream] final val WindowStart = 8
-  private[millstream] final val RowSize = 16
-  private[millstream] final val KeySize = 20
+  private final val WindowStart = 8
+  private final val RowSize = 16
+  private final val KeySize = 20
   private[millstream] final val Header = 24
 
+  // What the row that begins at `at` of a page has there.
+  private[millstream] def rowSize(page: Array[Byte], at: Int): Int = Platform.getInt(page, base + at + RowSize)
+  private[millstream] def keySize(page: Array[Byte], at: Int): Int = Platform.getInt(page, base + at + KeySize)
+  private[millstream] def keyStart(page: Array[Byte], at: Int): Int = at + Header + rowSize(page, at)
   private[millstream] def sizeOf(page: Array[Byte], at: Int): Int =
-    Header + Platform.getInt(page, base + at + RowSize) + ((Platform.getInt(page, base + at + KeySize) + 7) & ~7)
-
-  /** Visit the rows as of change number `changes` until `visit` returns false; `used` is the last page's length. */
-  private[millstream] def scan(pages: scala.collection.IndexedSeq[Array[Byte]], used: Int, changes: Long,
-      visit: (Array[Byte], Int) => Boolean): Unit = {
-    val cursor = new PageCursor(pages, used, changes)
-    while (cursor.next() && visit(cursor.page, cursor.at)) {}
-  }
+    Header + rowSize(page, at) + ((keySize(page, at) + 7) & ~7)
+  private def windowStart(page: Array[Byte], at: Int): Long = Platform.getLong(page, base + at + WindowStart)
+  /** A copy of the key, without its last `cut` bytes. */
+  private[millstream] def keyOf(page: Array[Byte], at: Int, cut: Int = 0): Array[Byte] =
+    Arrays.copyOfRange(page, keyStart(page, at), keyStart(page, at) + keySize(page, at) - cut)
 
   private def bytesOf(in: ByteBuffer): Array[Byte] = {
     val length = in.getInt
@@ -176,7 +170,10 @@ object TableImage {
   }
 }
 
-/** Iterates over the rows of pages as of change number `changes`; `page` and `at` are the current row's position. */
+/**
+ * Iterates over the rows of pages as of change number `changes`; `used` is the length of the last page. `page` and `at`
+ * are the current row's position.
+ */
 private[millstream] final class PageCursor(pages: scala.collection.IndexedSeq[Array[Byte]], used: Int, changes: Long) {
   import TableImage._
   private var (number, following) = (0, 0)
@@ -189,7 +186,7 @@ private[millstream] final class PageCursor(pages: scala.collection.IndexedSeq[Ar
       page = pages(number)
       // A page that is not full has zeros after its last row, so that the next row's size reads as 0.
       val end = if (number == pages.size - 1) used else page.length
-      if (following + Header <= end && Platform.getInt(page, base + following + RowSize) > 0) {
+      if (following + Header <= end && rowSize(page, following) > 0) {
         at = following
         following += sizeOf(page, at)
         if (Platform.getLong(page, base + at + RemovedAt) > changes) return true
@@ -207,27 +204,26 @@ final class ImageSnapshot(pages: Array[Array[Byte]], used: Int, changes: Long, f
   import TableImage._
 
   /** The rows; a row is valid until the next one is requested. */
-  def rows: Iterator[InternalRow] = walk((row, _, _) => row)
+  def rows: Iterator[InternalRow] = walk((row, _) => row)
 
   /** The rows with one more column: the record's key without its last `cut` bytes. */
   def keyedRows(cut: Int): Iterator[InternalRow] = {
     val (joined, key) = (new JoinedRow, new GenericInternalRow(1))
-    walk { (row, page, at) =>
-      val from = at + Header + row.getSizeInBytes
-      key.update(0, Arrays.copyOfRange(page, from, from + Platform.getInt(page, base + at + KeySize) - cut))
+    walk { (row, cursor) =>
+      key.update(0, keyOf(cursor.page, cursor.at, cut))
       joined(row, key)
     }
   }
 
-  private def walk(output: (UnsafeRow, Array[Byte], Int) => InternalRow): Iterator[InternalRow] = {
+  private def walk(output: (UnsafeRow, PageCursor) => InternalRow): Iterator[InternalRow] = {
     val cursor = new PageCursor(pages.toIndexedSeq, used, changes)
     val row = new UnsafeRow(fields)
     new AdvancingRows {
       override protected def advance(): InternalRow =
         if (!cursor.next()) null
         else {
-          row.pointTo(cursor.page, base + cursor.at + Header, Platform.getInt(cursor.page, base + cursor.at + RowSize))
-          output(row, cursor.page, cursor.at)
+          row.pointTo(cursor.page, base + cursor.at + Header, rowSize(cursor.page, cursor.at))
+          output(row, cursor)
         }
     }
   }
@@ -272,9 +268,8 @@ private final class KeyIndex {
   }
 
   private def isAt(key: Array[Byte], page: Array[Byte], at: Int): Boolean = {
-    val from = at + Header + Platform.getInt(page, base + at + RowSize)
-    Platform.getInt(page, base + at + KeySize) == key.length &&
-      Arrays.equals(page, from, from + key.length, key, 0, key.length)
+    val from = keyStart(page, at)
+    keySize(page, at) == key.length && Arrays.equals(page, from, from + key.length, key, 0, key.length)
   }
 
   private def grow(pages: ArrayBuffer[Array[Byte]]): Unit = {
@@ -285,8 +280,7 @@ private final class KeyIndex {
     old.foreach { address =>
       if (address >= 0) {
         val (page, at) = (pages((address >>> 32).toInt), address.toInt)
-        val from = at + Header + Platform.getInt(page, base + at + RowSize)
-        put(page, from, Platform.getInt(page, base + at + KeySize), address, pages)
+        put(page, keyStart(page, at), keySize(page, at), address, pages)
       }
     }
   }
