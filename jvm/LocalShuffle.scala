@@ -109,7 +109,7 @@ private[streaming] object SlowTasks {
 /** Writes a task's rows to the channels of the tasks that they belong to. */
 private final class LocalShuffleWriter[K, V](handle: LocalShuffleHandle[K, V, _], mapId: Long, context: TaskContext)
     extends ShuffleWriter[K, V] with UnsentRows {
-  /** How often a task that waits for room looks whether it is to end. */
+  /** How often a task that waits for room checks whether it is to end. */
   private final val RoomCheckMs = 10L
   private val partitioner = handle.dependency.partitioner
   private val channels = LocalExchanges.of(handle.shuffleId).from(context.partitionId())

@@ -170,7 +170,7 @@ private final class PromptShuffleReader[K, C](handle: ShuffleHandle, reader: Int
  */
 private object WatermarkRead extends ControlThrowable
 
-/** The messages for a task, which looks for failures between two calls of `poll`. */
+/** The messages for a task, which checks for failures between two calls of `poll`. */
 private final class MessageQueue(task: Long) extends LinkedBlockingQueue[StreamingShuffleMessage] {
   private final val WaitMs = 100L
   /** Made by the task's operator after this queue was made; null if it has none. */

@@ -50,7 +50,7 @@ private final class ExpressionBudget {
   /** A pattern is about to be matched: outside of an expression, its time is counted from here. */
   def beginPattern(): Unit = if (!within) startClock()
 
-  /** Called for each character that is read; looks at the clock only now and then, since that costs more. */
+  /** Called for each character that is read; reads the clock only now and then, since that costs more. */
   def read(): Unit = {
     reads += 1
     if ((reads & 0xffff) == 0) checkClock(TooSlow)

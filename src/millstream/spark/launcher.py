@@ -76,7 +76,7 @@ JAVA_OPTIONS = (
     "-Dderby.connection.requireAuthentication=false",
 )
 PROGRAM = "org.apache.spark.deploy.SparkSubmit"
-# Seconds between two looks for the JVM's port.
+# Seconds between two checks for the JVM's port.
 PAUSE = 0.005
 
 
