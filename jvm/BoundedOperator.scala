@@ -35,11 +35,7 @@ case class BoundedOperator(left: Expression, right: Expression, spec: OperatorSp
 
 /** A struct as the bytes of an UnsafeRow. */
 case class StructBytes(child: Expression) extends UnaryExpression with CodegenFallback {
-  // Interpreted: each frame has columns of its own, and compiling a projection of them takes longer than using it.
-  @transient private lazy val project = InterpretedUnsafeProjection.createProjection(
-    child.dataType.asInstanceOf[StructType].zipWithIndex.map { case (field, i) =>
-      BoundReference(i, field.dataType, field.nullable)
-    })
+  @transient private lazy val project = StructProjection.interpreted(child.dataType.asInstanceOf[StructType])
   override def dataType: DataType = BinaryType
   override def nullIntolerant: Boolean = true
   override def nullSafeEval(in: Any): Any = in match {

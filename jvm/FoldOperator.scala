@@ -25,21 +25,19 @@ import org.apache.spark.sql.types._
  * If the fold `coalesces`, the output rows of several changes of a state may be computed as those of one: with the
  * state before the first and after the last one, and the last row (WaitingChanges.scala).
  */
-case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, out: StructType, subkey: BoundExpression,
-    update: BoundExpression, emit: BoundExpression, expiration: Option[ExpirationSpec], label: String,
-    sharedClock: Boolean, override val tableInput: String, scans: Seq[Int], stateVersion: Int,
-    override val coalesces: Boolean)
-    extends OperatorSpec[Array[Byte]] {
+case class FoldSpec(common: CommonSpec, state: StructType, subkey: BoundExpression, update: BoundExpression,
+    emit: BoundExpression, expiration: Option[ExpirationSpec], override val tableInput: String,
+    override val coalesces: Boolean) extends OperatorSpec[Array[Byte]] {
   override def storedTypes: String = StatefulOperator.typeOf(state)
   override def codec: StateCodec[Array[Byte]] = ByteStates
   override def task(states: StateMap[Array[Byte]], backlog: Backlog, waiting: WaitingChanges): OperatorTask =
     new FoldTask(this, states, backlog, waiting)
-  override def limitedInputs: Seq[Int] = if (sharedClock && tableInput.isEmpty) scans else Nil
+  override def limitedInputs: Seq[Int] = if (sharedClock && tableInput.isEmpty) common.scans else Nil
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "scan_partition", "offset")
   override protected def bounds: Seq[BoundExpression] =
     Seq(subkey, update, emit) ++ expiration.toSeq.flatMap(e => Seq(e.due, e.update, e.emit))
   override protected def overColumns(narrow: StructType, rebound: BoundExpression => BoundExpression): FoldSpec =
-    copy(row = narrow, subkey = rebound(subkey), update = rebound(update), emit = rebound(emit),
+    copy(common = common.copy(row = narrow), subkey = rebound(subkey), update = rebound(update), emit = rebound(emit),
       expiration = expiration.map(e => e.copy(rebound(e.due), rebound(e.update), rebound(e.emit))))
 }
 
@@ -56,18 +54,17 @@ object FoldSpec {
 
   /** Compiles the texts that spark/fold.py writes. */
   def of(in: DataFrame, texts: Map[String, String]): FoldSpec = {
-    val Seq(state, out) = Seq("state", "out").map(name => OperatorSpec.struct(texts(name)))
+    val (common, state) = (CommonSpec.of(in, texts), OperatorSpec.struct(texts("state")))
     val environment =
       new StructType().add("state", state).add("row", in.schema).add("new", state).add("clock", LongType)
-    val rows = ArrayType(out)
+    val rows = ArrayType(common.out)
     val bound = BoundExpression.named(in.sparkSession, environment, texts, "subkey" -> BinaryType, "update" -> state,
       "emit" -> rows, "due" -> Due, "due_update" -> state, "due_emit" -> rows)
     val expiration = bound.get("due").map { due =>
       ExpirationSpec(due, bound("due_update"), bound("due_emit"), texts("fixed_due").toBoolean)
     }
-    FoldSpec(texts("by").split(',').toSeq, in.schema, state, out, bound("subkey"), bound("update"), bound("emit"),
-      expiration, texts("label"), texts("shared_clock").toBoolean, texts("table_input"), OperatorSpec.scans(texts),
-      texts("state_version").toInt, texts("coalesces").toBoolean)
+    FoldSpec(common, state, bound("subkey"), bound("update"), bound("emit"), expiration, texts("table_input"),
+      texts("coalesces").toBoolean)
   }
 }
 

@@ -35,7 +35,7 @@ object StatefulPlan {
     val binary = encoderFor(Encoders.BINARY).asInstanceOf[ExpressionEncoder[Any]]
     val out = AttributeReference("out", ObjectType(classOf[Array[Byte]]), nullable = false)()
     val unused = Literal.create(null, BinaryType)
-    val group = spec.groupBy.map(name => child.output.find(_.name == name).get)
+    val group = spec.groupOf(child.output)
     val processor = new StatefulProcessorOf(spec).asInstanceOf[StatefulProcessor[Any, Any, Any]]
     val planned = TransformWithState(unused, unused, group, child.output, processor, TimeMode.None(),
       OutputMode.Update(), binary, out, child, false, group, child.output, unused, LocalRelation(child.output))

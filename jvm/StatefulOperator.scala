@@ -7,8 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAlias
-import org.apache.spark.sql.catalyst.expressions.{Alias, BoundReference, CreateStruct, GenericInternalRow, Inline}
-import org.apache.spark.sql.catalyst.expressions.{InterpretedUnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, CreateStruct, GenericInternalRow, Inline, UnsafeRow}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.types._
 
@@ -36,8 +35,8 @@ object StatefulOperator {
   def bounded(in: DataFrame, texts: JavaMap[String, String]): LogicalPlan = {
     val spec = specOf(in, texts)
     val rows = SparkInternals.analyzed(in)
-    val group = spec.groupBy.map(name => rows.output.find(_.name == name).get)
-    val operator = BoundedOperator(StructBytes(CreateStruct(group)), StructBytes(CreateStruct(rows.output)), spec)
+    val group = StructBytes(CreateStruct(spec.groupOf(rows.output)))
+    val operator = BoundedOperator(group, StructBytes(CreateStruct(rows.output)), spec)
     val outs = Alias(operator, "outs")()
     Project(Seq(UnresolvedAlias(Inline(outs.toAttribute))), Project(Seq(outs), rows))
   }
@@ -47,7 +46,7 @@ object StatefulOperator {
    * text. spark/state_layout.py compares it with what a checkpoint holds.
    */
   def layouts(query: DataFrame): JavaList[String] = SparkInternals.operatorSpecs(query).map { spec =>
-    s"${spec.stateVersion}: ${spec.groupTypes.map(typeOf).mkString(", ")} -> ${spec.storedTypes}"
+    s"${spec.common.stateVersion}: ${spec.groupTypes.map(typeOf).mkString(", ")} -> ${spec.storedTypes}"
   }.asJava
 
   /** A type as its bytes have it: the fields of a row have places, not names. */
@@ -71,25 +70,46 @@ object StatefulOperator {
     }
 }
 
+/**
+ * What the specs of folds and of joins have in common.
+ *
+ * @param groupBy the columns that are the group
+ * @param row the columns of an input row
+ * @param out the columns of an output row
+ * @param label that of failures in the processing log: `<query id>.<operator>`
+ * @param sharedClock whether all source partitions have one stream time
+ * @param scans the number of scans of each input
+ * @param stateVersion the number that is raised when states of the same types come to mean something else
+ */
+final case class CommonSpec(groupBy: Seq[String], row: StructType, out: StructType, label: String,
+    sharedClock: Boolean, scans: Seq[Int], stateVersion: Int)
+
+/** Reads the common part of the texts that spark/fold.py and spark/stream_stream_join.py write. */
+object CommonSpec {
+  def of(in: DataFrame, texts: Map[String, String]): CommonSpec =
+    CommonSpec(texts("by").split(',').toSeq, in.schema, OperatorSpec.struct(texts("out")), texts("label"),
+      texts("shared_clock").toBoolean, texts("scans").split(',').toSeq.map(_.toInt), texts("state_version").toInt)
+}
+
 /** The operator's work, as the planner needs it. `S` is the type of a state in memory. */
 trait OperatorSpec[S >: Null <: AnyRef] {
-  /** The columns that are the group. */
-  def groupBy: Seq[String]
+  def common: CommonSpec
+  /** The columns of an input row. */
+  final val row: StructType = common.row
+  /** The columns of an output row. */
+  final val out: StructType = common.out
+  /** True if all source partitions have one stream time. */
+  final val sharedClock: Boolean = common.sharedClock
+  /** The columns of a plan by which the operator groups. */
+  def groupOf(columns: Seq[Attribute]): Seq[Attribute] =
+    common.groupBy.map(name => columns.find(_.name == name).get)
   /** Their types. */
   def groupTypes: Seq[DataType] =
-    groupBy.filter(_ != StreamTimePunctuation.Column).map(name => row(name).dataType)
-  /** The columns of an input row. */
-  def row: StructType
-  /** The columns of an output row. */
-  def out: StructType
-  /** The label of failures in the processing log: `<query id>.<operator>`. */
-  def label: String
+    common.groupBy.filter(_ != StreamTimePunctuation.Column).map(name => row(name).dataType)
   /** How states are stored. */
   def codec: StateCodec[S]
-  /** The types of what is stored of a group; with `stateVersion` all that a later run must know to read it. */
+  /** The types of what is stored of a group; with the version all that a later run must know to read it. */
   def storedTypes: String
-  /** The number that is raised when states of the same types come to mean something else. */
-  def stateVersion: Int
   /** True if output rows may wait to be computed until later changes of their state have replaced them. */
   def coalesces: Boolean = false
   /** The work of one task, over its states. `waiting`: its changes that wait, if it coalesces; null if none is to. */
@@ -126,7 +146,7 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   /** The same operator over only the columns that it reads, and the names of those columns. */
   def narrowed: (OperatorSpec[S], Seq[String]) = {
     val read = BoundExpression.union(bounds.map(_.fields(OperatorSpec.Row)))
-    val named = (groupBy ++ ownColumns).map(at).filter(_ >= 0)
+    val named = (common.groupBy ++ ownColumns).map(at).filter(_ >= 0)
     val columns = read.fold(row.indices: Seq[Int])(fields => (fields ++ named).toSeq.sorted)
     val (indexes, narrow) = (columns.zipWithIndex.toMap, StructType(columns.map(row(_))))
     val rebound = (b: BoundExpression) => if (read.isEmpty) b else b.narrowed(OperatorSpec.Row, narrow, indexes)
@@ -142,8 +162,6 @@ object OperatorSpec {
   /** The struct type of a text such as `struct<n: bigint>`. */
   def struct(text: String): StructType = DataType.fromDDL(text).asInstanceOf[StructType]
 
-  /** The number of scans of each input, from an operator's texts. */
-  def scans(texts: Map[String, String]): Seq[Int] = texts("scans").split(',').toSeq.map(_.toInt)
 }
 
 /** The operator's work in one task: a row goes in, its output rows come out. */
@@ -168,8 +186,7 @@ abstract class OperatorTask(spec: OperatorSpec[_]) {
     toUnsafe(new GenericInternalRow(values)).copy()
   }
 
-  private lazy val toUnsafe = InterpretedUnsafeProjection.createProjection(
-    spec.row.indices.map(i => BoundReference(i, spec.row(i).dataType, nullable = true)))
+  private lazy val toUnsafe = StructProjection.interpreted(spec.row)
 
   /** True if `body` succeeds; a failure is logged for row `in`, and what `body` has added to `outs` is removed. */
   protected def guarded(in: UnsafeRow, outs: mutable.ArrayBuffer[UnsafeRow])(body: => Unit): Boolean = {
@@ -178,7 +195,7 @@ abstract class OperatorTask(spec: OperatorSpec[_]) {
     catch {
       case e: Throwable =>
         outs.takeInPlace(before)
-        Faults.caught(e, spec.label, number(in, spec.partition), number(in, spec.offset))
+        Faults.caught(e, spec.common.label, number(in, spec.partition), number(in, spec.offset))
         false
     }
   }

@@ -24,9 +24,8 @@ import org.apache.spark.sql.types._
  * and the entry's time; spark/stream_stream_join.py says which expression reads which. As in Kafka Streams, outer
  * results wait for the stream time of both sides, and a side's rows expire by the stream time of that side.
  */
-case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, label: String, sharedClock: Boolean,
-    sides: Seq[JoinSideSpec], forward: BoundExpression, grace: Long, eager: Boolean, scans: Seq[Int],
-    stateVersion: Int) extends OperatorSpec[JoinChunk] {
+case class JoinSpec(common: CommonSpec, sides: Seq[JoinSideSpec], forward: BoundExpression, grace: Long, eager: Boolean)
+    extends OperatorSpec[JoinChunk] {
   override def storedTypes: String =
     sides.map(side => StatefulOperator.typeOf(side.entry)).mkString("", ", ", s" in chunks of $width ms")
   val time: Int = at("rowtime")
@@ -38,15 +37,16 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
   override def codec: StateCodec[JoinChunk] = JoinChunk
   override def task(states: StateMap[JoinChunk], backlog: Backlog, waiting: WaitingChanges): OperatorTask =
     new StreamStreamJoinTask(this, states, backlog)
-  override def limitedInputs: Seq[Int] = scans
+  override def limitedInputs: Seq[Int] = common.scans
   override def ordersInputs: Boolean = true
   override protected def ownColumns: Seq[String] =
     Seq("clock", "side", "partition", "scan_partition", "offset", "rowtime")
   override protected def bounds: Seq[BoundExpression] =
     forward +: sides.flatMap(s => Seq(s.stored, s.joined, s.unmatched, s.order))
   override protected def overColumns(narrow: StructType, rebound: BoundExpression => BoundExpression): JoinSpec =
-    copy(row = narrow, forward = rebound(forward), sides = sides.map(s => s.copy(stored = rebound(s.stored),
-      joined = rebound(s.joined), unmatched = rebound(s.unmatched), order = rebound(s.order))))
+    copy(common = common.copy(row = narrow), forward = rebound(forward), sides = sides.map(s => s.copy(
+      stored = rebound(s.stored), joined = rebound(s.joined), unmatched = rebound(s.unmatched),
+      order = rebound(s.order))))
 }
 
 /**
@@ -61,14 +61,15 @@ case class JoinSideSpec(before: Long, after: Long, outer: Boolean, entry: Struct
 object JoinSpec {
   /** Compiles the texts that spark/stream_stream_join.py writes. */
   def of(in: DataFrame, texts: Map[String, String]): JoinSpec = {
-    val out = OperatorSpec.struct(texts("out"))
+    val common = CommonSpec.of(in, texts)
     val entries = Seq(0, 1).map(i => OperatorSpec.struct(texts(s"entry$i")))
     // The texts of side i read the entries of its own rows; a row is joined with an entry of the other side.
     val bound = Seq(0, 1).map { i =>
       val environment = new StructType().add("entry", entries(i)).add("row", in.schema).add("t", LongType)
       val results =
-        Seq(s"stored$i" -> entries(i), s"join${1 - i}" -> out, s"unmatched$i" -> out, s"order$i" -> BinaryType)
-      val shared = if (i == 0) Seq("forward" -> out) else Nil
+        Seq(s"stored$i" -> entries(i), s"join${1 - i}" -> common.out, s"unmatched$i" -> common.out,
+          s"order$i" -> BinaryType)
+      val shared = if (i == 0) Seq("forward" -> common.out) else Nil
       BoundExpression.named(in.sparkSession, environment, texts, results ++ shared: _*)
     }.reduce(_ ++ _)
     val Seq(before, after, grace) = Seq("before", "after", "grace").map(texts(_).toLong)
@@ -76,8 +77,7 @@ object JoinSpec {
       JoinSideSpec(before, after, texts(s"outer$i").toBoolean, entries(i), bound(s"stored$i"), bound(s"join$i"),
         bound(s"unmatched$i"), bound(s"order$i"))
     }
-    JoinSpec(texts("by").split(',').toSeq, in.schema, out, texts("label"), texts("shared_clock").toBoolean, sides,
-      bound("forward"), grace, texts("eager").toBoolean, OperatorSpec.scans(texts), texts("state_version").toInt)
+    JoinSpec(common, sides, bound("forward"), grace, texts("eager").toBoolean)
   }
 }
 
@@ -117,7 +117,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   private val chunksInWindow = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
 
   // If so, whether a row is late on its own side does not depend on the other side.
-  private val inOrder = backlog.inOrder && !spec.sharedClock && spec.scans.forall(_ == 1)
+  private val inOrder = backlog.inOrder && !spec.sharedClock && spec.common.scans.forall(_ == 1)
 
   /** The stream times of a source partition (of both sides together, and of each), and the work that waits for them. */
   private final class PartitionRuntime(val number: Int) {

@@ -2,6 +2,7 @@ package org.apache.spark.sql.millstream
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.StructType
 
 /**
  * The structs that a bound expression returns, each as an UnsafeRow, valid until the next call.
@@ -69,6 +70,13 @@ object StructProjection {
     project.initialize(0)
     project(_)
   }
+
+  /**
+   * Rows with these columns as UnsafeRows, without compiled code: for a frame with columns of its own and few rows,
+   * compiling a projection takes longer than using it.
+   */
+  def interpreted(columns: StructType): UnsafeProjection = InterpretedUnsafeProjection.createProjection(
+    columns.indices.map(i => BoundReference(i, columns(i).dataType, nullable = true)))
 
   private def predicate(test: Expression): BasePredicate = {
     val predicate = Predicate.create(test)
