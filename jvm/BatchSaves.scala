@@ -76,7 +76,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
    * Returns the offsets to read from. Throws if the saved ones are of another topic of the name.
    */
   def source(number: Long, source: String, topic: KafkaTopic, starts: Map[Int, Long]): Map[Int, Long] = synchronized {
-    begin(number)
+    beginBatch(number)
     topics.update(source, topic)
     starts.keys.foreach(partition => participants.add(SourceParticipant(source, partition)))
     val saved = restored.flatMap(_.sources.get(source))
@@ -86,11 +86,11 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
 
   /** The same for the tasks of an operator, whose states are those of version `number`. */
   def operator(number: Long, operator: Long, tasks: Int): Unit = synchronized {
-    begin(number)
+    beginBatch(number)
     (0 until tasks).foreach(task => participants.add(OperatorParticipant(operator, task)))
   }
 
-  private def begin(number: Long): Unit = if (number != batch) {
+  private def beginBatch(number: Long): Unit = if (number != batch) {
     batch = number
     restored = restored.filter(_.batch == number)
     done = restored.fold(Seq.empty[String])(_.saves)
@@ -111,7 +111,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
    * batch has to end instead. It also has to end while a source waits for its tables: that source sends no mark, and
    * the other sources' rows would wait for it.
    */
-  private[millstream] def begin(number: Int): Option[Boolean] = synchronized {
+  private[millstream] def beginSave(number: Int): Option[Boolean] = synchronized {
     if (isRefused || bytes > MostBytes || TableBootstrapBarriers.exists(QueryRuns.query(run.id))) None
     else if (current != null || !isLeaseHeld) Some(false)
     else {

@@ -75,7 +75,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
    */
   def save(number: Int): Boolean = synchronized {
     if (number != batch || isBatchOver) true
-    else saves.begin(saveRequests + 1) match {
+    else saves.beginSave(saveRequests + 1) match {
       case Some(true) =>
         isReading = false
         saveRequests += 1

@@ -15,7 +15,7 @@ from millstream.spark import jvm, sink, source
 from millstream.spark.realtime import first_line
 from support.kafka import BrokerClient, wait_for
 from support.load import SteadyLoad
-from support.realtime import Copying, RealtimeQuery, numbers, put, steady
+from support.realtime import Copy, Copying, RealtimeQuery, numbers, put, steady
 from support.spark import configured, counting, fold
 
 pytestmark = pytest.mark.live
@@ -114,12 +114,17 @@ def test_a_query_that_is_aborted_again_and_again_goes_on_where_it_saved(kafka: B
     assert copy.batches() == []
 
 
-def test_a_save_that_cannot_be_read_lets_records_be_read_again(kafka: BrokerClient, copying: Copying) -> None:
-    topic = kafka.create_topic()
+def three_saved(topic: str, kafka: BrokerClient, copying: Copying) -> Copy:
+    """A running copy of a topic, which has saved that it has read three records there."""
     put(kafka, topic, numbers(3))
     copy = copying(topic)
     copy.start(pace=SOON)
     wait_for(lambda: copy.saved() == 3, "the save")
+    return copy
+
+
+def test_a_save_that_cannot_be_read_lets_records_be_read_again(kafka: BrokerClient, copying: Copying) -> None:
+    copy = three_saved(kafka.create_topic(), kafka, copying)
     copy.abort()
     copy.saves.write_text("{")
     copy.start()
@@ -129,11 +134,7 @@ def test_a_save_that_cannot_be_read_lets_records_be_read_again(kafka: BrokerClie
 
 
 def test_a_save_is_not_used_for_another_topic_of_the_name(kafka: BrokerClient, copying: Copying) -> None:
-    topic = kafka.create_topic()
-    put(kafka, topic, numbers(3))
-    copy = copying(topic)
-    copy.start(pace=SOON)
-    wait_for(lambda: copy.saved() == 3, "the save")
+    copy = three_saved(kafka.create_topic(), kafka, copying)
     copy.abort()
     saved = json.loads(copy.saves.read_text())
     saved["sources"]["0"]["topic id"] = "another"
@@ -145,10 +146,7 @@ def test_a_save_is_not_used_for_another_topic_of_the_name(kafka: BrokerClient, c
 
 def test_offsets_of_an_earlier_batch_are_not_used(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic()
-    put(kafka, topic, numbers(3))
-    copy = copying(topic)
-    copy.start(pace=SOON)
-    wait_for(lambda: copy.saved() == 3, "the save")
+    copy = three_saved(topic, kafka, copying)
     put(kafka, topic, numbers(2, 3))
     copy.reach(5)
     copy.finish()
