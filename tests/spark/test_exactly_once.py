@@ -37,7 +37,9 @@ class Copy:
         transactions.begin(self._spark, self.run.id, self.group, str(self.folder), settings, self._client)
         frame = source.stream(self._spark, source.Topic(self.topic, self._client), self.run.id)
         name = f"{self.out}-{self._starts}"
-        self.query = sink.run_realtime(frame, self.out, self._client, str(self.folder), name, "1 minute", self.run.id)
+        self.query = sink.run_realtime(
+            frame, sink.TopicOutput(name, self.out, self._client, str(self.folder), run=self.run.id)
+        )
 
     def finish(self) -> None:
         """Stop in an orderly way."""

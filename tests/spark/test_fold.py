@@ -176,7 +176,8 @@ def write(out: DataFrame, kafka: BrokerClient, topic: str, checkpoint: Path, nam
         "0L as rowtime",
         "cast(null as array<struct<key: string, value: binary>>) as headers",
     )
-    return sink.run_realtime(records, topic, {"bootstrap.servers": kafka.bootstrap}, str(checkpoint), name, "2 seconds")
+    servers = {"bootstrap.servers": kafka.bootstrap}
+    return sink.run_realtime(records, sink.TopicOutput(name, topic, servers, str(checkpoint), "2 seconds"))
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 5, 16])

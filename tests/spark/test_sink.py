@@ -57,7 +57,9 @@ def running(
 ) -> Iterator[StreamingQuery]:
     """The query, stopped in the end."""
     settings = {"bootstrap.servers": kafka.bootstrap, **{k.replace("_", "."): v for k, v in conf.items()}}
-    started = sink.run_realtime(frame, topic, settings, str(folder / "checkpoint"), query, "5 seconds")
+    started = sink.run_realtime(
+        frame, sink.TopicOutput(query, topic, settings, str(folder / "checkpoint"), "5 seconds")
+    )
     try:
         yield started
     finally:

@@ -37,9 +37,8 @@ def query(
         "cast(null as array<struct<key: string, value: binary>>) as headers",
     )  # fmt: skip
     folder = str(tmp_path_factory.mktemp("internals"))
-    started = sink.run_realtime(
-        outputs, target, {"bootstrap.servers": kafka.bootstrap}, folder, "internals", "1 minute"
-    )
+    servers = {"bootstrap.servers": kafka.bootstrap}
+    started = sink.run_realtime(outputs, sink.TopicOutput("internals", target, servers, folder))
     try:
         wait_for(lambda: kafka.ends(target) >= 1, "a record of the query")
         yield started

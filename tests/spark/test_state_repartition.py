@@ -45,7 +45,9 @@ class Count:
         repartition(self._spark, frame, self.url, tasks)
         self._spark.conf.set("spark.sql.shuffle.partitions", tasks)
         name = f"{self._out}-{self._starts}"
-        self._query = sink.run_realtime(frame, self._out, self._client, str(self.folder), name, "1 minute", run.id)
+        self._query = sink.run_realtime(
+            frame, sink.TopicOutput(name, self._out, self._client, str(self.folder), run=run.id)
+        )
         self._rounds += 1
         for key in range(KEYS):
             self._kafka.send(self._topic, f"k{key}", "")

@@ -216,7 +216,9 @@ def _run_live(
     # One task: its clocks are those of all rows.
     tasks = str(spark.conf.get("spark.sql.shuffle.partitions"))
     spark.conf.set("spark.sql.shuffle.partitions", "1")
-    query = sink.run_realtime(out, "stream-join-out", producer, str(folder), "stream-join", "2 seconds")
+    query = sink.run_realtime(
+        out, sink.TopicOutput("stream-join", "stream-join-out", producer, str(folder), "2 seconds")
+    )
     spark.conf.set("spark.sql.shuffle.partitions", tasks)
     try:
         wait_for(lambda: kafka.ends("stream-join-out") >= count, f"{count} records")

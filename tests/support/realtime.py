@@ -46,16 +46,10 @@ class RealtimeQuery(ABC):
         after_backlog = self.coalescing.repeats and self._starts > 1
         self.run.coalesce(self.coalescing.operators, after_backlog)
         servers = {"bootstrap.servers": self.kafka.bootstrap, **producer}
-        self.query = sink.run_realtime(
-            self.frame(self.run.id),
-            self.out,
-            servers,
-            str(self.folder),
-            self.out,
-            "1 hour",
-            self.run.id,
-            coalescing=self.coalescing.records,
+        output = sink.TopicOutput(
+            self.out, self.out, servers, str(self.folder), "1 hour", self.run.id, coalescing=self.coalescing.records
         )
+        self.query = sink.run_realtime(self.frame(self.run.id), output)
 
     def finish(self) -> None:
         """Stop in an orderly way."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.catalog import RelationKind
@@ -61,7 +61,7 @@ NO_SLOTS = (
 _REGISTRY_AWAY = re.compile(r"^[\w.]+\.RegistryAway: ")
 # What is wrong with the checkpoint of a query that is not started.
 NOT_RESUMED = (checkpoints.CheckpointBehind, checkpoint_damage.CheckpointDamaged, OtherStates)
-# Seconds to wait until a query reads, and between two looks whether it has ended.
+# Seconds to wait until a query reads, and between two checks whether it has ended.
 START, START_CHECK = 5.0, 0.25
 
 Starts = Mapping[str, Mapping[int, int]]
@@ -265,24 +265,18 @@ class RealTimeQueries:
             with ExitStack() as on_failure:
                 on_failure.callback(_free, self._session, job.id, run)
                 self._prepare(plan, job, run, producer, waiting)
+                output = sink.TopicOutput(
+                    job.id,
+                    topic,
+                    producer,
+                    job.checkpoint,
+                    LONGEST_BATCH,
+                    run.id,
+                    append_time=job.append_time,
+                    coalescing=waiting.records,
+                )
                 # Concurrently with other queries: planning is most of the work of a start.
-                frame = rows(run).frame()
-                state_layout.check(self._session, frame, job.checkpoint)
-                checkpoints.repartition(self._session, frame, job.checkpoint, job.tasks)
-                with self._lock:
-                    # A query takes the session's settings at its start.
-                    self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
-                    query = sink.run_realtime(
-                        frame,
-                        topic,
-                        producer,
-                        job.checkpoint,
-                        job.id,
-                        LONGEST_BATCH,
-                        run.id,
-                        job.append_time,
-                        waiting.records,
-                    )
+                query = self._begin(rows(run).frame(), output, job.tasks)
                 on_failure.pop_all()
         except (PySparkException, Py4JError, OSError, *NOT_RESUMED) as failure:
             raise QueryRefused(checkpoints.explained(first_line(failure), job.checkpoint)) from failure
@@ -305,6 +299,18 @@ class RealTimeQueries:
         checkpoints.repair(self._session, job.checkpoint)
         checkpoint_damage.note_batch(self._session, job.checkpoint, committed)
         table_bootstrap.create(self._session, job.id, plan, job.ends)
+
+    def _begin(self, frame: DataFrame, output: sink.TopicOutput, tasks: int) -> StreamingQuery:
+        """Start Spark's query with `tasks` tasks, to which the states in its checkpoint are distributed before.
+
+        Raises OtherStates if the frame cannot continue with these states.
+        """
+        state_layout.check(self._session, frame, output.checkpoint)
+        checkpoints.repartition(self._session, frame, output.checkpoint, tasks)
+        with self._lock:
+            # A query takes the session's settings at its start.
+            self._session.conf.set("spark.sql.shuffle.partitions", tasks)
+            return sink.run_realtime(frame, output)
 
     def _forget_running(self, started: StartedQuery) -> None:
         with self._lock:
@@ -350,9 +356,9 @@ class RealTimeQueries:
             ended = True
         if ended and not self.loop.stopping:
             self._session.streams.resetTerminated()
-            self._look()
+            self._check_running()
 
-    def _look(self) -> None:
+    def _check_running(self) -> None:
         with self._lock:
             running = list(self._running)
         for started in running:

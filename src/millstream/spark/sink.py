@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
@@ -32,35 +33,50 @@ class NotWritten(Exception):
     """A record that the broker did not accept; the message says why."""
 
 
-def run_realtime(
-    frame: DataFrame,
-    topic: str,
-    producer_conf: Mapping[str, str],
-    checkpoint: str,
-    query_id: str,
-    batch_duration: str = "1 minute",
-    run: str = "",
-    append_time: AppendTime = AppendTime.ROWTIME,
-    coalescing: Coalescing = EACH_CHANGE,
-) -> StreamingQuery:
-    """Start writing the frame's key, value (binary), rowtime (bigint ms) and headers to `topic`, in real time.
+@dataclass(frozen=True, slots=True)
+class TopicOutput:
+    """Where and how a query writes its rows.
 
-    A null value is a tombstone. `producer_conf` are Kafka producer settings with bootstrap.servers; with a linger.ms of
-    0, a record lingers only while its task has more to read. The query's position is saved in `checkpoint` every
-    `batch_duration`. A `run` (source.Run) that has transactions writes in them, with their own settings. `append_time`:
-    where the start of the latency is (if CARRIED, in the last header, which is not written; see pipeline.written).
-    `coalescing`: what rows of one key may replace each other before they are written.
-    Raises pyspark's errors if it cannot start.
+    `producer` are Kafka producer settings with bootstrap.servers; with a linger.ms of 0, a record lingers only while
+    its task has more to read. The query's position is saved in `checkpoint` every `batch_duration`. A `run`
+    (source.Run) that has transactions writes in them, with their own settings. `append_time`: where the start of the
+    latency is (if CARRIED, in the last header, which is not written; see pipeline.written). `coalescing`: what rows of
+    one key may replace each other before they are written.
+    """
+
+    query_id: str
+    topic: str
+    producer: Mapping[str, str]
+    checkpoint: str
+    batch_duration: str = "1 minute"
+    run: str = ""
+    append_time: AppendTime = AppendTime.ROWTIME
+    coalescing: Coalescing = EACH_CHANGE
+
+
+def run_realtime(frame: DataFrame, output: TopicOutput) -> StreamingQuery:
+    """Start writing the frame's key, value (binary), rowtime (bigint ms) and headers to a topic, in real time.
+
+    A null value is a tombstone. Raises pyspark's errors if it cannot start.
     """
     session = frame.sparkSession
-    settings = {**PRODUCER, **producer_conf}
+    settings = {**PRODUCER, **output.producer}
     # A producer refuses a delivery.timeout.ms of the settings that is shorter than linger.ms plus request.timeout.ms.
     is_prompt = settings["linger.ms"] == PRODUCER["linger.ms"] and "delivery.timeout.ms" not in settings
     conf = jvm.java_map(session, settings | ({"linger.ms": BUSY_LINGER} if is_prompt else {}))
     rows = jvm.java_frame(frame.where(SENT))
-    begin, cache = append_time.value, (coalescing.bytes, coalescing.interval)
     started = jvm.module(session, "Sink").start(
-        rows, query_id, run, topic, conf, checkpoint, batch_duration, begin, is_prompt, *cache
+        rows,
+        output.query_id,
+        output.run,
+        output.topic,
+        conf,
+        output.checkpoint,
+        output.batch_duration,
+        output.append_time.value,
+        is_prompt,
+        output.coalescing.bytes,
+        output.coalescing.interval,
     )
     return jvm.python_query(started)
 
