@@ -71,15 +71,10 @@ object StatefulOperator {
 }
 
 /**
- * What the specs of folds and of joins have in common.
- *
- * @param groupBy the columns that are the group
- * @param row the columns of an input row
- * @param out the columns of an output row
- * @param label that of failures in the processing log: `<query id>.<operator>`
- * @param sharedClock whether all source partitions have one stream time
- * @param scans the number of scans of each input
- * @param stateVersion the number that is raised when states of the same types come to mean something else
+ * What the specs of folds and of joins have in common: the columns that are the group, those of an input row and of an
+ * output row; the `label` of failures in the processing log, `<query id>.<operator>`; whether all source partitions
+ * have one stream time (`sharedClock`); the number of `scans` of each input; and a number that is raised when states of
+ * the same types come to mean something else (`stateVersion`).
  */
 final case class CommonSpec(groupBy: Seq[String], row: StructType, out: StructType, label: String,
     sharedClock: Boolean, scans: Seq[Int], stateVersion: Int)
@@ -94,11 +89,8 @@ object CommonSpec {
 /** The operator's work, as the planner needs it. `S` is the type of a state in memory. */
 trait OperatorSpec[S >: Null <: AnyRef] {
   def common: CommonSpec
-  /** The columns of an input row. */
   final val row: StructType = common.row
-  /** The columns of an output row. */
   final val out: StructType = common.out
-  /** True if all source partitions have one stream time. */
   final val sharedClock: Boolean = common.sharedClock
   /** The columns of a plan by which the operator groups. */
   def groupOf(columns: Seq[Attribute]): Seq[Attribute] =
