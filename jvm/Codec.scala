@@ -2,7 +2,6 @@ package org.apache.spark.sql.millstream
 
 import java.util.LinkedHashMap
 
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
@@ -91,8 +90,8 @@ object Codec {
 
   /** The functions that SQL text can call; specs are literals. */
   val functions: Seq[SqlFunction] = Seq(
-    SqlFunction("ms_read_record", { case Seq(bytes, spec) => Decode(bytes, Spec.of(String.valueOf(spec.eval()))) }),
-    SqlFunction("ms_write_record", { case Seq(row, spec) => Encode(row, Spec.of(String.valueOf(spec.eval()))) }))
+    SqlFunction("ms_read_record", { case Seq(bytes, spec) => Decode(bytes, Spec.of(SqlFunction.text(spec))) }),
+    SqlFunction("ms_write_record", { case Seq(row, spec) => Encode(row, Spec.of(SqlFunction.text(spec))) }))
 }
 
 /** Reads every payload of the format NONE as null: a side without columns has no value. */
@@ -102,15 +101,13 @@ class NoneReader extends Reader { override def read(bytes: Array[Byte]): Interna
 class NoneWriter extends Writer { override def write(row: InternalRow): Array[Byte] = null }
 
 /** One codec call, used by generated code and by the interpreter; a failure is returned as a value, not thrown. */
-abstract class Transcode(function: String, result: (String, DataType)) extends UnaryExpression with Serializable {
+abstract class Transcode(function: String, result: (String, DataType)) extends UnaryExpression
+    with EvaluatedOnce with Serializable {
   def spec: Spec
   override def dataType: DataType = new StructType().add(result._1, result._2).add("error", StringType)
   override def prettyName: String = function
   override def toString: String = s"$function(${spec.format}, $child)"
 
-  // Nondeterministic, so that the optimizer does not evaluate it twice: once in a filter and once in the projection.
-  override lazy val deterministic: Boolean = false
-  override def foldable: Boolean = false
   override def nullable: Boolean = false
 
   /** A new callable with buffers of its own. */
@@ -174,7 +171,7 @@ case class Encode(child: Expression, spec: Spec) extends Transcode("ms_write_rec
 class DecodeCall(spec: Spec) extends Transcode.CodecCall {
   @transient private lazy val reader = Codec.reader(spec)
   /** What the task reads with; null if it reads no partition, or outside tasks. */
-  @transient private lazy val source = Option(TaskContext.get()).map(task => Consumers.of(task.taskAttemptId())).orNull
+  @transient private lazy val source = Consumers.current
 
   override def apply(bytes: Any): InternalRow =
     if (bytes == null) Transcode.NullOutcome else decodedOnce(bytes.asInstanceOf[Array[Byte]])

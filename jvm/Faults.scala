@@ -25,7 +25,7 @@ object Faults {
   val NullOperand = new Fault("null operand")
   val DivisionByZero = new Fault("division by zero")
 
-  private def text(literal: Expression): String = String.valueOf(literal.eval())
+  import SqlFunction.{int, text}
 
   /** The functions that SQL text can call; labels, targets and topics are literals. */
   val functions: Seq[SqlFunction] = Seq(
@@ -38,7 +38,7 @@ object Faults {
       Computed("ms_fail", Seq(message), _ => (DataType.fromDDL(text(kind)), args => throw new Fault(s"${args.head}")))
     }),
     SqlFunction("ms_report", { case Seq(kind, error, label, target, topic, partition, offset, record) =>
-      val failure = RecordFailure(kind.eval().asInstanceOf[Int], text(label), text(target), text(topic))
+      val failure = RecordFailure(int(kind), text(label), text(target), text(topic))
       val coordinates = Seq(partition, offset).map(n => Coalesce(Seq(Cast(n, LongType), Literal(-1L))))
       val log = Invoke(Literal.fromObject(failure), "log", BooleanType, Seq(error) ++ coordinates :+ record,
         propagateNull = false, returnNullable = false, isDeterministic = false)
@@ -151,12 +151,10 @@ case class NotFoldable() extends LeafExpression with Unevaluable {
 /**
  * A child some of whose values are failures: it throws for these, and gives the others.
  *
- * It is not deterministic and not foldable, or the optimizer would compute it while a query is planned, or leave it out
- * under IS NULL or from equal branches of a CASE, and it would not throw.
+ * The optimizer would leave out another expression under IS NULL or from equal branches of a CASE, and it would not
+ * throw.
  */
-abstract class CheckedOperand extends UnaryExpression {
-  override lazy val deterministic: Boolean = false
-  override def foldable: Boolean = false
+abstract class CheckedOperand extends UnaryExpression with EvaluatedOnce {
   override def dataType: DataType = child.dataType
 }
 

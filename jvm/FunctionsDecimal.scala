@@ -12,7 +12,7 @@ object DecimalFunctions extends Family {
 
   /** A method whose last two arguments are precision and scale of its result; `ofNull`: it is called for NULL too. */
   private def sized(method: String, ofNull: Boolean = false): SqlFunction = SqlFunction(named(method), { args =>
-    val Seq(precision, scale) = args.takeRight(2).map(_.eval().asInstanceOf[Int])
+    val Seq(precision, scale) = args.takeRight(2).map(SqlFunction.int)
     StaticInvoke(getClass, DecimalType(precision, scale), method, args, propagateNull = !ofNull)
   })
 

@@ -11,6 +11,7 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{TimeoutException, WakeupException}
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
 
+import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
 
 /**
@@ -297,8 +298,8 @@ object Consumers {
     consumer
   }
 
-  /** The consumer that a task reads with; null if it reads no partition. */
-  def of(task: Long): PartitionConsumer = reading.get(task)
+  /** The consumer that the current task reads with; null if it reads no partition, and outside tasks. */
+  def current: PartitionConsumer = Option(TaskContext.get()).map(task => reading.get(task.taskAttemptId())).orNull
 
   /** The task has ended; its consumer's progress is no longer reported. */
   def leave(task: Long): Unit = Option(reading.remove(task)).foreach(_.leave())

@@ -79,6 +79,6 @@ class DescendingMerge(element: DataType, k: Int) extends Serializable {
 /** Registers `ms_merge_descending`. */
 object MergeDescending {
   val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_merge_descending", { case Seq(values, others, k) =>
-    MergeDescending(values, others, k.eval().asInstanceOf[Int])
+    MergeDescending(values, others, SqlFunction.int(k))
   }))
 }

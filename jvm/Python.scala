@@ -23,7 +23,7 @@ object PythonFunctions {
 
   /** `ms_python(document, operation, arguments…)`; `operation` is one of udf/worker.py's call letters. */
   val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_python", { case document +: operation +: arguments =>
-    PythonCall(document.eval().toString, operation.eval().toString.charAt(0), arguments)
+    PythonCall(SqlFunction.text(document), SqlFunction.text(operation).charAt(0), arguments)
   }))
 
   private val Setting = "spark.millstream.python."
@@ -54,15 +54,11 @@ object PythonFunctions {
   Runtime.getRuntime.addShutdownHook(new Thread(() => pools.values.forEach(_.close())))
 }
 
-/** One call for a row; fails with the function's error. */
+/** One call for a row, which may return another value each time, and is expensive; fails with the function's error. */
 case class PythonCall(document: String, operation: Char, children: Seq[Expression])
-  extends Expression with CodegenFallback {
+  extends Expression with EvaluatedOnce with CodegenFallback {
   private def pool = PythonFunctions.pool(document)
 
-  // Nondeterministic: a function may return another value each time, and a call is expensive. So it is never repeated
-  // and never computed during planning.
-  override lazy val deterministic: Boolean = false
-  override def foldable: Boolean = false
   override def nullable: Boolean = true
   override lazy val dataType: DataType =
     if (PythonPool.Stateful(operation)) StringType else pool.returns.spark.asNullable

@@ -18,12 +18,9 @@ import org.apache.spark.sql.types._
  * A row that went on to the writer would be copied into an UnsafeRow and put into the queue between generated code and
  * Spark's iterators, and its bytes would be copied out again.
  */
-case class Send(children: Seq[Expression]) extends Expression {
+case class Send(children: Seq[Expression]) extends Expression with EvaluatedOnce {
   override def dataType: DataType = BooleanType
   override def nullable: Boolean = false
-  override def foldable: Boolean = false
-  // Spark neither repeats, moves nor leaves out what is not deterministic.
-  override lazy val deterministic: Boolean = false
   override def prettyName: String = "ms_send"
 
   override def checkInputDataTypes(): TypeCheckResult = children.map(_.dataType) match {

@@ -13,6 +13,11 @@ case class SqlFunction(name: String, build: Seq[Expression] => Expression)
 
 /** Builders of expressions. */
 object SqlFunction {
+  /** The value of an argument that is a constant text. */
+  def text(constant: Expression): String = String.valueOf(constant.eval())
+
+  /** The value of an argument that is a constant INT. */
+  def int(constant: Expression): Int = constant.eval().asInstanceOf[Int]
 
   /**
    * A call of a method of an object; the object is serialized with the plan, one copy a task. Spark neither repeats nor
@@ -20,6 +25,15 @@ object SqlFunction {
    */
   def method(owner: AnyRef, name: String, result: DataType, args: Seq[Expression]): Expression =
     Invoke(Literal.fromObject(owner), name, result, args, returnNullable = false, isDeterministic = false)
+}
+
+/**
+ * An expression that Spark evaluates exactly where a query has it, once for each row: it is not computed while the
+ * query is planned, nor repeated in a filter and in the projection above it, moved, or left out.
+ */
+trait EvaluatedOnce extends Expression {
+  override lazy val deterministic: Boolean = false
+  override def foldable: Boolean = false
 }
 
 /** Sets up a session: registers the ms_ functions, which expr("ms_…(…)") then finds, and a listener for query runs. */

@@ -42,6 +42,6 @@ case class StreamTime(id: String) {
 object StreamTime {
   val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_stream_time", {
     case Seq(partition, time, id) =>
-      SqlFunction.method(StreamTime(id.eval().toString), "advance", LongType, Seq(partition, time))
+      SqlFunction.method(StreamTime(SqlFunction.text(id)), "advance", LongType, Seq(partition, time))
   }))
 }

@@ -157,7 +157,7 @@ object StreamTimePunctuation {
 
   val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_punctuate", {
     case Seq(id, first, step, columns @ _*) =>
-      StreamTimePunctuation(columns, id.eval().toString, first.eval().asInstanceOf[Long],
+      StreamTimePunctuation(columns, SqlFunction.text(id), first.eval().asInstanceOf[Long],
         step.eval().asInstanceOf[Long])
   }))
 }

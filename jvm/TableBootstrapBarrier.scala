@@ -247,7 +247,7 @@ object TableBootstrapBarriers {
   def report(id: String, reporter: String, read: Array[Long], counts: Array[Long]): Boolean =
     withId(id).forall(_.report(reporter, read, counts))
 
-  private def text(literal: Expression) = literal.eval().toString
+  import SqlFunction.text
 
   val functions: Seq[SqlFunction] = Seq(
     SqlFunction("ms_barrier_hold", { case Seq(query) => BarrierMark(Nil, text(query)) }),

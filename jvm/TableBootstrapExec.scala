@@ -12,9 +12,8 @@ import org.apache.spark.sql.types.{BooleanType, DataType}
  * operator. Without children it marks a stream, and `name` is the query; with the offset column as child it marks a
  * table, and `name` is the table input.
  */
-case class BarrierMark(children: Seq[Expression], name: String) extends Expression with CodegenFallback {
-  override lazy val deterministic: Boolean = false
-  override def foldable: Boolean = false
+case class BarrierMark(children: Seq[Expression], name: String) extends Expression with EvaluatedOnce
+    with CodegenFallback {
   override def nullable: Boolean = false
   override def dataType: DataType = BooleanType
   override def eval(row: InternalRow): Any = true

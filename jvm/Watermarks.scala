@@ -273,8 +273,7 @@ private[millstream] object SourceWatermarks {
 
 /** Reports the time of each row to the task of its source, where it is not the time of the record. */
 case class RowTime() {
-  @transient private lazy val consumer =
-    Option(TaskContext.get()).flatMap(task => Option(Consumers.of(task.taskAttemptId()))).orNull
+  @transient private lazy val consumer = Consumers.current
 
   /** Returns the time, in ms. */
   def reached(time: Long): Long = {
