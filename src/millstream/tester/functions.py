@@ -1,7 +1,7 @@
 """The functions of ksqlDB's own tests, which are in its test jar and not in its product.
 
 They are declared like the library's functions, so that cases that call them test the language. Their behaviour is
-derived from the cases.
+that of the cases and of the classes that ksqlDB's tests load.
 """
 
 import operator
@@ -35,7 +35,7 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.python import declared
 from millstream.functions.signatures import parse_signature
 from millstream.functions.sparktype import spark_type
-from millstream.model.types import STRING, Array, Map, SqlType
+from millstream.model.types import STRING, Array, Decimal, Map, SqlType
 from millstream.spark.casts import cast
 
 Types = Sequence[SqlType | None]
@@ -88,8 +88,10 @@ _CALLED = (
     _function(
         "BAD_UDF",
         _SCALAR,
-        parse_signature("(value INTEGER) -> INTEGER", "ms_fail('boom!', 'int')"),
+        parse_signature("(value INTEGER) -> STRING", "ms_fail('boom!', 'string')"),
         parse_signature("(value BOOLEAN) -> INTEGER", _unless("{0}", "0", "int")),
+        # ksqlDB's counts its calls and gives NULL at every other one. A case's topic has one call for each record.
+        parse_signature("(value STRING) -> STRING", "if(offset % 2 = 0, null, {0})"),
     ),
     _function(
         "TEST_UDF",
@@ -99,6 +101,7 @@ _CALLED = (
         parse_signature("(a BIGINT, b BIGINT, c STRING) -> STRING", "'doStuffLongLongString'"),
         parse_signature("(a BIGINT...) -> STRING", "'doStuffLongVarargs'"),
         parse_signature("(a STRUCT<A STRING>) -> STRING", "{0}.F0"),
+        parse_signature("() -> STRUCT<A STRING>", "named_struct('F0', 'foo')"),
     ),
 )
 
@@ -131,7 +134,11 @@ _FLATTENED = (
     _function(
         "TEST_UDTF",
         _TABLE,
-        parse_signature("(value T) -> T", "array({0})"),
+        *(parse_signature(f"(value {part}) -> {part}", "array({0})") for part in _PARTS if part != "DECIMAL"),
+        replace(
+            parse_signature("(value DECIMAL) -> DECIMAL", "array(cast({0} as decimal(30, 10)))"),
+            returns=Decimal(30, 10),
+        ),
         _seven("{}", "{}"),
         _seven("ARRAY<{}>", "{}[0]"),
         _seven("MAP<STRING, {}>", "element_at({}, 'k')"),
@@ -146,10 +153,10 @@ _FLATTENED = (
 # ---------------------------------------------------------------- aggregates
 
 
-def _sum(type: str) -> Accumulating:
+def _sum(type: str, undone: bool = True) -> Accumulating:
     value = call("coalesce", argument(0), 0)
-    merged = (OLDER + NEWER).cast(type)
-    return _always(Accumulator(type, integer(0).cast(type), STATE + value, undo=STATE - value, merge=merged))
+    merged, undo = (OLDER + NEWER).cast(type), STATE - value if undone else None
+    return _always(Accumulator(type, integer(0).cast(type), STATE + value, undo=undo, merge=merged))
 
 
 def _sum_of_fields() -> Accumulator:
@@ -158,7 +165,6 @@ def _sum_of_fields() -> Accumulator:
         "struct<F0: int, F1: int>",
         struct(F0=integer(0), F1=integer(0)),
         struct(**{name: STATE.field(name) + value.field(name) for name in ("F0", "F1")}),
-        undo=struct(**{name: STATE.field(name) - value.field(name) for name in ("F0", "F1")}),
         merge=struct(**{name: OLDER.field(name) + NEWER.field(name) for name in ("F0", "F1")}),
         nested=True,
     )
@@ -205,15 +211,14 @@ def _complete_rows(types: Sequence[SqlType], constants: Sequence[object], settin
 
 
 _NONE = slice(0, 0)
-_LENGTHS = Accumulator("bigint", bigint(0), STATE + _length(0, STRING), merge=OLDER + NEWER)
 _GROUPED = (
     _function(
         "TEST_UDAF",
         _AGGREGATE,
         _aggregate("(value INTEGER) -> BIGINT", _sum("bigint")),
         _aggregate("(value BIGINT) -> BIGINT", _sum("bigint")),
-        _aggregate("(value DOUBLE) -> DOUBLE", _sum("double")),
-        _aggregate("(value STRING) -> BIGINT", _always(_LENGTHS)),
+        _aggregate("(value DOUBLE) -> DOUBLE", _sum("double", undone=False)),
+        _aggregate("(value STRING, initial STRING) -> BIGINT", _lengths(slice(0, 1), _NONE, slice(1, None))),
         _aggregate("(value STRUCT<A INTEGER, B INTEGER>) -> STRUCT<A INTEGER, B INTEGER>", _always(_sum_of_fields())),
     ),
     _function(
@@ -241,6 +246,14 @@ _GROUPED = (
         _aggregate(
             "(a BIGINT, b STRING, c STRING, d STRING, e INTEGER, f STRING...) -> BIGINT",
             _lengths(slice(0, 4), slice(4, 5), slice(5, None)),
+        ),
+    ),
+    _function(
+        "FIVE_ARG",
+        _AGGREGATE,
+        _aggregate(
+            "(a BIGINT, b STRING, c STRING, d STRING, e INTEGER, f INTEGER, g STRING...) -> BIGINT",
+            _lengths(slice(0, 5), slice(5, 6), slice(6, None)),
         ),
     ),
     _function("OBJ_COL_ARG", _AGGREGATE, _aggregate("(a INTEGER, b ANY...) -> ARRAY<INTEGER>", _complete_rows)),
