@@ -289,7 +289,11 @@ def _timed(rows: LazyFrame, source: Source, of: _RowTimes, run: _QueryRun) -> La
         return rows
     ref = next(r for r in refs(of.schema) if r.name == source.timestamp.column)
     expression = _time_expression(ref, source.timestamp.pattern)
-    time = to_sql(expression) if of.strict else guarded(expression, run.label("source", f"timestamp column {ref.name}"))
+    if of.strict:
+        missing = quoted(f"the TIMESTAMP column {ref.name} is NULL")
+        time = f"coalesce({to_sql(expression)}, ms_fail({missing}, 'bigint'))"
+    else:
+        time = guarded(expression, run.label("source", f"timestamp column {ref.name}"))
     record_time = time if ref.where is ColumnPlace.KEY else f"if(value is null, rowtime, {time})"
     # The source learns the rows' times for its watermarks (jvm/Watermarks.scala).
     known_time = f"ms_row_time({record_time})" if run.live else record_time

@@ -29,3 +29,14 @@ ASSERT VALUES s VALUES (1, 2);
 ASSERT VALUES c VALUES (1, 2, 1);
 ASSERT STREAM s (v INT, x INT) WITH (kafka_topic='S', format='JSON');
 ASSERT TABLE c (v INT PRIMARY KEY, x INT PRIMARY KEY, n BIGINT) WITH (kafka_topic='C', format='JSON');
+
+--@test: a time that is NULL ends a query that is strict about times
+--@expected.error: io.confluent.ksql.util.KsqlException
+--@expected.message: the TIMESTAMP column T is NULL
+SET 'ksql.timestamp.throw.on.invalid' = 'true';
+CREATE STREAM s (id INT KEY, t BIGINT) WITH (kafka_topic='s', value_format='JSON', timestamp='t');
+CREATE STREAM o AS SELECT id, t AS time FROM s;
+INSERT INTO s VALUES (1, 7);
+ASSERT VALUES o (rowtime, id, time) VALUES (7, 1, 7);
+INSERT INTO s VALUES (2, -1);
+INSERT INTO s VALUES (3, NULL);
