@@ -1,6 +1,7 @@
 """The engine's Kafka client: topics, consumers, consumer groups; see kafka_offsets.py for offsets, kafka_writer.py."""
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -12,7 +13,6 @@ from confluent_kafka import (
     KafkaError,
     KafkaException,
     Producer,
-    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
@@ -22,8 +22,10 @@ from millstream.engine import first_connection
 from millstream.engine.kafka_admin import (
     DENIED,
     ERROR_UNKNOWN,
+    LAST_PAUSE,
     LOG,
     PATIENCE,
+    SETTLE,
     KafkaAdmin,
     about,
     answer,
@@ -104,9 +106,8 @@ class KafkaClient(TopicOffsets):
         if not names:
             return {}
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
-        answers = self._admin.client.describe_configs(resources, request_timeout=PATIENCE)
         retentions = {}
-        for resource, described in answers.items():
+        for resource, described in self._configs(resources).items():
             try:
                 value = answer(described)["retention.ms"].value
             except KafkaException as failure:
@@ -116,6 +117,10 @@ class KafkaClient(TopicOffsets):
             retentions[resource.name] = int(value)
         return retentions
 
+    def _configs(self, resources: list[ConfigResource]) -> "Mapping[ConfigResource, Future[Any]]":
+        """The futures of the settings of topics or brokers."""
+        return self._admin.request(lambda client: client.describe_configs(resources, request_timeout=PATIENCE))
+
     def allowed(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
         """The operations that ACLs allow on each topic, such as READ and WRITE; none if it must not even be described.
 
@@ -123,16 +128,8 @@ class KafkaClient(TopicOffsets):
         brokers do not report the operations. Raises KafkaException.
         """
         desired = sorted(set(names))
-        if not desired:
-            return {}
-
-        def request(admin: AdminClient) -> dict[str, frozenset[str] | None]:
-            answers = admin.describe_topics(
-                TopicCollection(desired), include_authorized_operations=True, request_timeout=PATIENCE
-            )
-            return {name: _operations(described) for name, described in answers.items()}
-
-        allowed = self._admin.request(request)
+        answers = self._admin.descriptions(desired, include_authorized_operations=True) if desired else {}
+        allowed = {name: _operations(described) for name, described in answers.items()}
         return {name: operations for name, operations in allowed.items() if operations is not None}
 
     def create(
@@ -147,26 +144,47 @@ class KafkaClient(TopicOffsets):
 
         `validate_only`: only check that Kafka would create it.
         """
-        topic = NewTopic(name, partitions, replicas, config=dict(config or {}))
-        try:
-            created = self._admin.client.create_topics([topic], validate_only=validate_only, request_timeout=PATIENCE)
-            answer(created[name])
-        except KafkaException as failure:
-            if is_denial(failure):
-                raise about(f"topic {name} cannot be created", failure) from failure
-            if failure.args[0].code() != ERROR_EXISTS:
-                raise
-            return False
+        topic, deadline = NewTopic(name, partitions, replicas, config=dict(config or {})), time.monotonic() + SETTLE
+        requests = list[AdminClient]()
+
+        def send(client: AdminClient) -> "Mapping[str, Future[Any]]":
+            requests.append(client)
+            return client.create_topics([topic], validate_only=validate_only, request_timeout=PATIENCE)
+
+        while True:
+            try:
+                answer(self._admin.request(send)[name])
+                break
+            except KafkaException as failure:
+                if failure.args[0].code() == ERROR_EXISTS:
+                    # If the request was repeated, an earlier one may have created it, and then it is to be waited for.
+                    if len(requests) == 1:
+                        return False
+                    break
+                if is_denial(failure):
+                    raise about(f"topic {name} cannot be created", failure) from failure
+                if time.monotonic() > deadline or not self._is_fenced(failure, replicas):
+                    raise
+            time.sleep(LAST_PAUSE)
         if not validate_only:
             wait_until(lambda: len(self.topics().get(name, ())) == partitions)
         return True
+
+    def _is_fenced(self, failure: KafkaException, replicas: int) -> bool:
+        """True if a topic was refused since brokers are fenced, which may pass: there is none now, or there are enough
+        again. Raises KafkaException if Kafka does not answer."""
+        if failure.args[0].code() != KafkaError.INVALID_REPLICATION_FACTOR:
+            return False
+        brokers = len(self._admin.metadata(PATIENCE).brokers)
+        return not brokers or brokers >= replicas
 
     def delete(self, *names: str) -> None:
         """Delete the topics that exist, and wait until they are gone. Raises KafkaException."""
         existing = [name for name in names if name in self.topics()]
         if not existing:
             return
-        for deleted in self._admin.client.delete_topics(existing, request_timeout=PATIENCE).values():
+        answers = self._admin.request(lambda client: client.delete_topics(existing, request_timeout=PATIENCE))
+        for deleted in answers.values():
             try:
                 answer(deleted)
             except KafkaException as failure:
@@ -181,7 +199,7 @@ class KafkaClient(TopicOffsets):
         """
         resources = [ConfigResource(ResourceType.BROKER, str(id)) for id in self._admin.metadata(PATIENCE).brokers][:1]
         try:
-            answers = self._admin.client.describe_configs(resources, request_timeout=PATIENCE) if resources else {}
+            answers = self._configs(resources) if resources else {}
             settings = [answer(described).get(DELETES_TOPICS) for described in answers.values()]
         except KafkaException as failure:
             if not is_denial(failure):
@@ -213,27 +231,28 @@ class KafkaClient(TopicOffsets):
         Raises KafkaException.
         """
         asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])]
-        answers = self._admin.client.list_consumer_group_offsets(asked, request_timeout=PATIENCE)
-        (position,) = answer(answers[group]).topic_partitions
+        send = lambda client: client.list_consumer_group_offsets(asked, request_timeout=PATIENCE)  # noqa: E731
+        (position,) = answer(self._admin.request(send)[group]).topic_partitions
         if position.error is not None:
             raise KafkaException(position.error)
         return position.offset if position.offset >= 0 else None
 
     def client_ids(self, group: str) -> frozenset[str]:
         """The client ids of a consumer group's members. Raises KafkaException if Kafka does not answer."""
-        described = self._admin.client.describe_consumer_groups([group], request_timeout=PATIENCE)
-        return frozenset(member.client_id for member in answer(described[group]).members)
+        return frozenset(member.client_id for member in answer(self._groups([group])[group]).members)
+
+    def _groups(self, ids: list[str]) -> "Mapping[str, Future[Any]]":
+        """The futures of the descriptions of consumer groups."""
+        return self._admin.request(lambda client: client.describe_consumer_groups(ids, request_timeout=PATIENCE))
 
     def readers_of(self) -> dict[str, tuple[int, int]]:
         """For each topic that consumer groups read: the numbers of consumers and of groups, counted as ksqlDB's
         ListTopicsExecutor does: a consumer once for each partition of the topic that it is assigned."""
-        listed = answer(self._admin.client.list_consumer_groups(request_timeout=PATIENCE))
+        send = lambda client: {"": client.list_consumer_groups(request_timeout=PATIENCE)}  # noqa: E731
+        listed = answer(self._admin.request(send)[""])
         ids = [group.group_id for group in listed.valid]
-        if not ids:
-            return {}
         counts: dict[str, tuple[int, int]] = {}
-        described = self._admin.client.describe_consumer_groups(ids, request_timeout=PATIENCE)
-        for group in described.values():
+        for group in self._groups(ids).values() if ids else ():
             members = answer(group).members
             assigned = Counter(p.topic for m in members for p in m.assignment.topic_partitions)
             for topic, partitions in assigned.items():

@@ -1,14 +1,20 @@
-"""The admin client of the engine: it is replaced when it has lost all brokers, and its answers are futures.
+"""The admin client of the engine: it is replaced when it has lost all brokers, and its requests are then repeated.
 
 a broker is down              the admin client's own connections are made again
 all addresses are outdated    the client never reaches a broker again: a new one is made, and the request repeated
+
+    t=0    a request
+    t=3    no answer: a new client gets metadata at once, and makes the request again
+    t=9    still none: once more. The first answer of the three counts
+
+While Kafka is away a new client gets none either: the request then takes its own timeout, and its client is kept.
 """
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar, cast
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
@@ -18,6 +24,7 @@ from millstream.services.kafka_errors import reason
 from millstream.services.log_format import OncePerKind
 
 T = TypeVar("T")
+K = TypeVar("K")
 # The log of the clients, which repeat each message many times a second during an outage.
 LOG = logging.getLogger(__name__)
 LOG.addFilter(OncePerKind(60.0))
@@ -25,6 +32,8 @@ LOG.addFilter(OncePerKind(60.0))
 PATIENCE = 15.0
 RENEWAL_PATIENCE = 2.0
 SETTLE = 10.0
+# After so many seconds without an answer a request is made again by a new client.
+SILENCE = 3.0
 # The pauses in which a change of the topics is waited for: the first one, and the longest.
 FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
 ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
@@ -37,10 +46,24 @@ LEADERLESS = (
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.OFFSET_NOT_AVAILABLE,
+    # librdkafka's own: none of the partitions of a request has a leader.
+    KafkaError._NOENT,
+)
+# A group's coordinator has just begun to be that, or has just ended.
+COORDINATING = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
 )
 BROKEN_CONNECTION = KafkaError._TRANSPORT
 # The errors of a client without connections: Kafka is away, or the client has lost all brokers (watched_consumer.py).
-UNREACHABLE = (BROKEN_CONNECTION, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._DESTROY_BROKER)
+UNREACHABLE = (
+    BROKEN_CONNECTION,
+    KafkaError._TIMED_OUT,
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._DESTROY_BROKER,
+    KafkaError._DESTROY,
+)
 
 # A topic's id, and its partitions.
 TopicIdentity = tuple[str, tuple[int, ...]]
@@ -55,24 +78,49 @@ class KafkaAdmin:
         self.client = self._new_client()
         self._lock = threading.Lock()
 
-    def request(self, request: Callable[[AdminClient], T], renewal: float = RENEWAL_PATIENCE) -> T:
-        """The result of `request`; it is repeated with a new client if this one has lost all brokers, and the new one
-        reaches one in `renewal` seconds."""
-        client = self.client
-        try:
-            return request(client)
-        except KafkaException as failure:
-            if not self.is_renewed(client, failure, renewal):
-                raise
-            return request(self.client)
+    def request(self, send: Callable[[AdminClient], Mapping[K, "Future[Any]"]]) -> "Mapping[K, Future[Any]]":
+        """The futures of a request that `send` makes with the client that it gets; waits until they are done, for about
+        PATIENCE. A request that is not answered soon is made again, if Kafka is not away, and one that has not found
+        its group's coordinator, for SETTLE: it must do no harm twice."""
+        deadline = time.monotonic() + SETTLE
+        futures = self._repeated(send)
+        while time.monotonic() < deadline and any(_failed(future, COORDINATING) for future in futures.values()):
+            time.sleep(LAST_PAUSE)
+            futures = self._repeated(send)
+        return futures
+
+    def _repeated(self, send: Callable[[AdminClient], Mapping[K, "Future[Any]"]]) -> "Mapping[K, Future[Any]]":
+        """The futures of the first request that is answered, of several by new clients; else of the first request."""
+        silence, deadline = SILENCE, time.monotonic() + PATIENCE
+        # A client that nobody has any more is closed, and its requests fail.
+        clients = [self.client]
+        requests = [send(clients[0])]
+        wait(requests[0].values(), silence)
+
+        def answered() -> "Mapping[K, Future[Any]] | None":
+            return next(filter(_is_answered, requests), None)
+
+        while answered() is None and (left := deadline - time.monotonic()) > 0:
+            if self._replaced(clients[-1]):
+                clients.append(self.client)
+                requests.append(send(clients[-1]))
+            elif all(future.done() for futures in requests for future in futures.values()):
+                break
+            wait_until(answered, min(silence, left))
+            silence *= 2
+        return answered() or requests[0]
 
     def is_renewed(self, client: AdminClient, failure: KafkaException, seconds: float = RENEWAL_PATIENCE) -> bool:
         """Replace a client that has lost all brokers; False if a new one does not reach any in `seconds` either."""
-        if failure.args[0].code() not in UNREACHABLE:
-            return False
+        return failure.args[0].code() in UNREACHABLE and self._replaced(client, seconds)
+
+    def _replaced(self, client: AdminClient, seconds: float = RENEWAL_PATIENCE) -> bool:
+        """Replace a client; False if a new one is told of no broker in `seconds`."""
         new = self._new_client()
         try:
-            new.list_topics(timeout=seconds)
+            # A broker that is fenced answers, but says that there is none.
+            if not wait_until(lambda: new.list_topics(timeout=seconds).brokers, seconds):
+                return False
         except KafkaException:
             return False
         with self._lock:
@@ -84,24 +132,57 @@ class KafkaAdmin:
         return AdminClient(dict(self._settings), logger=LOG)
 
     def metadata(self, seconds: float) -> ClusterMetadata:
-        """The cluster's brokers and topics. Raises KafkaException if no broker answers in `seconds`."""
-        return self.request(lambda client: client.list_topics(timeout=seconds))
+        """The cluster's brokers and topics. Raises KafkaException if no broker answers in `seconds`, or, if that is
+        not longer than SILENCE, in so long and RENEWAL_PATIENCE."""
+        client, first = self.client, min(SILENCE, seconds)
+        try:
+            return client.list_topics(timeout=first)
+        except KafkaException as failure:
+            left = seconds - first - RENEWAL_PATIENCE
+            if self.is_renewed(client, failure):
+                return self.client.list_topics(timeout=seconds)
+            if failure.args[0].code() not in UNREACHABLE or left <= 0:
+                raise
+        return client.list_topics(timeout=left)
 
     def metadata_within(self, seconds: float) -> ClusterMetadata:
         """The same; with a new client, if one has to be made, it takes `seconds` at most."""
-        renewal = min(seconds / 2, RENEWAL_PATIENCE)
-        return self.request(lambda client: client.list_topics(timeout=seconds - renewal), renewal)
+        client, renewal = self.client, min(seconds / 2, RENEWAL_PATIENCE)
+        try:
+            return client.list_topics(timeout=seconds - renewal)
+        except KafkaException as failure:
+            if not self.is_renewed(client, failure, renewal):
+                raise
+        return self.client.list_topics(timeout=seconds - renewal)
 
-    def description(self, topic: str, seconds: float = PATIENCE) -> "Future[TopicDescription]":
-        """The future description of a topic, from the current client; `seconds` is the request's timeout."""
-        return self.client.describe_topics(TopicCollection([topic]), request_timeout=seconds)[topic]
+    def descriptions(
+        self, topics: Sequence[str], seconds: float = PATIENCE, **options: Any
+    ) -> "Mapping[str, Future[TopicDescription]]":
+        """The futures of the topics' descriptions; `seconds` is the request's timeout."""
+        names = TopicCollection(list(topics))
+        return self.request(lambda client: client.describe_topics(names, request_timeout=seconds, **options))
 
     def described(self, topic: str) -> TopicDescription:
         """The description of a topic. Raises KafkaException, with the topic's name."""
         try:
-            return self.request(lambda _: cast(TopicDescription, answer(self.description(topic))))
+            return cast(TopicDescription, answer(self.descriptions([topic])[topic]))
         except KafkaException as failure:
             raise named(topic, failure) from None
+
+    def described_or_none(self, topic: str, seconds: float = PATIENCE) -> TopicDescription | None:
+        """The same; None if the topic is absent or has no leader now. `seconds` is the request's timeout."""
+        return cast("TopicDescription | None", answer_or_none(self.descriptions([topic], seconds)[topic]))
+
+
+def _is_answered(futures: "Mapping[Any, Future[Any]]") -> bool:
+    """True if a request is done, and has reached the brokers."""
+    return all(future.done() and _failed(future, UNREACHABLE) is None for future in futures.values())
+
+
+def _failed(future: "Future[Any]", codes: Collection[int]) -> KafkaException | None:
+    """The failure of a request, if it is one of these; None if it is another one, or none, or not known yet."""
+    failure = future.exception() if future.done() else None
+    return failure if isinstance(failure, KafkaException) and failure.args[0].code() in codes else None
 
 
 def answer(future: "Future[Any]") -> Any:

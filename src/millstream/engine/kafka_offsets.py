@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import ListOffsetsResultInfo, OffsetSpec  # type: ignore[attr-defined]
 
 from millstream.engine.kafka_admin import (
@@ -107,7 +107,7 @@ class TopicOffsets:
         names = sorted(topics)
         if not names:
             return {}
-        answers = self._admin.client.describe_topics(TopicCollection(names), request_timeout=seconds)
+        answers = self._admin.descriptions(names, seconds)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         described = {name: answer_or_none(future, DENIED) for name, future in answers.items()}
         specs = {TopicPartition(n, p.id): latest for n, topic in described.items() if topic for p in topic.partitions}
@@ -130,7 +130,8 @@ class TopicOffsets:
         first_kept = {p: at.offset for p, at in self._listed(since).items()}
         first = self._listed(dict.fromkeys(first_kept, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
         old = [TopicPartition(topic, p.partition, at) for p, at in first_kept.items() if at > first[p].offset]
-        for removed in self._admin.client.delete_records(old, request_timeout=PATIENCE).values() if old else ():
+        send = lambda client: client.delete_records(old, request_timeout=PATIENCE)  # noqa: E731
+        for removed in self._admin.request(send).values() if old else ():
             answer(removed)
         return {p.partition: p.offset for p in old}
 
@@ -141,11 +142,13 @@ class TopicOffsets:
 
     def _requested_offsets(
         self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel, seconds: float = PATIENCE
-    ) -> dict[TopicPartition, "Future[ListOffsetsResultInfo]"]:
+    ) -> Mapping[TopicPartition, "Future[ListOffsetsResultInfo]"]:
         """Futures of the offsets that a consumer of that isolation level sees; `seconds` is the request's timeout."""
         if not specs:
             return {}
-        return self._admin.client.list_offsets(dict(specs), isolation_level=isolation, request_timeout=seconds)
+        return self._admin.request(
+            lambda client: client.list_offsets(dict(specs), isolation_level=isolation, request_timeout=seconds)
+        )
 
     def identity(self, topic: str, max_age: float = 0.0) -> str:
         """The topic's id, which another topic of the same name does not have, as it was at most `max_age` seconds ago.

@@ -17,7 +17,6 @@ from millstream.engine.kafka_admin import (
     RENEWAL_PATIENCE,
     KafkaAdmin,
     TopicIdentity,
-    answer_or_none,
     identity_of,
     wait_until,
 )
@@ -93,7 +92,7 @@ class RecordWriter:
                 self._written[topic] = replace(earlier, read_at=now)
                 return
         # A topic that was just created may be unknown to a broker for a moment.
-        described = wait_until(lambda: answer_or_none(self._admin.description(topic)), UNKNOWN_TOPIC_SECONDS)
+        described = wait_until(lambda: self._admin.described_or_none(topic), UNKNOWN_TOPIC_SECONDS)
         identity = identity_of(described or self._admin.described(topic))
         if earlier is not None and earlier.identity != identity:
             self._replace_producer()
@@ -104,7 +103,7 @@ class RecordWriter:
     def _is_still(self, topic: str, identity: TopicIdentity) -> bool:
         """True if a topic has this id and these partitions, or Kafka does not answer soon: the write waits for it."""
         try:
-            described = answer_or_none(self._admin.description(topic, RENEWAL_PATIENCE))
+            described = self._admin.described_or_none(topic, RENEWAL_PATIENCE)
         except KafkaException:
             return True
         return described is not None and identity_of(described) == identity

@@ -8,7 +8,7 @@ from millstream.engine import topic_access, trimming
 from millstream.engine.kafka import DELETES_TOPICS, KafkaClient
 from millstream.model.errors import StatementError
 from millstream.plan.steps import CreateTopic, DeleteTopic, Step
-from millstream.services.kafka_errors import is_denial, reason
+from millstream.services.kafka_errors import UNANSWERED, is_denial, reason
 
 
 def carry_out(step: CreateTopic | DeleteTopic, kafka: KafkaClient) -> None:
@@ -22,7 +22,7 @@ def carry_out(step: CreateTopic | DeleteTopic, kafka: KafkaClient) -> None:
 
 def check(step: Step, kafka: KafkaClient) -> None:
     """Ask Kafka whether it would create, or delete, the topic of a step. Raises StatementError with its reason,
-    AccessDenied, KafkaException."""
+    AccessDenied, KafkaException if it does not answer."""
     if isinstance(step, DeleteTopic) and not kafka.may_delete():
         fact = f"Could not delete the corresponding kafka topic: {step.name}"
         raise StatementError(fact, hint=f"the brokers have {DELETES_TOPICS}=false: leave DELETE TOPIC out")
@@ -35,7 +35,8 @@ def check(step: Step, kafka: KafkaClient) -> None:
 
 
 def create(steps: Iterable[Step], kafka: KafkaClient) -> None:
-    """Create the topics of a statement that is not logged yet. Raises StatementError with Kafka's reason, AccessDenied.
+    """Create the topics of a statement that is not logged yet. Raises StatementError with Kafka's reason, AccessDenied,
+    KafkaException if Kafka does not answer.
 
     The follower's step then finds them; it creates one where a server that has taken the statement could not.
     """
@@ -48,7 +49,9 @@ def create(steps: Iterable[Step], kafka: KafkaClient) -> None:
 
 
 def _refused(step: CreateTopic, failure: KafkaException, verb: str) -> Exception:
-    """The error for a topic that Kafka would not, or did not, create."""
+    """The error for a topic that Kafka would not, or did not, create; the failure itself if Kafka has not answered."""
+    if failure.args[0].code() in UNANSWERED:
+        return failure
     if is_denial(failure):
         return topic_access.denied(topic_access.CREATE, step.name)
     return StatementError(f"Kafka {verb} not create topic {step.name}: {reason(failure)}")
