@@ -8,16 +8,20 @@ import pytest
 
 from millstream.services import restarts
 from millstream.services.child import Child
-from millstream.services.errors import SetupError
+from millstream.services.errors import EndedWhileStarting, SetupError
 from millstream.services.restarts import keep_running, report_end
 from support.kafka import wait_for
 
 
 class FakeService:
-    """Ends by itself as often as `endings` says; `refusal` is why it does not start again."""
+    """Ends by itself as often as `endings` says; `refusal` is why it does not start again.
 
-    def __init__(self, *endings: str, refusal: str = "") -> None:
+    In the first `failing` starts after an end it ends before it answers.
+    """
+
+    def __init__(self, *endings: str, refusal: str = "", failing: int = 0) -> None:
         self.endings, self.refusal, self.starts, self.stops = list(endings), refusal, 0, 0
+        self.failing = failing
         self.leaving = threading.Event()
 
     @property
@@ -27,8 +31,10 @@ class FakeService:
         return self.endings[0] if self.endings else ""
 
     def start(self) -> None:
-        self.endings.pop(0)
         self.starts += 1
+        if self.starts <= self.failing:
+            raise EndedWhileStarting("it ended while starting")
+        self.endings = self.endings[1:]
         if self.refusal:
             raise SetupError(self.refusal)
 
@@ -36,10 +42,13 @@ class FakeService:
         self.stops += 1
 
 
-def reports(service: FakeService, step: float = 1e3) -> list[str]:
-    """What is reported of a service; each of its ends is `step` seconds after the one before."""
+def reports(service: FakeService, step: float = 1e3, ending: str = "") -> list[str]:
+    """What is reported of a service; each of its ends is `step` seconds after the one before.
+
+    `ending` is how its first start has ended.
+    """
     events, times = list[str](), iter(range(1000))
-    keep_running(service, service.leaving, events.append, 0.0, lambda: next(times) * step)
+    keep_running(service, service.leaving, events.append, 0.0, lambda: next(times) * step, ending)
     return events
 
 
@@ -59,6 +68,23 @@ def test_it_is_given_up_if_it_does_not_start_or_ends_again_and_again() -> None:
     ]
     service = FakeService(*["it ended"] * 9)
     assert reports(service, 1.0)[-1] == "it ended, 3 times within 120 s now: it is not started again"
+    assert service.starts == restarts.MOST - 1
+
+
+def test_it_is_started_again_if_it_ended_while_it_started() -> None:
+    """A Kafka Connect worker that was killed at the end of its first start was not."""
+    assert reports(FakeService(), ending="it was killed") == ["it was killed: it is started again", "answers again"]
+    assert reports(FakeService("it ended", failing=1)) == [
+        "it ended: it is started again",
+        "it ended while starting: it is started again",
+        "answers again",
+    ]
+
+
+def test_it_is_given_up_if_it_ends_in_one_start_after_the_other() -> None:
+    service = FakeService(failing=9)
+    last = reports(service, ending="it was killed")[-1]
+    assert last == "it ended while starting, in 3 starts now: it is not started again"
     assert service.starts == restarts.MOST - 1
 
 

@@ -19,7 +19,7 @@ from millstream.server.run import PORT
 from millstream.services.broker import BrokerProcess
 from millstream.services.cluster import SparkCluster
 from millstream.services.connect import ConnectProcess
-from millstream.services.errors import SetupError
+from millstream.services.errors import EndedWhileStarting, SetupError
 from millstream.services.folders import check_writable
 from millstream.services.jars import cache_folder
 from millstream.services.ports import check_free
@@ -165,19 +165,22 @@ def _kept_running(
 ) -> Iterator[None]:
     """While the block runs, a service is started again if it ends, which is reported; it is stopped at the block's end.
 
-    `start`, if it does not run yet, starts it in the background; if that fails, it is reported with its `need`.
+    `start`, if it does not run yet, starts it in the background; if it cannot, that is reported with its `need`.
     """
     leaving = threading.Event()
 
     def run() -> None:
+        ending = ""
         try:
             if start is not None:
                 start()
+        except EndedWhileStarting as error:
+            ending = error.fact
         except SetupError as error:
             if not leaving.is_set():
                 report(name, f"did not start, and {need}: {error.fact}")
-        else:
-            keep_running(service, leaving, lambda event: report(name, event))
+            return
+        keep_running(service, leaving, lambda event: report(name, event), ending=ending)
 
     watch = threading.Thread(target=run, name=name, daemon=True)
     watch.start()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from millstream.services.errors import SetupError
+from millstream.services.errors import EndedWhileStarting, SetupError
 
 # The shell between us and the child reads a pipe whose other end only we hold open. When we close it, or die for any
 # reason, the shell reads the end of the pipe and terminates the child; when the child ends, so does the shell.
@@ -83,15 +83,18 @@ class Child:
             )
 
     def wait_until(self, ready: Callable[[], bool], patience: float = PATIENCE) -> None:
-        """Return once `ready()`. Raises SetupError if the child ends first or takes too long; any error stops it."""
+        """Return once `ready()`; any error stops it.
+
+        Raises EndedWhileStarting if the child ends first, SetupError if it takes too long.
+        """
         deadline = time.monotonic() + patience
         with contextlib.ExitStack() as on_failure:
             on_failure.callback(self.stop)
             while not ready():
                 if not self.running:
-                    raise self._failure("ended while starting")
+                    raise EndedWhileStarting(*self._failure("ended while starting"))
                 if time.monotonic() > deadline:
-                    raise self._failure(f"was not ready after {patience:.0f} s")
+                    raise SetupError(*self._failure(f"was not ready after {patience:.0f} s"))
                 time.sleep(0.05)
             on_failure.pop_all()
 
@@ -124,9 +127,10 @@ class Child:
             output.seek(self._log_start)
             return output.read().decode(errors="replace")
 
-    def _failure(self, event: str) -> SetupError:
+    def _failure(self, event: str) -> tuple[str, str]:
+        """The fact and the hint of a failed start."""
         last = "\n    ".join(error_lines(self.output().splitlines()))
-        return SetupError(f"{self.name} {event}; its output:\n    {last}", f"the whole log is {self.log}")
+        return f"{self.name} {event}; its output:\n    {last}", f"the whole log is {self.log}"
 
 
 def error_lines(lines: Sequence[str]) -> Sequence[str]:

@@ -7,3 +7,7 @@ class SetupError(Exception):
     def __init__(self, fact: str, hint: str = "") -> None:
         self.fact, self.hint = fact, hint
         super().__init__(fact + (f"\n  hint: {hint}" if hint else ""))
+
+
+class EndedWhileStarting(SetupError):
+    """A process that has ended by itself before it answered; another start may succeed."""

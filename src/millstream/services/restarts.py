@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from millstream.services.errors import SetupError
+from millstream.services.errors import EndedWhileStarting, SetupError
 
 # Seconds between two checks of a process.
 PAUSE = 0.5
-# A service that ends so many times within so many seconds is not started again.
+# A service that ends so many times within so many seconds, or in so many starts in succession, is not started again.
 MOST, WITHIN = 3, 120.0
 
 
@@ -23,7 +23,7 @@ class Restartable(Protocol):
         ...
 
     def start(self) -> None:
-        """Start it, and return when it answers. Raises SetupError."""
+        """Start it, and return when it answers. Raises SetupError, EndedWhileStarting if its process ends first."""
         ...
 
     def stop(self) -> None:
@@ -51,29 +51,44 @@ def keep_running(
     report: Callable[[str], None],
     pause: float = PAUSE,
     clock: Callable[[], float] = time.monotonic,
+    ending: str = "",
 ) -> None:
     """Until `leaving` is set, start a service that has been started again whenever its process ends by itself.
 
     `report` is called with a sentence for each end and each new start. If the service does not start any more, or ends
-    MOST times within WITHIN seconds, it is given up.
+    MOST times within WITHIN seconds or in as many starts, it is given up. `ending`: how its first start has ended, ""
+    if it answers.
     """
     ends: deque[float] = deque(maxlen=MOST)
+    # The number of starts in succession at whose end its process had ended.
+    failed = 1 if ending else 0
     while not leaving.wait(pause):
-        ending = service.ending
+        ending = ending or service.ending
         if not ending:
             continue
         ends.append(clock())
-        if len(ends) == MOST and ends[-1] - ends[0] < WITHIN:
-            report(f"{ending}, {MOST} times within {WITHIN:.0f} s now: it is not started again")
+        if too_often := _too_often(ends, failed):
+            report(f"{ending}, {too_often} now: it is not started again")
             return
         report(f"{ending}: it is started again")
         try:
             service.start()
+        except EndedWhileStarting as error:
+            ending, failed = error.fact, failed + 1
+            continue
         except SetupError as error:
             if not leaving.is_set():
                 report(f"did not start again: {error.fact}")
             return
+        ending, failed = "", 0
         if leaving.is_set():
             service.stop()
         else:
             report("answers again")
+
+
+def _too_often(ends: deque[float], failed: int) -> str:
+    """How often a service has ended, if it is to be given up; "" if not. `failed` starts in succession have failed."""
+    if len(ends) == MOST and ends[-1] - ends[0] < WITHIN:
+        return f"{MOST} times within {WITHIN:.0f} s"
+    return f"in {MOST} starts" if failed == MOST else ""
