@@ -76,7 +76,7 @@ class KafkaAdmin:
         """Raises KafkaException if a setting is wrong; it does not wait for a broker."""
         self._settings = settings
         self.client = self._new_client()
-        self._lock = threading.Lock()
+        self._lock, self._attempts = threading.Lock(), 0
 
     def request(self, send: Callable[[AdminClient], Mapping[K, "Future[Any]"]]) -> "Mapping[K, Future[Any]]":
         """The futures of a request that `send` makes with the client that it gets; waits until they are done, for about
@@ -115,18 +115,26 @@ class KafkaAdmin:
         return failure.args[0].code() in UNREACHABLE and self._replaced(client, seconds)
 
     def _replaced(self, client: AdminClient, seconds: float = RENEWAL_PATIENCE) -> bool:
-        """Replace a client; False if a new one is told of no broker in `seconds`."""
+        """Replace a client; False if a new one is told of no broker in `seconds`.
+
+        Threads that do so at the same time share one attempt.
+        """
+        attempts = self._attempts
+        with self._lock:
+            if self.client is client and self._attempts == attempts:
+                # A client without waiting requests is false.
+                self.client = client if (new := self._reaching(seconds)) is None else new
+                self._attempts += 1
+            return self.client is not client
+
+    def _reaching(self, seconds: float) -> AdminClient | None:
+        """A new client that is told of brokers in `seconds`; a broker that is fenced answers, but says that there is
+        none."""
         new = self._new_client()
         try:
-            # A broker that is fenced answers, but says that there is none.
-            if not wait_until(lambda: new.list_topics(timeout=seconds).brokers, seconds):
-                return False
+            return new if wait_until(lambda: new.list_topics(timeout=seconds).brokers, seconds) else None
         except KafkaException:
-            return False
-        with self._lock:
-            if self.client is client:
-                self.client = new
-        return True
+            return None
 
     def _new_client(self) -> AdminClient:
         return AdminClient(dict(self._settings), logger=LOG)
