@@ -33,7 +33,6 @@ REQUESTS: dict[str, tuple[Callable[[KafkaClient, str], object], object]] = {
     "check": (lambda client, t: client.create(f"{t}-checked", 1, validate_only=True), True),
     "delete": (lambda client, t: client.delete(t), None),
     "may delete": (lambda client, t: client.may_delete(), True),
-    "committed": (lambda client, t: client.committed(f"{t}-group", t), None),
     "client ids": (lambda client, t: client.client_ids(f"{t}-group"), frozenset()),
     "readers": (lambda client, t: client.readers_of().get(t), None),
     "ends": (lambda client, t: client.ends(t), {0: 1}),
@@ -109,12 +108,15 @@ def test_the_first_answer_to_a_request_that_is_made_again_counts(
 def test_a_client_that_is_replaced_is_kept_until_its_requests_are_done(
     kafka: BrokerClient, client: KafkaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A request failed with _DESTROY when another thread's had replaced the client."""
-    monkeypatch.setattr(kafka_admin, "SILENCE", 0.2)
-    topic = kafka.create_topic()
+    """A request failed with _DESTROY when another thread's had replaced the client; and one new client is enough."""
+    monkeypatch.setattr(kafka_admin, "SILENCE", 1.0)
+    topic, opened = kafka.create_topic(), client._admin._new_client
+    new = list[AdminClient]()
+    monkeypatch.setattr(client._admin, "_new_client", lambda: new.append(opened()) or new[-1])  # type: ignore[func-returns-value]
     client._admin.client = AdminClient({"bootstrap.servers": f"127.0.0.1:{free_port()}", "log_level": 0})
     with ThreadPoolExecutor(CLIENTS) as threads:
         assert [*threads.map(lambda _: client.facts([topic])[topic].partitions, range(CLIENTS))] == [1] * CLIENTS
+    assert len(new) < CLIENTS
 
 
 def test_a_request_that_does_not_find_the_coordinator_is_repeated(client: KafkaClient) -> None:
@@ -165,6 +167,15 @@ def test_too_many_replicas_are_refused_at_once(kafka: BrokerClient, client: Kafk
     with pytest.raises(KafkaException, match="fenced"):
         client.create(kafka.unique(), 1, replicas=3)
     assert fenced.requests == 1
+
+
+def test_a_groups_offset_is_read_though_its_coordinator_was_another_broker() -> None:
+    """librdkafka ended the process: the request of an admin client follows the null pointer to its own group."""
+    with fenced_broker() as broker:
+        broker.not_coordinator = 2
+        client = KafkaClient({"bootstrap.servers": broker.bootstrap})
+        assert client.committed("group", "t") == 7
+        assert broker.not_coordinator == 0
 
 
 def test_a_new_client_that_is_told_of_no_broker_is_not_taken() -> None:

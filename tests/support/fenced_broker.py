@@ -1,4 +1,4 @@
-"""A broker that answers requests for metadata alone, and can be fenced: it then says that there is no broker.
+"""A broker that answers requests for metadata and for a group's offset, and can be fenced: then there is no broker.
 
 A KRaft broker that was frozen for longer than its session answers so for a moment when it continues. librdkafka (2.10
 to 2.16 at least, its issue 5301) then may forget all brokers, those of bootstrap.servers too, and never connects again.
@@ -10,20 +10,27 @@ from contextlib import contextmanager
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Thread
 
-API_VERSIONS, METADATA = 18, 3
+API_VERSIONS, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 18, 3, 9, 10
 # The most recent version of Metadata whose answer has neither tagged fields nor epochs.
 METADATA_VERSION = 4
-UNSUPPORTED_VERSION = 35
+UNSUPPORTED_VERSION, NOT_COORDINATOR = 35, 16
+# The requests that there are, each with the versions of it; without those of a member no client looks for a group.
+MEMBER = dict.fromkeys((FIND_COORDINATOR, 11, 12, 13, 14), (0, 0)) | {8: (1, 2), OFFSET_FETCH: (2, 2)}
+VERSIONS = {METADATA: (0, METADATA_VERSION), API_VERSIONS: (0, 0), **MEMBER}
 
 
 class FencedBroker(ThreadingTCPServer):
-    """One broker with the topic `t`; `fenced` is whether it says that there is none, `stopped` whether it is silent."""
+    """One broker with the topic `t`; `fenced` is whether it says that there is none, `stopped` whether it is silent.
+
+    A group has committed offset 7 of `t`; so many requests for it as `not_coordinator` says are refused.
+    """
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Connection)
         self.fenced = self.stopped = False
+        self.not_coordinator = 0
 
     @property
     def bootstrap(self) -> str:
@@ -41,6 +48,26 @@ class FencedBroker(ThreadingTCPServer):
         head = struct.pack(">ii", 0, 0 if self.fenced else 1) + brokers
         return head + _text("cluster") + struct.pack(">ii", leader, 1) + topic
 
+    def coordinator(self) -> bytes:
+        """An answer to the question which broker coordinates a group: this one."""
+        return struct.pack(">hi", 0, 1) + _text("127.0.0.1") + struct.pack(">i", int(self.server_address[1]))
+
+    def offset(self) -> bytes:
+        """An answer to a request for the offset of a group."""
+        if self.not_coordinator:
+            self.not_coordinator -= 1
+            return struct.pack(">ih", 0, NOT_COORDINATOR)
+        partition = struct.pack(">iiq", 1, 0, 7) + _text("") + struct.pack(">h", 0)
+        return struct.pack(">i", 1) + _text("t") + partition + struct.pack(">h", 0)
+
+    def answer(self, api: int, version: int) -> bytes:
+        """The body of the answer to a request."""
+        if api == METADATA:
+            return self.metadata()
+        if api == FIND_COORDINATOR:
+            return self.coordinator()
+        return self.offset() if api == OFFSET_FETCH else _versions(version)
+
 
 class _Connection(BaseRequestHandler):
     def handle(self) -> None:
@@ -50,8 +77,7 @@ class _Connection(BaseRequestHandler):
             if len(request) < 8 or self.server.stopped:
                 return
             api, version, correlation = struct.unpack(">hhi", request[:8])
-            body = self.server.metadata() if api == METADATA else _versions(version)
-            answer = struct.pack(">i", correlation) + body
+            answer = struct.pack(">i", correlation) + self.server.answer(api, version)
             self.request.sendall(struct.pack(">i", len(answer)) + answer)
 
     def _exactly(self, count: int) -> bytes:
@@ -63,8 +89,8 @@ class _Connection(BaseRequestHandler):
 
 def _versions(version: int) -> bytes:
     """The requests that there are; a client that asks in a newer form is told to ask in the oldest."""
-    apis = struct.pack(">ihhhhhh", 2, METADATA, 0, METADATA_VERSION, API_VERSIONS, 0, 0)
-    return struct.pack(">h", UNSUPPORTED_VERSION if version else 0) + apis
+    apis = b"".join(struct.pack(">hhh", api, *versions) for api, versions in VERSIONS.items())
+    return struct.pack(">hi", UNSUPPORTED_VERSION if version else 0, len(VERSIONS)) + apis
 
 
 def _text(value: str) -> bytes:

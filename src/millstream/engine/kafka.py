@@ -5,21 +5,16 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
-from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
-    KafkaError,
-    KafkaException,
-    Producer,
-    TopicPartition,
-)
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
 
 from millstream.catalog.facts import TopicFacts
 from millstream.engine import first_connection
 from millstream.engine.kafka_admin import (
+    COORDINATING,
     DENIED,
     ERROR_UNKNOWN,
     LAST_PAUSE,
@@ -230,9 +225,19 @@ class KafkaClient(TopicOffsets):
 
         Raises KafkaException.
         """
-        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])]
-        send = lambda client: client.list_consumer_group_offsets(asked, request_timeout=PATIENCE)  # noqa: E731
-        (position,) = answer(self._admin.request(send)[group]).topic_partitions
+        # Not by an admin client: librdkafka then follows a null pointer, which ends the process, where a broker answers
+        # that it does not coordinate the group, as one does that has just started. A consumer that does not subscribe
+        # is no member of the group.
+        deadline = time.monotonic() + SETTLE
+        with closing(self.consumer({"group.id": group, "enable.auto.commit": False}, LOG)) as consumer:
+            while True:
+                try:
+                    (position,) = consumer.committed([TopicPartition(topic, 0)], timeout=PATIENCE)
+                    break
+                except KafkaException as failure:
+                    if failure.args[0].code() not in COORDINATING or time.monotonic() > deadline:
+                        raise
+                time.sleep(LAST_PAUSE)
         if position.error is not None:
             raise KafkaException(position.error)
         return position.offset if position.offset >= 0 else None
