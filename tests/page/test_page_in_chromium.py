@@ -191,6 +191,33 @@ def test_a_narrow_screen_has_nothing_beside_it(chromium: Browser, url: str, view
         assert (back == "rgb(13, 18, 25)") is dark
 
 
+@pytest.mark.parametrize("view", ["flow", "queries"])
+@pytest.mark.parametrize("width", [400, 900])
+def test_a_long_name_of_a_failing_query_stays_within_the_window(chromium: Browser, view: str, width: int) -> None:
+    engine = PageEngine(2)
+    engine.readable_queries[1]["id"] = f"CSAS_{'A_LONG_NAME' * 20}_1"
+    engine.fail(1, f"org.apache.kafka.common.errors.{'TopicAuthorization' * 20}Exception")
+    size = {"width": width, "height": 800}
+    with Server(engine, port=0) as server, opened(chromium, server.url, size) as page:
+        page.locator(f"#tab-{view}").click()
+        expect(page.locator(".trouble")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_long_name_is_whole_if_there_is_room(chromium: Browser) -> None:
+    engine = PageEngine(1)
+    engine.readable_queries[0]["id"] = "CSAS_CUSTOMER_ORDERS_WITH_ADDRESSES_1"
+    with Server(engine, port=0) as server, opened(chromium, server.url, {"width": 1900, "height": 900}) as page:
+        expect(page.locator(".node.query .name")).to_have_text("CSAS_CUSTOMER_ORDERS_WITH_ADDRESSES_1")
+
+
+def test_a_server_without_queries_says_how_to_start_one(chromium: Browser) -> None:
+    with Server(PageEngine(0), port=0) as server, opened(chromium, server.url) as page:
+        expect(page.locator("#graph")).to_contain_text("Nothing here yet")
+        page.locator("#tab-queries").click()
+        expect(page.locator("#query-list tbody")).to_contain_text("No queries yet")
+
+
 def test_requests_to_a_server_with_users_have_a_login(chromium: Browser, tmp_path: Path) -> None:
     users = users_file(tmp_path, {"reader": ["read"]})
     options = options_of({"authentication.method": "BASIC", "millstream.users.file": str(users)})

@@ -4,16 +4,20 @@ import {el, svg, setText, setClass, rate, millis, short} from "./dom.js";
 import {layered} from "./layout.js";
 
 const WIDE = {width: 208, height: 48, along: 92, gap: 16, between: 28, isDown: false};
-// The least sizes of nodes and gaps (px) when layers are squeezed to fit the window, and the largest gap.
+// The least sizes of nodes and gaps (px) when layers are squeezed to fit the window, the largest gap, and the largest width
+// of nodes, which they have if names are long and there is room.
 const LEAST = {width: 148, along: 52};
 const MOST_GAP = 40;
-// The sizes on a screen narrower than NARROW_BELOW px, where data flows downwards.
-const NARROW = {width: 104, height: 52, along: 46, gap: 10, between: 30, isDown: true};
+const MOST_WIDTH = 420;
+// The least sizes on a screen narrower than NARROW_BELOW px, where data flows downwards.
+const NARROW = {width: 104, height: 52, along: 46, gap: 10, between: 16, isDown: true};
 const NARROW_BELOW = 640;
 const MARGIN = 14;
 // The fonts of a node's two lines, used to measure text; they must be the same as in style.css.
 const FAMILY = "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 const [NAME, SECOND] = [`600 12.5px ${FAMILY}`, `11.5px ${FAMILY}`];
+// What a node's width has beside its text: the icon before it, and a margin.
+const BESIDE_NAME = 30;
 const ruler = document.createElement("canvas").getContext("2d");
 const MOST_MOVING = 80;
 
@@ -83,7 +87,7 @@ export class Graph {
   draw(contents, model) {
     const order = [...contents.nodes.keys()];
     const parts = layered(order, contents.edges.map((edge) => [edge.from, edge.to]));
-    const form = (this.form = this.isNarrow ? NARROW : this.#fitting(parts));
+    const form = (this.form = this.isNarrow ? this.#fittingDown(parts) : this.#fitting(parts, longest(contents.nodes)));
     const size = this.#placed(parts, form);
     this.drawn = {contents, nodes: new Map(), edges: []};
     const hasMotion = contents.edges.length <= MOST_MOVING;
@@ -98,15 +102,24 @@ export class Graph {
   }
 
   // Choose sizes for which all layers fit into the width, and a few nodes fill the height.
-  #fitting(parts) {
+  #fitting(parts, longest) {
     const layers = Math.max(1, ...parts.map((part) => part.layers.length));
     const step = (this.place.clientWidth - 2 * MARGIN - 4) / layers;
     const along = Math.min(WIDE.along, Math.max(LEAST.along, step * 0.27));
-    const width = Math.min(WIDE.width, Math.max(LEAST.width, step - along + along / layers));
+    const most = Math.min(MOST_WIDTH, Math.max(WIDE.width, longest + BESIDE_NAME));
+    const width = Math.min(most, Math.max(LEAST.width, step - along + along / layers));
     const lanes = parts.reduce((sum, part) => sum + Math.max(...part.across.values()) + 1, 0);
     const height = parseFloat(getComputedStyle(this.place).maxHeight) || 600;
     const gap = Math.min(MOST_GAP, Math.max(WIDE.gap, (height * 0.8) / lanes - WIDE.height));
     return {...WIDE, along, width, gap};
+  }
+
+  // Choose the width of nodes for which the widest component, or two components beside each other, fit into the width.
+  #fittingDown(parts) {
+    const widest = Math.max(1, ...parts.map((part) => Math.max(...part.across.values()) + 1));
+    const lanes = Math.max(widest, Math.min(2, parts.length));
+    const room = this.place.clientWidth - 2 * MARGIN - 4 - (lanes - 1) * NARROW.between * 2;
+    return {...NARROW, width: Math.floor(Math.min(WIDE.width, Math.max(NARROW.width, room / lanes)))};
   }
 
   // The positions of all nodes in px: components below each other, or side by side if there is room.
@@ -159,7 +172,7 @@ export class Graph {
     const second = svg("text", {x: 22, y: height - 13, class: "second"});
     const title = svg("title");
     group.append(title, svg("rect", {width, height, rx: node.kind === "query" ? height / 2 : 6, class: "box"}), mark(node.kind, height),
-      svg("text", {x: 22, y: 19, class: "name"}, clipped(this.#nameOf(node), width - 30, NAME)), second);
+      svg("text", {x: 22, y: 19, class: "name"}, clipped(this.#nameOf(node), width - BESIDE_NAME, NAME)), second);
     this.drawn.nodes.set(id, {node, group, second, title});
     return group;
   }
@@ -190,7 +203,7 @@ export class Graph {
     setClass(group, `node ${node.kind} ${status} ${id === this.selected ? "selected" : ""}`);
     group.setAttribute("tabindex", id === this.focused ? 0 : -1);
     const text = query ? queryLine(query) : source ? sourceLine(node, source, model) : "";
-    setText(second, clipped(text, this.form.width - 30, SECOND, false));
+    setText(second, clipped(text, this.form.width - BESIDE_NAME, SECOND, false));
     const told = `${node.kind} ${node.name}: ${text}${query?.now.reason && status === "failing" ? `: ${query.now.reason}` : ""}`;
     setText(title, told);
     if (group.getAttribute("aria-label") !== told) group.setAttribute("aria-label", told);
@@ -264,6 +277,12 @@ function sourceLine(node, source, model) {
   const partitions = Object.keys(source.ends).length;
   if (node.kind === "topic") return partitions ? `${partitions} partition${partitions === 1 ? "" : "s"}` : model.hasEnds ? "missing" : "topic";
   return `${node.kind}, ${source.valueFormat}${source.windowed ? `, ${source.windowed.toLowerCase()}` : ""}`;
+}
+
+// The width in px of the longest name.
+function longest(nodes) {
+  ruler.font = NAME;
+  return Math.ceil(Math.max(0, ...[...nodes.values()].map((node) => ruler.measureText(node.name).width)));
 }
 
 // Shorten a text with "…" to at most `width` px in a font.

@@ -29,6 +29,7 @@ export class QueryList {
     this.head = el("tr", {}, ...COLUMNS.map(([name], i) => el("th", {"aria-sort": "none", class: NUMBERS.includes(name) ? "number" : null},
       el("button", {class: "quiet", onclick: () => this.#sort(i)}, name))));
     this.rows = new Map();
+    this.none = el("tr", {}, el("td", {colspan: COLUMNS.length, class: "empty"}, "No queries yet. Start one in the Editor with CREATE STREAM … AS SELECT."));
     place.append(el("div", {class: "scroll"}, el("table", {class: "rows queries"}, el("thead", {}, this.head), this.body)));
   }
 
@@ -42,9 +43,9 @@ export class QueryList {
     const key = COLUMNS[this.by][1];
     const compare = (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.id.localeCompare(b.id));
     const queries = [...this.model.queries.values()].sort(compare);
-    const rows = queries.map((query) => this.#row(query));
+    const rows = queries.length ? queries.map((query) => this.#row(query)) : [this.none];
     if (rows.length !== this.body.children.length || rows.some((row, i) => this.body.children[i] !== row)) {
-      this.body.replaceChildren(...(rows.length ? rows : [el("tr", {}, el("td", {colspan: COLUMNS.length, class: "empty"}, "No query runs yet."))]));
+      this.body.replaceChildren(...rows);
     }
     for (const id of this.rows.keys()) if (!this.model.queries.has(id)) this.rows.delete(id);
   }
