@@ -313,7 +313,7 @@ def test_no_server_is_reported_in_one_line(capsys: pytest.CaptureFixture[str]) -
 def test_a_path_that_the_server_does_not_have(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([f"{server.url}/foo", "-e", "SHOW STREAMS;"]) == 1
     hint = "the URL names the server alone: http://HOST:8088"
-    assert capsys.readouterr().err == f"error: {server.url}/foo/ksql: Not Found\n  hint: {hint}\n"
+    assert capsys.readouterr().err == f"error: {server.url}/foo/ksql: there is no path /foo/ksql\n  hint: {hint}\n"
 
 
 def test_another_server_than_a_millstream(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

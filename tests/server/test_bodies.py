@@ -24,7 +24,7 @@ def test_a_number_keeps_its_digits() -> None:
         ('{"A": }', "no valid JSON"),
         ("[1]", "must be a JSON object, not an array"),
         ("null", "must be a JSON object, not null"),
-        ('"x"', "must be a JSON object, not a text"),
+        ('"x"', "must be a JSON object, not a string"),
         ("1.5", "must be a JSON object, not a number"),
         ("true", "must be a JSON object, not true or false"),
     ],
@@ -54,5 +54,31 @@ def test_members_may_be_null() -> None:
 
 
 def test_a_statement_is_a_text() -> None:
-    with pytest.raises(RequestFailed, match="the statement must be a text, not a number"):
+    with pytest.raises(RequestFailed, match="the statement must be a string, not a number"):
         to_request({"ksql": 5})
+
+
+@pytest.mark.parametrize(
+    ("body", "fact"),
+    [
+        ({}, 'the request has no "ksql": send a JSON object with that field'),
+        ({"kslq": "SHOW TOPICS;"}, 'the request has no "ksql", only "kslq"\n  hint: is "kslq" meant to be "ksql"?'),
+        ({"query": "SHOW TOPICS;"}, 'the request has no "ksql", only "query"'),
+        (
+            {"ksql": "SHOW TOPICS;", "streamProperties": {}},
+            'there is no field "streamProperties"\n  hint: did you mean "streamsProperties"?',
+        ),
+        (
+            {"ksql": "SHOW TOPICS;", "SessionVariables": {}},
+            'there is no field "SessionVariables"\n  hint: did you mean "sessionVariables"?',
+        ),
+    ],
+)
+def test_a_misspelt_field_is_named(body: dict[str, object], fact: str) -> None:
+    with pytest.raises(RequestFailed) as refused:
+        to_request(body, may_be_empty=True)
+    assert (refused.value.code, refused.value.message) == (40000, fact)
+
+
+def test_fields_of_later_clients_are_ignored() -> None:
+    assert to_request({"ksql": "SHOW TOPICS;", "traceParent": "x", "queryProperties": {}}).text == "SHOW TOPICS;"

@@ -248,7 +248,8 @@ def _checked(answer: httpx.Response) -> Any:
     if answer.status_code == httpx.codes.UNAUTHORIZED and "Authorization" not in answer.request.headers:
         raise ServerRefused({**body, "message": f"{body.get('message')}{LOGIN_HINT}"})
     if answer.status_code == httpx.codes.NOT_FOUND and "statementText" not in body:
-        raise ClientError(f"{answer.url}: {body.get('message')}", "the URL names the server alone: http://HOST:8088")
+        fact = str(body.get("message")).partition("\n")[0]
+        raise ClientError(f"{answer.url}: {fact}", "the URL names the server alone: http://HOST:8088")
     raise ServerRefused(body)
 
 

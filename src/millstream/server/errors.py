@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from millstream.engine.api import RequestFailed
 from millstream.server.audit import note
-from millstream.server.codes import BAD_REQUEST, NOT_READY, SERVER_ERROR
+from millstream.server.codes import BAD_REQUEST, NOT_FOUND, NOT_READY, SERVER_ERROR, WRONG_METHOD
 from millstream.server.media import JSON
 from millstream.server.text import dumps
+from millstream.server.unrouted import unknown_path, wrong_method
 
 log = logging.getLogger(__name__)
 
@@ -84,12 +85,21 @@ async def on_failure(request: Request, error: Exception) -> Response:
     return respond(refusal)
 
 
-async def on_http(_: Request, error: Exception) -> Response:
+async def on_http(request: Request, error: Exception) -> Response:
     """Starlette's handler of its own errors: no such path, wrong method."""
     assert isinstance(error, HTTPException)
-    refused = respond(RequestFailed(error.status_code * 100, error.detail))
+    refused = respond(_unrouted(request, error))
     refused.headers.update(error.headers or {})
     return refused
+
+
+def _unrouted(request: Request, error: HTTPException) -> RequestFailed:
+    code = error.status_code * 100
+    if code == NOT_FOUND:
+        return unknown_path(request)
+    if code == WRONG_METHOD:
+        return wrong_method(request, (error.headers or {}).get("Allow", ""))
+    return RequestFailed(code, error.detail)
 
 
 async def on_disconnect(_: Request, __: Exception) -> Response:

@@ -42,7 +42,9 @@ def check_readable(request: Request) -> None:
     media_type = (request.headers.get("content-type") or JSON).partition(";")[0].strip().lower()
     if media_type in READABLE or (media_type == FORM and not _from_browser(request)):
         return
-    raise RequestFailed(UNSUPPORTED_TYPE, f"a body of type {media_type} cannot be read: send {KSQL} or {JSON}")
+    raise RequestFailed(
+        UNSUPPORTED_TYPE, f"a body of type {media_type} cannot be read: send JSON, with Content-Type {KSQL} or {JSON}"
+    )
 
 
 def _from_browser(request: Request) -> bool:
