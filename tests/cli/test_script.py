@@ -322,7 +322,7 @@ def test_another_server_than_a_millstream(capsys: pytest.CaptureFixture[str], mo
 
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", answered)
     assert main(["http://registry:8081", "-e", "SHOW STREAMS;"]) == 1
-    fact = "http://registry:8081/ksql answered 404 and no error of a server: is it a millstream?"
+    fact = "http://registry:8081/ksql answered 404 and not as a server does: is it a millstream server?"
     assert capsys.readouterr().err == f"error: {fact}\n"
 
 

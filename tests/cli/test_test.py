@@ -21,7 +21,7 @@ FILES = {
         ((), "no case to play: name a file or a folder"),
         (("case.sql", "--filter", "nothing"), "no case to play: nothing matches"),
         (("case.sql", "--live"), "a SQL test file is played without a broker\n  hint: leave --live and --rest out"),
-        (("-s", "case.sql"), "statements (-s) and the records that must come out (-o) belong together"),
+        (("-s", "case.sql"), "-s (statements) and -o (the records that must come out) must be given together"),
         (("-td", "."), "typo.sql:2: there is no directive --@expected.mesage"),
         (("-s", "case.sql", "-o", "absent.json"), "there is no file or folder absent.json"),
         (("/nope",), "there is no file or folder /nope\n  hint: name a case file (JSON, or SQL with --@test: lines)"),

@@ -70,7 +70,7 @@ def test_requests_that_change_nothing_are_repeated_after_a_broken_connection() -
 
 def test_attempts_come_to_an_end() -> None:
     server = FlakyServer(*[httpx.ReadError] * 3)
-    with pytest.raises(ConnectionFailed, match="the server at http://host:1 broke off"):
+    with pytest.raises(ConnectionFailed, match="the connection to http://host:1 was lost"):
         connected(server).execute("SHOW STREAMS;")
     assert server.requests == 3
 

@@ -92,10 +92,10 @@ def test_a_server_that_does_not_answer_is_left_out_until_the_next_discovery(
     clock.now = 2.0
     sender.step(client)
     assert wire.urls() == [f"{B}/heartbeat", f"{C}/heartbeat"]
-    assert [record.getMessage() for record in caplog.records] == [f"no heartbeat reaches {B}: ConnectTimeout"]
+    assert [record.getMessage() for record in caplog.records] == [f"no heartbeat could be sent to {B}: ConnectTimeout"]
     clock.now, wire.answers[B] = 4.0, 403
     sender.step(client)
-    assert caplog.records[-1].getMessage() == f"no heartbeat reaches {B}: it answers 403"
+    assert caplog.records[-1].getMessage() == f"no heartbeat could be sent to {B}: it answers 403"
     clock.now, wire.answers[B] = 6.0, 200
     sender.step(client)
     sender.step(client)

@@ -158,7 +158,7 @@ def test_a_statement_that_is_wrong_is_placed_in_the_file(play: Play, tmp_path: P
             "--@test: x\n--@expected.eror: y\n",
             "case.sql:2: there is no directive --@expected.eror\n  hint: did you mean",
         ),
-        ("--@test:\n", "case.sql:1: --@test says nothing"),
+        ("--@test:\n", "case.sql:1: --@test has no value"),
         (
             "--@test: x\n--@expected.error: a\n--@expected.error: b\nSET 'a'='b';",
             "case.sql:3: --@expected.error is given",

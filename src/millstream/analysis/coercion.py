@@ -272,7 +272,7 @@ def _constant(const: Constant, target: SqlType, at: Span) -> TypedExpression:
         return Constant(DOUBLE, float(value))
     if isinstance(target, Decimal) and isinstance(value, int):
         if abs(value) >= 10 ** (target.precision - target.scale):
-            raise StatementError(f"{value} has no room in {target}", at)
+            raise StatementError(f"{value} does not fit into {target}", at)
         return Constant(target, Number(value))
     if (isinstance(target, Decimal) and isinstance(value, Number)) or (const.type, target) == (INTEGER, BIGINT):
         return Constant(target, value)

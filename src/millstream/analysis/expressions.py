@@ -298,7 +298,7 @@ def _(expression: tree.InList, inside: _ExpressionContext) -> typed.TypedExpress
     operand = _operand(expression.operand, inside)
     items = [_operand(i, inside) for i in expression.items]
     if operand.value.type is None:
-        raise StatementError("NULL IN (…) says nothing", expression.span, "IS NULL asks for null")
+        raise StatementError("NULL IN (…) is always NULL", expression.span, "IS NULL is true for NULL")
     if is_bound(operand.value):
         items = [replace(i, value=instant(i)) if is_text(i.value) else i for i in items]
     try:

@@ -117,7 +117,7 @@ class NameScope:
 
     def _custom(self, name: str, at: Span) -> SqlType:
         if name not in self.types and name in WITH_ELEMENTS:
-            raise StatementError(f"{name} does not say what it holds", at, f"write {WITH_ELEMENTS[name]}")
+            raise StatementError(f"{name} needs the types of its elements", at, f"write {WITH_ELEMENTS[name]}")
         if name not in self.types:
             similar = did_you_mean(name, (*self.types, *ALIASES, *NESTED)) or "SHOW TYPES lists the existing ones"
             hint = f"write {FOREIGN_TYPES[name]}" if name in FOREIGN_TYPES else similar
@@ -154,7 +154,7 @@ class NameScope:
         side = reference.part or reference.name
         if side not in tree.PARTS or any(c.part == side for c in self.columns if reference.source in (None, c.source)):
             several = side in tree.PARTS and len(sources) > 1 and reference.source is None
-            return f"say whose: {' or '.join(f'{identifier(s)}.{side}' for s in sources)}" if several else ""
+            return f"name the source: {' or '.join(f'{identifier(s)}.{side}' for s in sources)}" if several else ""
         return f"no {'key' if side == 'ROWKEY' else 'value'} columns are there"
 
 

@@ -182,7 +182,7 @@ def _one_name_hint(schema: Schema, name: str, declared: Schema, with_id: Sequenc
     if len(schema.columns) > len(declared.columns):
         return "list the columns"
     if len({c.part for c in schema if c.name == name}) == 1:
-        return "give each column a name of its own"
+        return "give each column another name"
     return "only (ROWKEY STRUCT<…>, ROWVALUE STRUCT<…>) may have a name in the key and in the value"
 
 

@@ -219,7 +219,7 @@ class RestClient:
         if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
             reason = error or type(error).__name__
             hint = "" if self._is_tls else f"if it serves TLS, it is {_with_scheme('https', self.url)}"
-            return Unreachable(f"the server at {self.url} broke off: {reason}", hint)
+            return Unreachable(f"the connection to {self.url} was lost: {reason}", hint)
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             fact = f"the certificate of {self.url} is not trusted ({network_reason(error)})"
             return Unreachable(fact, "name its authority with --cacert FILE, and the host as the certificate does")
@@ -240,11 +240,15 @@ def _checked(answer: httpx.Response) -> Any:
     try:
         body = answer.json()
     except ValueError as error:
-        raise ClientError(f"{answer.url} answered {answer.status_code} and no JSON: is it a millstream?") from error
+        raise ClientError(
+            f"{answer.url} answered {answer.status_code} and not with JSON: is it a millstream server?"
+        ) from error
     if not answer.is_error:
         return body
     if not isinstance(body, dict) or "@type" not in body:
-        raise ClientError(f"{answer.url} answered {answer.status_code} and no error of a server: is it a millstream?")
+        raise ClientError(
+            f"{answer.url} answered {answer.status_code} and not as a server does: is it a millstream server?"
+        )
     if answer.status_code == httpx.codes.UNAUTHORIZED and "Authorization" not in answer.request.headers:
         raise ServerRefused({**body, "message": f"{body.get('message')}{LOGIN_HINT}"})
     if answer.status_code == httpx.codes.NOT_FOUND and "statementText" not in body:

@@ -178,7 +178,7 @@ def _command_of_other_shells(written: str, fact: str, hint: str) -> ShellCommand
 
 
 _EXIT = ("leaves other shells", "exit leaves this one; Ctrl-D does too")
-_HELP = ("asks other shells for help", "help lists the commands and statements of this one")
+_HELP = ("shows help in other shells", "help lists the commands and statements of this one")
 _LIST = (
     "lists tables in other shells",
     "SHOW TABLES; and SHOW STREAMS; list them, DESCRIBE name; shows the columns of one",
@@ -201,8 +201,8 @@ STATEMENTS = (
     ("DESCRIBE name [EXTENDED]", "columns and types, and where they come from"),
     ("PRINT 'topic' FROM BEGINNING", "a topic's records as they are"),
     ("CREATE STREAM s (id INT KEY, …) WITH (…)", "declare a topic as a stream; TABLE with PRIMARY KEY"),
-    ("CREATE STREAM t AS SELECT … FROM s WHERE …", "a query that runs for good, into a stream of its own"),
-    ("CREATE VIEW v AS SELECT … FROM s WHERE …", "a name for a query, which others read; nothing runs"),
+    ("CREATE STREAM t AS SELECT … FROM s WHERE …", "a persistent query, and the stream that it writes"),
+    ("CREATE VIEW v AS SELECT … FROM s WHERE …", "a named query, which others read; nothing runs"),
     ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ x + 1 $$", "a function of your own"),
     ("SELECT … FROM s EMIT CHANGES", "rows as they come, until Ctrl-C"),
     ("SELECT … FROM t WHERE id = 1", "the state of a table now"),

@@ -15,7 +15,7 @@ COMMANDS = {
     "server": "the engine and its REST API in front of an existing Kafka",
     "doctor": "check whether this machine, the broker and the registry are fit for a server",
     "users": "the users of a server that requires a login",
-    "test": "play case files: statements, records in, records out",
+    "test": "run case files: statements, input records, expected output records",
     "export": "the statements that make what a server has, as a file",
     "migrations": "apply versioned files of statements to a server, as ksql-migrations does",
     "demo": "load real flights and watch them stream through SQL",

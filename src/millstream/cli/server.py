@@ -53,7 +53,9 @@ def add(subparsers: "Subparsers") -> None:
     """Add the command and its options to the command line's parser."""
     parser = subparsers.add_parser("server", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
     add_options(parser)
-    parser.add_argument("--log-format", choices=("text", "json"), help="json: a JSON object a line, for collectors")
+    parser.add_argument(
+        "--log-format", choices=("text", "json"), help="json: a JSON object in each line, for log collectors"
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="log more")
 
 
@@ -65,13 +67,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         help="default 127.0.0.1:8088; https://… for TLS",
     )
-    parser.add_argument("--pg-listen", metavar="HOST:PORT", help="serve Postgres's clients there; default: do not")
+    parser.add_argument(
+        "--pg-listen", metavar="HOST:PORT", help="also serve Postgres's protocol at this address (default: off)"
+    )
     parser.add_argument("--insecure", action="store_true", help="listen on a network without requiring a login")
     parser.add_argument("--service-id", metavar="ID", help="servers of one id share one catalog (default default_)")
     parser.add_argument("--data-dir", metavar="DIR", help="where checkpoints are: a path, or a Hadoop URL")
     parser.add_argument("--schema-registry", metavar="URL", help="the schema registry, for AVRO, PROTOBUF and JSON_SR")
     parser.add_argument("--master", metavar="URL", help="the Spark master (default: this process)")
-    parser.add_argument("--queries-file", metavar="FILE", help="run its statements, and take none that define others")
+    parser.add_argument(
+        "--queries-file",
+        metavar="FILE",
+        help="run the statements of a file, and refuse clients' statements that change the catalog",
+    )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
     help = "take properties from variables as ksqlDB's Docker image does: KSQL_KSQL_SERVICE_ID is ksql.service.id"
     parser.add_argument("--environment", action="store_true", help=help)

@@ -192,9 +192,7 @@ def wait_for_stop(server: Server, stop: threading.Event) -> None:
     while not stop.wait(WATCH):
         failure = server.engine.fatal()
         if failure:
-            print(
-                f"millstream: {failure}; this process ends, so that it can be started anew", file=sys.stderr, flush=True
-            )
+            print(f"millstream: {failure}; this process ends, so that it can be restarted", file=sys.stderr, flush=True)
             server.engine.kill()
             os._exit(1)
 

@@ -11,6 +11,7 @@ of its run-ksql-test (-td, -tf).
 import argparse
 import importlib
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,14 +38,20 @@ class NoCases(Exception):
 
 def add(subparsers: "Subparsers") -> None:
     """Add the command and its options to the command line's parser."""
-    parser = subparsers.add_parser("test", help="play case files: statements, records in, records out")
+    parser = subparsers.add_parser("test", help="run case files: statements, input records, expected output records")
     help = "a case file (JSON, or SQL with --@test: lines), or a folder of them"
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help=help)
-    parser.add_argument("-td", "--test-directory", type=Path, metavar="DIR", help="as PATH: run-ksql-test calls it so")
+    parser.add_argument(
+        "-td", "--test-directory", type=Path, metavar="DIR", help="the same as PATH, for run-ksql-test's users"
+    )
     parser.add_argument("-tf", "--temp-folder", type=Path, metavar="DIR", help="where temporary files go")
-    parser.add_argument("-s", "--sql-file", type=Path, metavar="FILE", help="ksql-test-runner's: statements to play")
-    parser.add_argument("-i", "--input-file", type=Path, metavar="FILE", help="… the records in, as JSON")
-    parser.add_argument("-o", "--output-file", type=Path, metavar="FILE", help="… the records that must come out")
+    parser.add_argument(
+        "-s", "--sql-file", type=Path, metavar="FILE", help="the statements, as ksql-test-runner takes them"
+    )
+    parser.add_argument("-i", "--input-file", type=Path, metavar="FILE", help="the input records, as JSON")
+    parser.add_argument(
+        "-o", "--output-file", type=Path, metavar="FILE", help="the output records that are expected, as JSON"
+    )
     help = "--@expected.message must be in the error word by word"
     parser.add_argument("--exact-messages", action="store_true", help=help)
     parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose 'file :: name' or id has TEXT")
@@ -78,7 +85,7 @@ def _cases(args: argparse.Namespace) -> list[AnyCase]:
     cases: list[AnyCase] = list(load(paths))
     if args.sql_file or args.input_file or args.output_file:
         if not (args.sql_file and args.output_file):
-            raise NoCases("statements (-s) and the records that must come out (-o) belong together")
+            raise NoCases("-s (statements) and -o (the records that must come out) must be given together")
         cases.append(runner_case(args.sql_file, args.input_file, args.output_file))
     cases = [case for case in cases if args.filter.upper() in f"{case.title} {case.id}".upper()]
     if not cases:
@@ -125,7 +132,7 @@ def _report(verdict: "Verdict", out: Console) -> None:
     out.print(verdict.case.title, markup=False, soft_wrap=True)
     if not verdict.passed:
         for text in verdict.case.shown:
-            out.print(f"      {text}", style="dim", markup=False, soft_wrap=True)
+            out.print(textwrap.indent(text.rstrip(), "      "), style="dim", markup=False, soft_wrap=True)
         out.print(f"    {verdict.reason}".replace("\n", "\n    "), markup=False, soft_wrap=True)
     elif verdict.remark:
         out.print(f"    {verdict.remark}".replace("\n", "\n    "), style="dim", markup=False, soft_wrap=True)

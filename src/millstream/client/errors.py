@@ -84,7 +84,7 @@ def transport_error(error: httpx.TransportError, url: str) -> MillstreamError:
         return ConnectionFailed(f"no server answers at {url} ({reason})")
     if isinstance(error, httpx.TimeoutException):
         return RequestTimeout(f"nothing came from {url} within the timeout ({reason})")
-    return ConnectionFailed(f"the server at {url} broke off ({reason})")
+    return ConnectionFailed(f"the connection to {url} was lost ({reason})")
 
 
 def unanswered(batch: Sequence[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:

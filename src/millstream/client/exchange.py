@@ -203,7 +203,7 @@ def _error_of(status: int, content: bytes, url: str) -> MillstreamError:
         body = None
     if isinstance(body, dict) and "message" in body:
         return statement_refused({"error_code": status * 100, **body})
-    return UnexpectedAnswer(status, f"{url} answered {status} and no JSON of an error: is it a millstream?")
+    return UnexpectedAnswer(status, f"{url} answered {status} and no JSON of an error: is it a millstream server?")
 
 
 def parsed(response: httpx.Response) -> Any:
@@ -213,7 +213,7 @@ def parsed(response: httpx.Response) -> Any:
     try:
         return orjson.loads(response.content or b"null")
     except ValueError as error:
-        message = f"{response.url} answered no JSON: is it a millstream?"
+        message = f"{response.url} answered no JSON: is it a millstream server?"
         raise UnexpectedAnswer(response.status_code, message) from error
 
 

@@ -121,7 +121,7 @@ class MillstreamEngine:
         """The lines of the only PRINT in the request's text. Raises RequestFailed."""
         context = execute.only(request, self._context)
         if not isinstance(context.statement, tree.Print):
-            raise RequestFailed(40000, "this is not a PRINT statement", context.text)
+            raise RequestFailed(40000, "the statement is not a PRINT", context.text)
         with execute.refusals(lambda: context.text):
             printing.check(context.statement, self._context.kafka, self._context.server)
         statement = printing.from_settings(context.statement, context.settings)

@@ -118,7 +118,7 @@ class Heartbeats:
             if failure:
                 self._silent.add(url)
             if failure and self._reported.get(url) != failure:
-                LOG.warning("no heartbeat reaches %s: %s", url, failure)
+                LOG.warning("no heartbeat could be sent to %s: %s", url, failure)
             if failure or path == "/heartbeat":
                 self._reported[url] = failure
 

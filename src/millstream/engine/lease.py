@@ -200,7 +200,11 @@ class Lease:
         self._check_answer()
         error = message.error() if message is not None else None
         if error is not None and error.fatal():
-            LOG.error("the lease's member is fenced: %s; is another server named %s?", error, self._server)
+            LOG.error(
+                "this server's membership in the lease is fenced: %s; does another server use the same id, %s?",
+                error,
+                self._server,
+            )
             raise KafkaException(error)
         if error is not None and error.code() == KafkaError.INVALID_SESSION_TIMEOUT:
             limits = "the broker's group.min.session.timeout.ms and group.max.session.timeout.ms do not allow it"
@@ -224,7 +228,7 @@ class Lease:
             raise KafkaException(committed.error)
         is_own = bool(self._term) and committed.metadata == self._token
         if self._term and not is_own:
-            LOG.warning("another server has led meanwhile: the queries that run here are abandoned")
+            LOG.warning("another server has become the leader: the queries of this server are abandoned")
             self._end_term()
         if self._assigned:
             if not is_own:

@@ -344,7 +344,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         try:
             starts = decoded(self._continuation).starts(self._topic, topic_id, bounds)
         except ContinuationRefused as refused:
-            message = f"{NO_CONTINUATION}: {refused}\n  hint: begin anew, without {TOKEN_PROPERTY}"
+            message = f"{NO_CONTINUATION}: {refused}\n  hint: start from the beginning, without {TOKEN_PROPERTY}"
             raise RequestFailed(40001, message, self.statement) from refused
         return BacklogStart(starts, exact=True)
 

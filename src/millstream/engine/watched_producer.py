@@ -71,7 +71,9 @@ class WatchedProducer:
         elif not self._answers():
             raise no_broker(len(self))
         elif self._watch.is_lost(self._producer, self._first_topic()):
-            LOG.warning("a Kafka client has lost all brokers, while others reach them: another sends what waits")
+            LOG.warning(
+                "a producer has lost all brokers while other clients reach them: a new one sends its waiting records"
+            )
             self._replace()
 
     def flush(self, timeout: float) -> int:

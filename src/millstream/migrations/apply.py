@@ -82,7 +82,7 @@ def validate(config: MigrationConfig, metadata: MigrationMetadata) -> list[int]:
         if file.checksum() != record.checksum:
             raise MigrationError(
                 f"{file.path} is not what was applied: its MD5 is {file.checksum()}, not {record.checksum}",
-                "put it back as it was, and make the change in a migration of its own",
+                "restore it, and make the change in a new migration",
             )
         valid.append(file.version)
         version = record.previous

@@ -141,7 +141,7 @@ class MigrationMetadata:
                 raise MigrationError(
                     f"{self._config.table} does not say after {PATIENCE:.0f} s that version {record.version} is "
                     f"{record.state.value}: its query is {self._state_of_table()}",
-                    f"DESCRIBE {self._config.table} EXTENDED says what ails it",
+                    f"DESCRIBE {self._config.table} EXTENDED shows the errors of its query",
                 )
             time.sleep(PULSE)
 

@@ -69,4 +69,4 @@ class CancellableWork:
             self._running = None
 
     def _cancel_for_departure(self) -> None:
-        self.cancel(PgError(CANCELLED, "the client has left", fatal=True))
+        self.cancel(PgError(CANCELLED, "the client has disconnected", fatal=True))

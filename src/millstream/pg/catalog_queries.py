@@ -60,7 +60,7 @@ def catalog_query(statement: ClientStatement, sources: Collection[str]) -> Catal
     except (SqlglotError, RecursionError) as error:
         raise PgError(SYNTAX, f"the catalog's query is not understood: {_first_line(error)}") from None
     if not isinstance(tree, exp.Query | exp.Values) or tree.find(exp.Into, exp.DML, exp.DDL):
-        raise PgError(NOT_SUPPORTED, "the catalog is only read")
+        raise PgError(NOT_SUPPORTED, "the catalog is read-only")
     names = {cte.alias_or_name for cte in tree.find_all(exp.CTE)}
     tables = [table for table in tree.find_all(exp.Table) if table.name and table.name not in names]
     of_catalog = [table for table in tables if _schema_of(table) is not None]

@@ -65,7 +65,7 @@ def fetch_of(statement: ClientStatement) -> FetchRequest | None:
     patience, words = _patience(words)
     bare = [lexeme for lexeme in words[1:] if lexeme.word not in ("FROM", "IN", "NEXT", "FORWARD")]
     if len(words) > 1 and words[1].word in BACKWARD:
-        raise PgError("0A000", "a cursor only goes forward", "FETCH [FORWARD] count FROM name")
+        raise PgError("0A000", "a cursor can only move forward", "FETCH [FORWARD] count FROM name")
     if not bare:
         raise PgError(SYNTAX, "the name of the cursor is missing", "FETCH [FORWARD] count FROM name")
     count: int | None = 1

@@ -64,12 +64,12 @@ def _check_version(request: StartupRequest, stream: PgStream) -> None:
     """Raises PgError 0A000: not version 3. A client of a later 3.x, or with options, gets NegotiateProtocolVersion."""
     major, minor = request.code >> 16, request.code & 0xFFFF
     if major != messages.PROTOCOL >> 16:
-        raise PgError("0A000", f"protocol {major}.{minor} is not spoken here", "version 3.0 is", fatal=True)
+        raise PgError("0A000", f"protocol {major}.{minor} is not supported", "connect with version 3.0", fatal=True)
     options = [name for name in request.parameters if name.startswith("_pq_.")]
     if minor or options:
         stream.put(messages.negotiate(options))
     if "replication" in request.parameters:
-        raise PgError("0A000", "there is no replication", fatal=True)
+        raise PgError("0A000", "replication connections are not supported", fatal=True)
 
 
 async def _login(name: str, stream: PgStream, context: PgContext) -> Principal:

@@ -106,7 +106,9 @@ class PgSession:
         if first_words in QUERY_KEYWORDS:
             return await start_query(request, self.context, self.principal)
         if first_words == "PRINT":
-            raise PgError("0A000", "PRINT is not answered here", "select from a stream over the topic")
+            raise PgError(
+                "0A000", "PRINT is not supported over Postgres's protocol", "select from a stream over the topic"
+            )
         entities = await self.context.statements.run(lambda: self.context.engine.execute(request))
         self._remember(text)
         return entity_answer(entities, statement.first_words(2))

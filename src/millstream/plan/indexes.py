@@ -68,7 +68,7 @@ def _table(statement: tree.CreateIndex, catalog: Catalog) -> Source:
     check_queryable(source, statement.span)
     if source.rebuilds is not None:
         hint = "create it on that table: the rebuild has the same indexes"
-        fact = f"{name} is the rebuild of {identifier(source.rebuilds)}, whose name it will have"
+        fact = f"{name} is the rebuild of {identifier(source.rebuilds)}, and takes its name when it has caught up"
         raise StatementError(fact, statement.span, hint)
     return source
 

@@ -150,7 +150,9 @@ def inner_rows(
 
 def _check_table(query: tree.SelectQuery, node: PlanNode, dropped: Sequence[str]) -> None:
     if query.distinct:
-        raise StatementError("DISTINCT is of streams, and this is a table", query.span, "its rows have each key once")
+        raise StatementError(
+            "DISTINCT is only supported on streams, and this is a table", query.span, "its rows have each key once"
+        )
     if windowed(node) is not None:
         raise StatementError("an inner query cannot be over a windowed table", query.span, _OWN_TABLE)
     if dropped:
@@ -173,7 +175,7 @@ def union_all(source: tree.FromUnion, branches: Sequence[InnerRows]) -> tuple[Pl
     """
     for branch in branches:
         if branch.source.kind is RelationKind.TABLE:
-            raise StatementError("UNION is of streams, and this is a table", branch.at)
+            raise StatementError("UNION is only supported on streams, and this is a table", branch.at)
         check_input(rows_of(branch)[0], "in a UNION", branch.at)
     columns = [[(c.name, type_of(c.expression)) for c in branch.columns] for branch in branches]
     types = common_types(columns, [branch.at for branch in branches])

@@ -76,7 +76,7 @@ def _partition_key(written: tree.Expression, scope: NameScope) -> NamedExpressio
 
 def _check_clause(clause: tree.OverClause) -> None:
     if not clause.partition_by:
-        fact = "OVER has no PARTITION BY, which says the rows of which groups a row follows"
+        fact = "OVER has no PARTITION BY"
         raise StatementError(fact, clause.span, "PARTITION BY 1 has all rows in one partition, and uses one core")
     if clause.preceding is not None and clause.preceding > MOST_ROWS:
         fact = f"ROWS {clause.preceding} PRECEDING is too many, as each row is stored: the most is {MOST_ROWS}"
@@ -98,15 +98,15 @@ def check_places(query: tree.SelectQuery, relation: Relation) -> None:
     """Raises StatementError for calls with OVER outside of SELECT, inside each other, over a table, and in a group."""
     calls = over_calls(query)
     if calls and relation.node.kind is RelationKind.TABLE:
-        fact = "OVER is for the rows of a stream, and this is a table, whose rows replace each other"
-        raise StatementError(fact, calls[0].span, "use it over the stream that the table is made of")
+        fact = "OVER is only supported on streams, and this is a table"
+        raise StatementError(fact, calls[0].span, "use it on the stream that the table is computed from")
     if calls and query.group_by is not None:
         hint = "GROUP BY around it: FROM (SELECT …, LAG(v) OVER (…) AS before FROM a) GROUP BY …"
         raise StatementError("OVER and GROUP BY cannot be in one query", calls[0].span, hint)
     selected = {call for item in query.items for call in over_calls(item)}
     for call in calls:
         if call not in selected:
-            raise StatementError("OVER is for SELECT, not for other clauses", call.span, _INNER)
+            raise StatementError("OVER is only allowed in SELECT", call.span, _INNER)
         for inner in _calls_inside(call, relation.scope.functions):
             raise StatementError(f"{inner.name} cannot be inside of a call with OVER", inner.span, _INNER)
 

@@ -162,7 +162,7 @@ def _check_partitions(plan: Select, at: Span, context: PlanningContext) -> None:
                 f"Can't join {names[0]} with {names[1]} since the number of partitions don't match. "
                 f"{names[0]} partitions = {counts[0]}; {names[1]} partitions = {counts[1]}.",
                 at,
-                f"make either one anew so that the number of partitions match, or SET '{EQUAL_PARTITIONS}'='false'",
+                f"recreate either one so that the numbers of partitions match, or SET '{EQUAL_PARTITIONS}'='false'",
             )
 
 

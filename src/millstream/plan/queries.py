@@ -82,9 +82,9 @@ def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settin
     """The plan of a query with a sink, whose key columns are each projected once. Raises StatementError."""
     if query.limit is not None:
         raise StatementError(
-            "a query that a sink keeps has no LIMIT", query.span, "LIMIT ends a SELECT of a client's own"
+            "a persistent query cannot have LIMIT", query.span, "LIMIT is for a SELECT that a client reads"
         )
-    clauses.check_only_plain(query, "queries that a sink keeps")
+    clauses.check_only_plain(query, "persistent queries")
     query = inner_queries.distinct_inside(query)
     sources, query = query.sources(), _logical_view(query, catalog)
     relation, aliases = _rows(query, sources, catalog, settings)

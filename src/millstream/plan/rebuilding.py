@@ -29,7 +29,8 @@ def check_no_rebuild(name: str, at: Span, catalog: Catalog) -> None:
     if rebuild is not None:
         raise StatementError(f"{identifier(name)} is being rebuilt as {identifier(rebuild.name)}", at, _hint(rebuild))
     if source is not None and source.rebuilds is not None:
-        fact = f"{identifier(name)} is the rebuild of {identifier(source.rebuilds)}, whose name it will have"
+        original = identifier(source.rebuilds)
+        fact = f"{identifier(name)} is the rebuild of {original}, and takes its name when it has caught up"
         raise StatementError(fact, at, _hint(source))
 
 
@@ -47,7 +48,7 @@ def check_rebuild(old: Source, rebuild: Source, at: Span, catalog: Catalog) -> N
         raise StatementError(f"{refusal}: queries read it: {', '.join(readers)}", at, hint)
     if rebuild.topic == old.topic:
         hint = "leave KAFKA_TOPIC out, or name another topic"
-        raise StatementError(f"{refusal}: the new query needs a topic of its own, not {old.topic}", at, hint)
+        raise StatementError(f"{refusal}: the new query needs another topic than {old.topic}", at, hint)
     if rebuild.name in catalog.sources:
         raise StatementError(f"{refusal}: the name {identifier(rebuild.name)} is taken", at, "try it again")
 

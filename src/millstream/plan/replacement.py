@@ -66,7 +66,7 @@ class Replacement:
 
 
 REBUILD_HINT = (
-    "WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay"
+    "WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept"
 )
 
 

@@ -72,7 +72,7 @@ class AuditLog:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             self.lost += 1
             if reason != self._errors[sink.name]:
-                log.error("an entry of the audit is lost: %s: %s", sink.name, reason)
+                log.error("an entry of the audit log is lost: %s: %s", sink.name, reason)
             return reason
         return ""
 
@@ -207,7 +207,7 @@ class AuditTopic:
         self._loop.stop()
         lost = self._producer.flush(FLUSH_SECONDS)
         if lost:
-            log.error("%d entries of the audit are lost: Kafka did not take them in time", lost)
+            log.error("%d entries of the audit log are lost: Kafka did not accept them in time", lost)
 
     @contextmanager
     def _with_topic(self) -> Iterator[None]:

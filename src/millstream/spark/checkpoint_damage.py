@@ -45,7 +45,11 @@ def check(session: SparkSession, url: str, in_transactions: bool) -> int:
     known = min(committed, offsets)
     if ended > known:
         last = f" (the last is {known})" if known >= 0 else ""
-        raise _damaged(url, f"offsets or commits of batch {ended}, of which {witness} tells, are missing{last}")
+        raise _damaged(
+            url,
+            f"the offsets or the commit of batch {ended} are missing{last}, "
+            f"though {witness} shows that it was committed",
+        )
     if known >= 0:
         for log in ("offsets", "commits"):
             if not _is_whole(read(session, f"{url}/{log}/{known}")):
@@ -83,7 +87,7 @@ def _damaged(url: str, fact: str) -> CheckpointDamaged:
 
 
 def _witnesses(session: SparkSession, url: str) -> Iterator[tuple[int, str]]:
-    """The batches that must have been committed, each with the file or folder that tells so."""
+    """The batches that must have been committed, each with the file or folder that shows it."""
     names = files(session, url)
     if NOTE in names:
         # -1 if a loss of power has left half of it.

@@ -167,7 +167,9 @@ class StartedQuery:
         try:
             checkpoint_damage.note(self._query_session(), self._checkpoint)
         except (OSError, Py4JError) as failure:
-            LOG.warning("the end of query %s is not noted: %s", self.id, first_line(failure), extra={"query": self.id})
+            LOG.warning(
+                "the end of query %s could not be recorded: %s", self.id, first_line(failure), extra={"query": self.id}
+            )
 
     def abort(self) -> None:
         """End it at once, as a crash would; the next start reads the records of its last batch again."""
@@ -175,7 +177,7 @@ class StartedQuery:
         try:
             self._query.stop()
         except (PySparkException, Py4JError) as failure:
-            LOG.warning("query %s did not stop well: %s", self.id, first_line(failure), extra={"query": self.id})
+            LOG.warning("query %s did not stop cleanly: %s", self.id, first_line(failure), extra={"query": self.id})
         _free(self._query_session(), self.id, self._run)
 
     @staticmethod

@@ -38,7 +38,7 @@ def check(session: SparkSession, query: DataFrame, url: str) -> None:
     if _has_states(session, url):
         if noted is not None:
             raise OtherStates(_difference(noted, stored, url))
-        LOG.warning("the checkpoint %s does not say what its states are; they are taken for %s", url, stored)
+        LOG.warning("the checkpoint %s has no description of its states; they are assumed to be %s", url, stored)
     _note(session, url, stored)
 
 

@@ -123,7 +123,7 @@ INSERT = {
     "INTO … .": _NO_SCHEMA,
 }
 _NAME_STAYS = "a name stays: DROP the stream or table, which keeps its topic, and CREATE another one over the topic"
-_COLUMNS_STAY = "columns can be added only: ADD name type; for others CREATE OR REPLACE, or DROP and CREATE anew"
+_COLUMNS_STAY = "columns can be added only: ADD name type; for others CREATE OR REPLACE, or DROP and CREATE it again"
 ALTER = {
     "RENAME": _NAME_STAYS,
     "DROP": _COLUMNS_STAY,
@@ -142,8 +142,8 @@ SHOW = {
     "PARTITIONS": "SHOW TOPICS lists the numbers of partitions",
 }
 DROP = {
-    "CASCADE": "what reads it is dropped before it, by a statement of its own",
-    ",": "each is dropped by a statement of its own",
+    "CASCADE": "what reads it is dropped before it, by a separate statement",
+    ",": "each is dropped by a separate statement",
 }
 PRINT = {
     "INTERVAL …": "it is a whole number: PRINT 'topic' INTERVAL 2 shows every second record",

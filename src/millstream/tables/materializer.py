@@ -224,7 +224,7 @@ class Materializer:
                 self._followed[name].indexing.keep(indexes)
             self._failures.pop(name, None)
         except (KafkaException, OSError, sqlite3.Error, StoreRemoved) as failure:
-            LOG.warning("the table %s cannot be followed: %s; trying again", name, failure)
+            LOG.warning("the topic of table %s cannot be read: %s; trying again", name, failure)
             self._failures[name] = _Failure(str(failure), time.monotonic() + RETRY)
             if _corrupt(failure):
                 remove(self._folder.path(table.source))

@@ -54,7 +54,7 @@ def _records(path: Path, field: str) -> list[Json]:
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f'{path} has no {field}: {error}\n  hint: the file is {{"{field}": [record, …]}}') from error
     if not isinstance(records, list) or not records:
-        raise ValueError(f"{path} has no {field}\n  hint: ksql-test-runner asks for one record at least")
+        raise ValueError(f"{path} has no {field}\n  hint: ksql-test-runner needs at least one record")
     for number, record in enumerate(records):
         if not isinstance(record, dict) or "topic" not in record:
             raise ValueError(f'{path}: record {number} of {field} names no topic\n  hint: {{"topic": …, "value": …}}')

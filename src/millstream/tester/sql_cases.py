@@ -98,7 +98,7 @@ def _directive(match: re.Match[str], text: str, path: Path) -> _Directive:
         hint = did_you_mean(name, (TEST, ERROR, MESSAGE)) or f"there are {TEST}, {ERROR} and {MESSAGE}"
         raise ValueError(f"{path}:{line}: there is no directive --@{match[1]}\n  hint: {hint}")
     if not match[2]:
-        raise ValueError(f"{path}:{line}: --@{name} says nothing\n  hint: write --@{name}: and what is meant")
+        raise ValueError(f"{path}:{line}: --@{name} has no value\n  hint: write --@{name}: and its value")
     return _Directive(name, match[2], line, match.end())
 
 

@@ -167,8 +167,8 @@ ST IN (STRUCT(ID := 'not 1'))
 -- → StatementError: line 1:8: Invalid Predicate: invalid input syntax for type INTEGER: "not 1".
 
 NULL IN (1)
--- → StatementError: line 1:1: NULL IN (…) says nothing
--- →   hint: IS NULL asks for null
+-- → StatementError: line 1:1: NULL IN (…) is always NULL
+-- →   hint: IS NULL is true for NULL
 
 I IN (NULL)
 -- → BOOLEAN

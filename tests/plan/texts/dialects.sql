@@ -390,7 +390,7 @@ ALTER TABLE people RENAME TO persons;
 
 ALTER STREAM orders DROP COLUMN item;
 -- → line 1:21: unexpected DROP; expected CUT OVER or ADD
--- →   hint: columns can be added only: ADD name type; for others CREATE OR REPLACE, or DROP and CREATE anew
+-- →   hint: columns can be added only: ADD name type; for others CREATE OR REPLACE, or DROP and CREATE it again
 
 SHOW CREATE TABLE people;
 -- → line 1:6: unexpected CREATE; expected what to list, such as STREAMS or TOPICS
@@ -414,7 +414,7 @@ DROP TABLE orders;
 
 DROP STREAM IF EXISTS a, b;
 -- → line 1:24: unexpected ','; expected DELETE TOPIC or the end of the statement
--- →   hint: each is dropped by a statement of its own
+-- →   hint: each is dropped by a separate statement
 
 ANALYZE TABLE people;
 -- → line 1:1: unexpected ANALYZE; expected a statement
@@ -707,7 +707,7 @@ TERMINATE CSAS_X_1;
 
 DROP STREAM orders CASCADE;
 -- → line 1:20: unexpected CASCADE; expected DELETE TOPIC or the end of the statement
--- →   hint: what reads it is dropped before it, by a statement of its own
+-- →   hint: what reads it is dropped before it, by a separate statement
 
 DROP orders;
 -- → line 1:6: unexpected orders; expected TYPE, INDEX, VIEW, FUNCTION, CONNECTOR, STREAM or TABLE

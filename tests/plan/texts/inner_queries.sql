@@ -193,7 +193,7 @@ CREATE STREAM s AS SELECT id, amount FROM orders UNION ALL SELECT id, item FROM 
 -- →   hint: CAST one to the other's type
 
 CREATE STREAM s AS SELECT id, item FROM orders UNION ALL SELECT name, age FROM people;
--- → line 1:58: UNION is of streams, and this is a table
+-- → line 1:58: UNION is only supported on streams, and this is a table
 
 CREATE TABLE s AS SELECT name, age FROM (SELECT * FROM people);
 -- → Created query with ID CTAS_S_0
@@ -302,11 +302,11 @@ CREATE STREAM s AS SELECT DISTINCT id, MAP('a' := item) AS m FROM orders;
 -- →   hint: leave it out, or select its ENTRIES
 
 CREATE TABLE s AS SELECT DISTINCT * FROM people;
--- → line 1:19: DISTINCT is of streams, and this is a table
+-- → line 1:19: DISTINCT is only supported on streams, and this is a table
 -- →   hint: its rows have each key once
 
 CREATE TABLE s AS SELECT DISTINCT item, COUNT(*) AS n FROM orders GROUP BY item;
--- → line 1:19: DISTINCT is of streams, and this is a table
+-- → line 1:19: DISTINCT is only supported on streams, and this is a table
 -- →   hint: its rows have each key once
 
 CREATE STREAM s AS SELECT o.id AS id, w.amount AS amount FROM (SELECT DISTINCT id, item FROM orders) o JOIN wide w WITHIN 1 HOUR ON o.id = w.id;

@@ -174,7 +174,7 @@ CREATE STREAM o AS SELECT * FROM a JOIN m ON a.id = m.k1;
 
 CREATE STREAM o AS SELECT * FROM a JOIN far ON a.id = far.id;
 -- → line 1:1: Can't join A with FAR since the number of partitions don't match. A partitions = 2; FAR partitions = 5.
--- →   hint: make either one anew so that the number of partitions match, or SET 'millstream.join.equal.partitions'='false'
+-- →   hint: recreate either one so that the numbers of partitions match, or SET 'millstream.join.equal.partitions'='false'
 
 CREATE TABLE o AS SELECT * FROM t JOIN a ON a.id = t.id;
 -- → line 1:35: Invalid join order: table-stream joins are not supported; only stream-table joins. Got T [INNER] JOIN A.

@@ -57,7 +57,7 @@ CREATE STREAM o AS SELECT id, LAG(amount) OVER (PARTITION BY item) AS previous F
 -- →   hint: a query that keeps running does not hold a row back until all with earlier times are there
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER (ORDER BY ROWOFFSET) AS previous FROM orders;
--- → line 1:43: OVER has no PARTITION BY, which says the rows of which groups a row follows
+-- → line 1:43: OVER has no PARTITION BY
 -- →   hint: PARTITION BY 1 has all rows in one partition, and uses one core
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER w AS previous FROM orders;
@@ -111,11 +111,11 @@ CREATE STREAM o AS SELECT id, SUM(COUNT(amount)) OVER (PARTITION BY item ORDER B
 -- →   hint: group by an expression; a constant makes one group of all rows
 
 CREATE STREAM o AS SELECT id FROM orders WHERE ROW_NUMBER() OVER (PARTITION BY item ORDER BY ROWOFFSET) = 1;
--- → line 1:48: OVER is for SELECT, not for other clauses
+-- → line 1:48: OVER is only allowed in SELECT
 -- →   hint: SELECT it in an inner query: FROM (SELECT …, ROW_NUMBER() OVER (…) AS n FROM a) WHERE n = 1
 
 CREATE STREAM o AS SELECT id, amount FROM orders PARTITION BY LAG(amount) OVER (PARTITION BY item ORDER BY ROWOFFSET);
--- → line 1:63: OVER is for SELECT, not for other clauses
+-- → line 1:63: OVER is only allowed in SELECT
 -- →   hint: SELECT it in an inner query: FROM (SELECT …, ROW_NUMBER() OVER (…) AS n FROM a) WHERE n = 1
 
 CREATE TABLE o AS SELECT item, COUNT(*) AS n, LAG(item) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS m FROM orders GROUP BY item;
@@ -123,8 +123,8 @@ CREATE TABLE o AS SELECT item, COUNT(*) AS n, LAG(item) OVER (PARTITION BY item 
 -- →   hint: GROUP BY around it: FROM (SELECT …, LAG(v) OVER (…) AS before FROM a) GROUP BY …
 
 CREATE TABLE o AS SELECT name, LAG(name) OVER (PARTITION BY name ORDER BY ROWOFFSET) AS n FROM people;
--- → line 1:32: OVER is for the rows of a stream, and this is a table, whose rows replace each other
--- →   hint: use it over the stream that the table is made of
+-- → line 1:32: OVER is only supported on streams, and this is a table
+-- →   hint: use it on the stream that the table is computed from
 
 CREATE STREAM o AS SELECT id, LAG(nothing) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM orders;
 -- → line 1:35: SELECT column 'NOTHING' cannot be resolved.
@@ -157,8 +157,8 @@ SELECT id, LAG(item) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM order
 -- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 SELECT name, ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWOFFSET) AS n FROM people;
--- → line 1:14: OVER is for the rows of a stream, and this is a table, whose rows replace each other
--- →   hint: use it over the stream that the table is made of
+-- → line 1:14: OVER is only supported on streams, and this is a table
+-- →   hint: use it on the stream that the table is computed from
 
 CREATE STREAM late AS SELECT id, LAG(item) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM orders; CREATE OR REPLACE STREAM late AS SELECT id, LAG(item) OVER (PARTITION BY amount ORDER BY ROWOFFSET) AS n FROM orders;
 -- → Created query with ID CSAS_LATE_0
@@ -170,7 +170,7 @@ CREATE STREAM late AS SELECT id, LAG(item) OVER (PARTITION BY item ORDER BY ROWO
 -- →     Over all rows with the same ITEM before a row: LAG(ITEM)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:106: Cannot replace stream LATE: its OVER cannot change
--- →   hint: it has LAG(ITEM) by ITEM; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+-- →   hint: it has LAG(ITEM) by ITEM; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
 
 CREATE STREAM late AS SELECT id, LAG(item) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM orders; CREATE OR REPLACE STREAM late AS SELECT id, LAG(item) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n, amount FROM orders WHERE amount > 0;
 -- → Created query with ID CSAS_LATE_0

@@ -145,7 +145,7 @@ CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders WINDOW SESSION (1 HOUR)
 -- →   hint: select it under another name, and filter the result by it
 
 CREATE STREAM r (k STRING KEY, tags ARRAY, v INT) WITH (kafka_topic='orders', value_format='JSON');
--- → line 1:32: ARRAY does not say what it holds
+-- → line 1:32: ARRAY needs the types of its elements
 -- →   hint: write ARRAY<STRING>
 
 CREATE TYPE place AS STRUCT<x INT, more STRUCT<y INT, Y STRING>>;
@@ -241,7 +241,7 @@ CREATE STREAM copy AS SELECT * FROM pairs; CREATE OR REPLACE STREAM pairs (a INT
 -- → create topic pairs with 2 partition(s)
 -- → PAIRS (A INTEGER KEY, B INTEGER KEY, C INTEGER KEY, V STRING)
 -- → line 1:176: Cannot upgrade data source: DataSource '`COPY`' has schema = `A` INTEGER KEY, `B` INTEGER KEY, `V` STRING which is not upgradeable to `A` INTEGER KEY, `B` INTEGER KEY, `C` INTEGER KEY, `V` STRING. (Key columns must be identical.)
--- →   hint: it has A INTEGER, B INTEGER; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+-- →   hint: it has A INTEGER, B INTEGER; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
 
 CREATE OR REPLACE STREAM narrow (id BIGINT KEY, amount DECIMAL(4, 2)) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:1: Cannot upgrade data source: DataSource '`NARROW`' has topic = n which is not upgradeable to orders
@@ -406,8 +406,8 @@ TERMINATE nothing;
 -- →   hint: SHOW QUERIES lists the ids
 
 CREATE STREAM s AS SELECT id, item FROM orders EMIT CHANGES LIMIT 5;
--- → line 1:20: a query that a sink keeps has no LIMIT
--- →   hint: LIMIT ends a SELECT of a client's own
+-- → line 1:20: a persistent query cannot have LIMIT
+-- →   hint: LIMIT is for a SELECT that a client reads
 
 CREATE TABLE t AS SELECT item, COUNT(*) FROM orders WHERE amount > 0;
 -- → line 1:32: aggregate function COUNT without a GROUP BY clause
@@ -553,7 +553,7 @@ CREATE TABLE o AS SELECT name, EXPLODE(age) FROM people;
 -- → line 1:32: Table source is not supported with table functions
 
 INSERT INTO orders (id, price) VALUES (1, 10000);
--- → line 1:43: column PRICE: 10000 has no room in DECIMAL(6, 2)
+-- → line 1:43: column PRICE: 10000 does not fit into DECIMAL(6, 2)
 
 CREATE STREAM traced (id INT KEY, v INT, a BYTES HEADER('a'), b BYTES HEADER('b')) WITH (kafka_topic='orders', value_format='JSON'); INSERT INTO traced VALUES (1, 2);
 -- → Stream created
@@ -770,7 +770,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
 -- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
--- → line 1:210: COUNTED_1 is the rebuild of COUNTED, whose name it will have
+-- → line 1:210: COUNTED_1 is the rebuild of COUNTED, and takes its name when it has caught up
 -- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; DROP TABLE counted;
@@ -830,7 +830,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
 -- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
--- → line 1:210: COUNTED_1 is the rebuild of COUNTED, whose name it will have
+-- → line 1:210: COUNTED_1 is the rebuild of COUNTED, and takes its name when it has caught up
 -- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE TABLE more AS SELECT * FROM counted; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item;
@@ -861,7 +861,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- →   Select ITEM KEY, COUNT(*) AS N
 -- →     Group by ITEM: COUNT(*)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
--- → line 1:79: Cannot rebuild table COUNTED: the new query needs a topic of its own, not COUNTED
+-- → line 1:79: Cannot rebuild table COUNTED: the new query needs another topic than COUNTED
 -- →   hint: leave KAFKA_TOPIC out, or name another topic
 
 CREATE STREAM late AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM late WITH (rebuild=true) AS SELECT id, amount FROM orders; INSERT INTO late SELECT id, item FROM orders;
@@ -969,7 +969,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
 -- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
--- → line 1:210: COUNTED_1 is the rebuild of COUNTED, whose name it will have
+-- → line 1:210: COUNTED_1 is the rebuild of COUNTED, and takes its name when it has caught up
 -- →   hint: create it on that table: the rebuild has the same indexes
 
 CREATE SOURCE TABLE headed (k STRING PRIMARY KEY, v INT, h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS) WITH (kafka_topic='people', value_format='JSON'); CREATE INDEX i ON headed (h);

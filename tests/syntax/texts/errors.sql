@@ -269,7 +269,7 @@ CREATE SINK CONNECTOR c;
 
 ALTER STREAM x DROP COLUMN a;
 -- → line 1:16: unexpected DROP; expected CUT OVER or ADD
--- →   hint: columns can be added only: ADD name type; for others CREATE OR REPLACE, or DROP and CREATE anew
+-- →   hint: columns can be added only: ADD name type; for others CREATE OR REPLACE, or DROP and CREATE it again
 
 ALTER STREAM x ADD COLUMN a;
 -- → line 1:28: unexpected ';'; expected a type
