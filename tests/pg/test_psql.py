@@ -7,7 +7,7 @@ import pytest
 
 from millstream.pg.server import PgServer
 from support.patience import PATIENCE
-from support.pg_engine import address
+from support.pg_engine import PgEngine, address
 
 PSQL = shutil.which("psql")
 pytestmark = pytest.mark.skipif(PSQL is None, reason="psql is absent: apt-get install postgresql-client")
@@ -53,6 +53,12 @@ def shown(server: PgServer, *commands: str) -> str:
 )
 def test_a_command(server: PgServer, command: str, expected: str) -> None:
     assert expected in shown(server, command)
+
+
+def test_statements_are_prepared_by_name(server: PgServer, engine: PgEngine) -> None:
+    prepare = 'PREPARE "One" (int) AS SELECT * FROM orders WHERE id = $1'
+    assert shown(server, prepare, 'EXECUTE "One" (7)') == "id|name\n1|one\n2|\n3|three ☃\n(3 rows)\n"
+    assert engine.texts[-1] == "SELECT * FROM orders WHERE id = 7;"
 
 
 def test_a_live_query_row_by_row(server: PgServer) -> None:

@@ -160,9 +160,52 @@ def test_a_value_that_is_none_of_its_type_is_named(connection: Connection) -> No
         connection.execute("SELECT * FROM orders WHERE id = %s", ["abc"])
 
 
-def test_prepare_as_a_statement_is_refused_by_name(connection: Connection) -> None:
-    with pytest.raises(psycopg.errors.FeatureNotSupported, match="PREPARE and EXECUTE"):
-        connection.execute("PREPARE p AS SELECT * FROM orders WHERE id = $1")
+PREPARED = "SELECT * FROM orders WHERE id = $1 AND name = $2"
+
+
+@pytest.mark.parametrize(
+    ("prepare", "execute", "text"),
+    [
+        ("PREPARE p AS", "EXECUTE P (7, 'it''s')", "SELECT * FROM orders WHERE id = 7 AND name = 'it''s';"),
+        (
+            "PREPARE p (int, varchar(10)) AS",
+            "EXECUTE p(-7, NULL)",
+            "SELECT * FROM orders WHERE id = -7 AND name = NULL;",
+        ),
+        ("prepare p(integer) as", "execute p (+7, '')", "SELECT * FROM orders WHERE id = 7 AND name = '';"),
+    ],
+)
+def test_a_statement_is_prepared_and_executed_as_sql(
+    connection: Connection, engine: PgEngine, prepare: str, execute: str, text: str
+) -> None:
+    connection.execute(f"{prepare} {PREPARED}".encode())
+    assert len(connection.execute(execute.encode()).fetchall()) == 3
+    assert engine.texts[-1] == text
+    connection.execute("DEALLOCATE p")
+    with pytest.raises(psycopg.errors.InvalidSqlStatementName, match='there is no prepared statement "p"'):
+        connection.execute(execute.encode())
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("PREPARE q", r"PREPARE name \[\(type, …\)\] AS statement"),
+        ("PREPARE q (uuid) AS SELECT * FROM orders WHERE id = $1", "there is no type uuid for a parameter"),
+        ("PREPARE p AS SELECT * FROM orders", "there is a prepared statement p already"),
+        ("EXECUTE", "the name of the statement is missing"),
+        ("EXECUTE p", "EXECUTE has 0 values for the 2 parameters"),
+        ("EXECUTE p (1)", "EXECUTE has 1 values for the 2 parameters"),
+        ("EXECUTE p (1,)", "an argument is missing"),
+        ("EXECUTE p 1", "unexpected 1 after the statement's name"),
+        ("EXECUTE p (1 + 1, 'a')", r"a value of EXECUTE is a literal, not 1 \+ 1"),
+        ("EXECUTE p ('x', 'a')", r"the value of parameter \$1 is no int4 in text form"),
+        ("EXECUTE nothing", 'there is no prepared statement "nothing"'),
+    ],
+)
+def test_prepare_and_execute_are_refused_with_their_reason(connection: Connection, command: str, message: str) -> None:
+    connection.execute(f"PREPARE p AS {PREPARED}".encode())
+    with pytest.raises(psycopg.Error, match=message):
+        connection.execute(command.encode())
 
 
 def test_a_prepared_statement_is_bound_again(connection: Connection, engine: PgEngine) -> None:

@@ -28,9 +28,10 @@ from millstream.pg.messages import (
     ProtocolViolation,
     SimpleQuery,
 )
+from millstream.pg.named_statements import execute_command, prepare_command
 from millstream.pg.portal_writer import PortalWriter
-from millstream.pg.results import Portal
-from millstream.pg.script import statements
+from millstream.pg.results import Portal, StatementAnswer
+from millstream.pg.script import ClientStatement, statements
 from millstream.pg.session import PgSession
 from millstream.pg.settings import REPORTED
 from millstream.pg.stream import ClientLeft, PgStream
@@ -185,13 +186,7 @@ class PgConnection:
         if not script:
             self._stream.put(messages.EMPTY)
         for statement in script:
-            if statement.first_words(1) in (("PREPARE",), ("EXECUTE",)):
-                raise PgError(
-                    "0A000", "PREPARE and EXECUTE are not supported as SQL", "use the driver's prepared statements"
-                )
-            if statement.parameters:
-                raise PgError("42P02", "there is no parameter $1", "parameters need a prepared statement")
-            portal = Portal(await self._session.answer(statement))
+            portal = Portal(await self._simple_answer(statement))
             try:
                 if portal.answer.columns is not None and portal.answer.copied is None:
                     self._stream.put(messages.row_description(portal.headers()))
@@ -199,3 +194,14 @@ class PgConnection:
             finally:
                 await portal.close()
         await self._ready()
+
+    async def _simple_answer(self, statement: ClientStatement) -> StatementAnswer:
+        """The answer of a statement without parameters, or of PREPARE and EXECUTE. Raises PgError."""
+        if (prepare := prepare_command(statement)) is not None:
+            await self._extended.prepare(prepare)
+            return StatementAnswer("PREPARE")
+        if statement.parameters:
+            raise PgError("42P02", "there is no parameter $1", "parameters need a prepared statement")
+        if (execute := execute_command(statement)) is not None:
+            return await self._session.answer(*self._extended.executed(execute))
+        return await self._session.answer(statement)

@@ -14,6 +14,7 @@ from typing import Any
 from millstream.pg import messages
 from millstream.pg.failures import NO_CURSOR, NO_STATEMENT, PgError
 from millstream.pg.messages import BindPortal, ExecutePortal, NamedTarget, ParseStatement
+from millstream.pg.named_statements import ExecuteCommand, PrepareCommand
 from millstream.pg.parameters import value_of
 from millstream.pg.portal_writer import PortalWriter
 from millstream.pg.results import Portal, StatementAnswer
@@ -60,12 +61,7 @@ class ExtendedProtocol:
 
     async def parse(self, message: ParseStatement) -> None:
         """Prepare a statement under a name. A name in use must be closed first, except for the unnamed statement."""
-        if message.name and message.name in self._prepared:
-            raise PgError("42P05", f"there is a prepared statement {message.name} already")
-        if len(self._prepared) >= MOST_NAMED:
-            raise PgError(
-                "53400", f"the session has {MOST_NAMED} prepared statements", "DEALLOCATE those you do not need"
-            )
+        self._check_new(message.name)
         script = statements(message.text)
         if len(script) > 1:
             raise PgError("42601", "a prepared statement is one statement")
@@ -74,6 +70,32 @@ class ExtendedProtocol:
             types = await self._session.parameter_types(script[0], message.types)
         self._prepared[message.name] = PreparedStatement(script[0] if script else None, types)
         self._stream.put(messages.PARSED)
+
+    async def prepare(self, command: PrepareCommand) -> None:
+        """PREPARE as SQL: prepare a statement under a name. Raises PgError."""
+        self._check_new(command.name)
+        types = await self._session.parameter_types(command.statement, command.types)
+        self._prepared[command.name] = PreparedStatement(command.statement, types)
+
+    def executed(self, command: ExecuteCommand) -> tuple[ClientStatement, list[Any]]:
+        """EXECUTE as SQL: the prepared statement, and its parameters' values. Raises PgError."""
+        prepared = self._statement(command.name)
+        if prepared.statement is None:
+            raise PgError(NO_STATEMENT, f'the prepared statement "{command.name}" is empty')
+        if len(command.values) != len(prepared.types):
+            fact = f"EXECUTE has {len(command.values)} values for the {len(prepared.types)} parameters of the statement"
+            raise PgError("42601", fact)
+        pairs = zip(command.values, prepared.types, strict=True)
+        return prepared.statement, [value_of(n, content, oid, False) for n, (content, oid) in enumerate(pairs, 1)]
+
+    def _check_new(self, name: str) -> None:
+        """Raises PgError 42P05 if there is a prepared statement of that name, 53400 if there are too many."""
+        if name and name in self._prepared:
+            raise PgError("42P05", f"there is a prepared statement {name} already")
+        if len(self._prepared) >= MOST_NAMED:
+            raise PgError(
+                "53400", f"the session has {MOST_NAMED} prepared statements", "DEALLOCATE those you do not need"
+            )
 
     async def bind(self, message: BindPortal) -> None:
         """Make a portal of a prepared statement and values; its query is started by Describe or Execute."""
