@@ -18,7 +18,7 @@ from millstream.server.codes import BAD_REQUEST, TOO_LARGE, TOO_SLOW
 from millstream.server.context import context_of
 from millstream.server.media import check_readable
 from millstream.server.options import MIB
-from millstream.server.request_fields import EXAMPLES, STATEMENTS, check_fields, missing_field
+from millstream.server.request_fields import EXAMPLES, missing_field
 from millstream.server.text import dumps
 
 # Bodies of so many bytes, and more, are parsed in a thread, so that others are not delayed.
@@ -121,7 +121,6 @@ def to_request(
     """
     if "ksql" not in body and "sql" not in body:
         raise missing_field(body, field)
-    check_fields(body, STATEMENTS)
     text = body.get("ksql", body.get("sql"))
     text = "" if text is None else text
     if not isinstance(text, str):

@@ -22,7 +22,7 @@ from millstream.server.context import ServerContext, context_of
 from millstream.server.errors import RequestBoundary
 from millstream.server.media import DELIMITED, JSON, accepted, check_readable
 from millstream.server.options import RequestLimits
-from millstream.server.request_fields import EXAMPLES, INSERTS, check_fields
+from millstream.server.request_fields import EXAMPLES
 from millstream.server.streamed_response import HEADERS, LAST, part
 from millstream.server.text import dumps
 
@@ -47,7 +47,6 @@ async def inserts(request: HttpRequest) -> Response:
 
 async def _open(line: bytes, missing_right: MissingRight, context: ServerContext) -> Inserter:
     header = parse_object(line or b"{}", EXAMPLES["/inserts-stream"])
-    check_fields(header, INSERTS)
     target, properties = required(header, "target"), object_in(header, "properties")
     return await context.run(lambda: context.engine.inserter(target, properties, missing_right))
 

@@ -1,24 +1,18 @@
-"""The fields of request bodies: one that is misspelt is refused, since its value would be without effect.
+"""Errors about the fields of request bodies: an example of each path's body, and a field that is missing.
 
-    {"ksql": "SELECT …", "streamProperties": {…}}   →   there is no field "streamProperties"
-                                                          hint: did you mean "streamsProperties"?
+    {"kslq": "SHOW STREAMS;"}   →   the request has no "ksql", only "kslq"
+                                      hint: is "kslq" meant to be "ksql"?
 
-Other unknown fields are ignored, as ksqlDB does: later clients may send them.
+Unknown fields beside those that a path needs are ignored, as in ksqlDB, whose clients send some.
 """
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from millstream.engine.api import RequestFailed
 from millstream.model.names import did_you_mean
 from millstream.server.codes import BAD_REQUEST
 
-STATEMENTS = frozenset(
-    ("ksql", "sql", "streamsProperties", "properties", "sessionVariables", "requestProperties", "commandSequenceNumber")
-)
-TERMINATE = frozenset(("deleteTopicList",))
-INSERTS = frozenset(("target", "properties", "requestProperties", "sessionVariables"))
 # A body of each path that takes one, for errors.
 EXAMPLES = {
     "/ksql": '{"ksql": "SHOW STREAMS;"}',
@@ -28,19 +22,6 @@ EXAMPLES = {
     "/inserts-stream": '{"target": "STREAM"}, then a line for each row',
     "/ksql/terminate": '{"deleteTopicList": []}',
 }
-# How similar (0 to 1, difflib's ratio) a field must be to a known one to count as misspelt.
-SIMILAR = 0.85
-
-
-def check_fields(body: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Raise RequestFailed 40000 if a field of the body is unknown, and much like a known one that the body lacks."""
-    for name in body.keys() - known:
-        absent = {field.lower(): field for field in known - body.keys()}
-        similar = get_close_matches(name.lower(), absent, 1, SIMILAR)
-        if similar:
-            raise RequestFailed(
-                BAD_REQUEST, f'there is no field "{name}"\n  hint: did you mean "{absent[similar[0]]}"?'
-            )
 
 
 def missing_field(body: Mapping[str, Any], name: str) -> RequestFailed:

@@ -11,7 +11,6 @@ from millstream.server.bodies import read_object, read_request
 from millstream.server.codes import BAD_REQUEST
 from millstream.server.context import context_of
 from millstream.server.media import JSON, KSQL, accepted
-from millstream.server.request_fields import TERMINATE, check_fields
 from millstream.server.text import dumps
 
 
@@ -31,7 +30,6 @@ async def terminate(request: HttpRequest) -> Response:
     media = accepted(request, (KSQL, JSON))
     require(request, Right.ADMIN)
     body, context = await read_object(request), context_of(request)
-    check_fields(body, TERMINATE)
     patterns = [] if body.get("deleteTopicList") is None else body["deleteTopicList"]
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         raise RequestFailed(BAD_REQUEST, '"deleteTopicList" must be an array of patterns')

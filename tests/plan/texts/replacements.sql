@@ -599,7 +599,7 @@ CREATE TABLE counted AS SELECT item, COUNT(DISTINCT id) FILTER (WHERE amount > 1
 -- →   needs a rebuild: aggregates: COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 1) → COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 2) (the stored groups have the states of the old aggregates)
 -- →   needs a rebuild: DISTINCT: CASE WHEN AMOUNT > 1 THEN ID END BIGINT → CASE WHEN AMOUNT > 2 THEN ID END BIGINT (the state has the rows that were seen)
 -- → line 1:115: Cannot replace table COUNTED: its aggregates cannot change
--- →   hint: it has COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 1); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+-- →   hint: it has COUNT(DISTINCT ID) FILTER (WHERE AMOUNT > 1); WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
 
 CREATE VIEW dear AS SELECT id, amount FROM orders WHERE amount > 5; CREATE STREAM s AS SELECT id, amount * 2 AS twice FROM dear; CREATE OR REPLACE VIEW dear AS SELECT id, amount FROM orders WHERE amount > 7; CREATE OR REPLACE STREAM s AS SELECT id, amount * 2 AS twice FROM dear;
 -- → Replaces stream S in place
@@ -625,4 +625,4 @@ CREATE VIEW dear AS SELECT item, amount FROM orders WHERE amount > 5; CREATE TAB
 -- →   stays: columns: N BIGINT
 -- →   needs a rebuild: inner queries: ITEM, AMOUNT → ITEM, AMOUNT + 1 AS AMOUNT (the state was computed from the old inner queries' rows)
 -- → line 1:236: Cannot replace table S: its inner queries cannot change
--- →   hint: it has ITEM, AMOUNT; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+-- →   hint: it has ITEM, AMOUNT; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
