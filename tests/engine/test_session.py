@@ -156,7 +156,7 @@ def test_a_statement_waits_for_the_one_before_it_to_be_executed() -> None:
     """A statement may be answered before it is executed (QUEUED); the next one may depend on it."""
     executed = 7
     follower: Any = SimpleNamespace(wait=lambda position, seconds: executed >= position)
-    engine: Any = SimpleNamespace(follower=follower, state=SimpleNamespace(catalog=SimpleNamespace(types={})))
+    engine: Any = SimpleNamespace(follower=follower, state=SimpleNamespace(catalog=Catalog()))
     request_session = session()
     parsed = statements("SHOW TOPICS; SHOW QUERIES; SHOW STREAMS;", request_session, engine)
     assert next(parsed).text == "SHOW TOPICS;"
@@ -171,7 +171,7 @@ def test_a_statement_waits_for_the_one_before_it_to_be_executed() -> None:
 def test_substitution_is_switched_by_the_statement_before() -> None:
     switch = "SET 'ksql.variable.substitution.enable'="
     text = f"PRINT '${{t}}'; {switch}'false'; PRINT '${{t}}'; {switch}'true'; PRINT '${{t}}';"
-    engine: Any = SimpleNamespace(state=SimpleNamespace(catalog=SimpleNamespace(types={})))
+    engine: Any = SimpleNamespace(state=SimpleNamespace(catalog=Catalog()))
     request_session = RequestSession(Request("", {}, {"t": "orders"}), SERVER)
     printed = []
     for context in statements(text, request_session, engine):
