@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from millstream.catalog.catalog import Catalog
+from millstream.catalog.catalog import Catalog, View
 from millstream.engine.api import Request, RequestFailed
 from millstream.engine.entities import listings
 from millstream.engine.execute import check_count, execute, parsed, statements
@@ -150,6 +150,15 @@ def test_a_request_has_a_bound_of_statements() -> None:
     check_count("SELECT '" + ";" * 2000 + "';", SERVER)
     with pytest.raises(StatementError, match="the request has 1001 statements, and may have 1000"):
         check_count("SHOW STREAMS;" * 1001, SERVER)
+
+
+def test_the_queries_of_views_count_as_parts_of_a_statement() -> None:
+    catalog = Catalog(views={"V": View("V", "CREATE VIEW v AS SELECT a + b + c + d AS e FROM s;")})
+    engine: Any = SimpleNamespace(state=SimpleNamespace(catalog=catalog))
+    settings = RequestSession(Request(""), {**SERVER, "millstream.statement.max.parts": "5"})
+    assert len(list(statements("SELECT a + b + c FROM s;", settings, engine))) == 1
+    with pytest.raises(StatementError, match="line 1:1: the statement has 7 parts, and may have 5"):
+        list(statements("SELECT * FROM v;", settings, engine))
 
 
 def test_a_statement_waits_for_the_one_before_it_to_be_executed() -> None:

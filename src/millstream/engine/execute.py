@@ -85,8 +85,10 @@ def statements(text: str, session: RequestSession, engine: EngineContext) -> Ite
     check_count(text, session.settings)
     for parsed in split(text, variables=lambda: replaced_variables(session.variables, session.settings)):
         catch_up(session.sequence, engine)
-        limits.check(parsed.statement, session.settings, engine.state.catalog.types)
-        yield StatementContext(with_view_queries(parsed.statement, engine.state.catalog), parsed.text, session)
+        catalog = engine.state.catalog
+        statement = with_view_queries(parsed.statement, catalog)
+        limits.check(statement, session.settings, catalog.types)
+        yield StatementContext(statement, parsed.text, session)
 
 
 def check_syntax(request: Request, engine: EngineContext) -> None:
