@@ -17,8 +17,8 @@ NEWEST = "offsets/newest"
 # The part of a checkpoint that is lost → what is said of it.
 LOST = {
     "offsets": r"commits/(\d+) is there, and offsets/\1 is missing",
-    "commits": r"the offsets or the commit of batch \d+ are missing, though batches shows",
-    NEWEST: r"the offsets or the commit of batch \d+ are missing \(the last is \d+\), though batches shows",
+    "commits": r"the offsets or the commit of batch \d+ are missing, though batches shows that it was committed",
+    NEWEST: r"the offsets or the commit of batch \d+ are missing \(the last is \d+\), though batches shows that it was committed",
 }
 
 
