@@ -15,10 +15,11 @@ Begin = Callable[..., EngineProcess]
 RETRY = {f"ksql.query.retry.backoff.{which}.ms": "500" for which in ("initial", "max")}
 NEWEST = "offsets/newest"
 # The part of a checkpoint that is lost → what is said of it.
+_COMMITTED = "though batches shows that it was committed"
 LOST = {
     "offsets": r"commits/(\d+) is there, and offsets/\1 is missing",
-    "commits": r"the offsets or the commit of batch \d+ are missing, though batches shows that it was committed",
-    NEWEST: r"the offsets or the commit of batch \d+ are missing \(the last is \d+\), though batches shows that it was committed",
+    "commits": rf"the offsets or the commit of batch \d+ are missing, {_COMMITTED}",
+    NEWEST: rf"the offsets or the commit of batch \d+ are missing \(the last is \d+\), {_COMMITTED}",
 }
 
 
