@@ -29,7 +29,7 @@ from millstream.plan.functions import explained, functions_called
 from millstream.plan.queries import plan_transient, plan_view
 from millstream.plan.statements import outcome
 from millstream.plan.steps import StartQuery
-from millstream.plan.views import query_of, with_view_queries
+from millstream.plan.views import query_of
 from millstream.services.kafka_errors import reason
 from millstream.syntax import tree
 from millstream.syntax.tree import Listing
@@ -136,13 +136,13 @@ def _(statement: tree.Describe, context: StatementContext, engine: EngineContext
 
 
 def _view_body(view: View, context: StatementContext, catalog: Catalog) -> dict[str, Any]:
-    query = with_view_queries(query_of(view), catalog)
+    query = query_of(view, catalog)
     try:
         rows = plan_view(view.name, query, tree.NOWHERE, catalog, context.settings).plan
     except StatementError as error:
         broken = StatementError(f"it cannot be read any more: {error.fact}", None, error.hint)
-        return describe.view_body(view, query, broken, catalog)
-    return describe.view_body(view, query, rows, catalog)
+        return describe.view_body(view, broken, catalog)
+    return describe.view_body(view, rows, catalog)
 
 
 def _other_than_source(name: str, catalog: Catalog) -> str:

@@ -253,8 +253,8 @@ class KafkaClient(TopicOffsets):
     def readers_of(self) -> dict[str, tuple[int, int]]:
         """For each topic that consumer groups read: the numbers of consumers and of groups, counted as ksqlDB's
         ListTopicsExecutor does: a consumer once for each partition of the topic that it is assigned."""
-        send = lambda client: {"": client.list_consumer_groups(request_timeout=PATIENCE)}  # noqa: E731
-        listed = answer(self._admin.request(send)[""])
+        listing = self._admin.request(lambda client: {"": client.list_consumer_groups(request_timeout=PATIENCE)})
+        listed = answer(listing[""])
         ids = [group.group_id for group in listed.valid]
         counts: dict[str, tuple[int, int]] = {}
         for group in self._groups(ids).values() if ids else ():

@@ -130,9 +130,10 @@ class TopicOffsets:
         first_kept = {p: at.offset for p, at in self._listed(since).items()}
         first = self._listed(dict.fromkeys(first_kept, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
         old = [TopicPartition(topic, p.partition, at) for p, at in first_kept.items() if at > first[p].offset]
-        send = lambda client: client.delete_records(old, request_timeout=PATIENCE)  # noqa: E731
-        for removed in self._admin.request(send).values() if old else ():
-            answer(removed)
+        if old:
+            removals = self._admin.request(lambda client: client.delete_records(old, request_timeout=PATIENCE))
+            for removed in removals.values():
+                answer(removed)
         return {p.partition: p.offset for p in old}
 
     def _listed(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, ListOffsetsResultInfo]:

@@ -25,7 +25,7 @@ from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
 from millstream.model.names import identifier
-from millstream.plan.views import views_over, views_reading, with_view_queries
+from millstream.plan.views import views_over, with_view_queries
 from millstream.services.named_files import why_unreadable
 from millstream.syntax import tree
 from millstream.syntax.parser import parse_one
@@ -180,8 +180,8 @@ def _has_views(query: PersistentQuery, catalog: Catalog) -> bool:
 def _is_same(text: str, statement: tree.Statement, catalog: Catalog) -> bool:
     """True if a text is this statement, in which views' queries are in their places, but for OR REPLACE and IF NOT
     EXISTS."""
-    known = _parsed(text)
-    return known is not None and _bare(with_view_queries(known, catalog)) == _bare(statement)
+    known = _known(text, catalog)
+    return known is not None and _bare(known) == _bare(statement)
 
 
 def _bare(statement: tree.Statement) -> tree.Statement:
@@ -193,10 +193,13 @@ def _bare(statement: tree.Statement) -> tree.Statement:
     return statement
 
 
-def _parsed(text: str) -> tree.Statement | None:
-    """The statement of a text of the catalog; None if this version does not accept it."""
+def _known(text: str, catalog: Catalog) -> tree.Statement | None:
+    """The statement of a text of the catalog, in which views' queries are in their places.
+
+    None if this version does not accept it.
+    """
     try:
-        return parse_one(text)
+        return with_view_queries(parse_one(text), catalog)
     except StatementError:
         return None
 
@@ -236,7 +239,9 @@ def _drop_others(written: Sequence[tree.Statement], engine: EngineContext) -> tu
     names = {statement.name for statement in written if isinstance(statement, _CREATED | tree.CreateView)}
     existing = {s.name for s in catalog.sources.values() if s.rebuilds not in names} | catalog.views.keys()
     doomed = existing - names - {log_stream.stream_name(engine.server)}
-    queries = [q.id for q in _inserts(catalog) if not any(_is_query(q, s, catalog) for s in written)]
+    queries = [
+        q.id for q in _inserts(catalog) if not (_has_views(q, catalog) and _known(q.statement, catalog) in written)
+    ]
     others = (*queries, *sorted(doomed))
     if policy == KEEP or not others:
         return ()
@@ -262,9 +267,9 @@ def _unread(names: set[str], catalog: Catalog) -> str:
     them, which the engine then refuses to drop."""
 
     def is_read(name: str) -> bool:
-        if name in catalog.views:
-            return bool(catalog.view_readers(name) or views_reading(name, catalog))
-        return bool(catalog.readers(name) or catalog.derived(name) or views_over(name, catalog))
+        return bool(
+            catalog.view_readers(name) or catalog.readers(name) or catalog.derived(name) or views_over(name, catalog)
+        )
 
     return min(names, key=lambda name: (is_read(name), name))
 

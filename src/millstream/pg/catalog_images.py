@@ -26,7 +26,7 @@ from millstream.pg.settings import SessionIdentity
 from millstream.pg.types import BOOL, DAY, FLOAT8, INT4, INT8, MOMENT, NUMERIC, OBJECT_ID, TEXT, PgType, array_of
 from millstream.plan.nodes import type_of
 from millstream.plan.queries import plan_view
-from millstream.plan.views import query_of, with_view_queries
+from millstream.plan.views import query_of, written_query
 from millstream.security.roles import Principal
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
@@ -121,12 +121,14 @@ def _image_of(names: Sequence[str], catalog: Catalog) -> DuckDBPyConnection:
 
 def _view_relation(name: str, catalog: Catalog) -> ViewRelation | None:
     """A view of the catalog; None if it cannot be read any more."""
-    query = query_of(catalog.views[name])
+    view = catalog.views[name]
     try:
-        rows = plan_view(name, with_view_queries(query, catalog), tree.NOWHERE, catalog, effective({})).plan
+        rows = plan_view(name, query_of(view, catalog), tree.NOWHERE, catalog, effective({})).plan
     except StatementError:
         return None
-    return ViewRelation(name, tuple(Column(c.name, type_of(c.expression)) for c in rows.columns), to_sql(query))
+    return ViewRelation(
+        name, tuple(Column(c.name, type_of(c.expression)) for c in rows.columns), to_sql(written_query(view))
+    )
 
 
 def _fill(image: DuckDBPyConnection, table: str, rows: Sequence[TableRow]) -> None:

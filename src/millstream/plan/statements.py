@@ -258,7 +258,7 @@ def check_drop(statement: tree.Statement, catalog: Catalog) -> None:
             statement.span,
             "drop them first, or leave DELETE TOPIC out",
         )
-    if views := views_over(statement.name, catalog):
+    if views := [view.name for view in views_over(statement.name, catalog)]:
         raise StatementError(
             f"Cannot drop {statement.name}.\nThe following views read from this source: [{', '.join(views)}].",
             statement.span,

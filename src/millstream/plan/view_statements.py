@@ -7,7 +7,7 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.plan.queries import plan_view
 from millstream.plan.steps import Outcome
-from millstream.plan.views import query_of, views_read, views_reading, with_view_queries
+from millstream.plan.views import query_of, views_over, views_read
 from millstream.syntax import tree
 
 
@@ -21,7 +21,7 @@ def create_view(statement: tree.CreateView, text: str, catalog: Catalog, setting
         raise StatementError(f"view {identifier(name)} cannot read itself", at, "it may read streams, tables and views")
     plan_view(name, statement.query, at, catalog, settings)
     after = catalog.with_view(View(name, text))
-    for view in views_reading(name, after):
+    for view in views_over(name, after):
         _check_reader(view, at, after, settings)
     message = f"View {identifier(name)} {'replaced' if old else 'created'}"
     if readers := catalog.view_readers(name):
@@ -32,7 +32,7 @@ def create_view(statement: tree.CreateView, text: str, catalog: Catalog, setting
 def _check_reader(view: View, at: Span, after: Catalog, settings: Mapping[str, str]) -> None:
     """Raises StatementError if a view that reads the new one is not valid after the statement."""
     try:
-        plan_view(view.name, with_view_queries(query_of(view), after), at, after, settings)
+        plan_view(view.name, query_of(view, after), at, after, settings)
     except StatementError as error:
         fact = f"view {identifier(view.name)} reads it, and could not then: {error.fact}"
         raise StatementError(fact, at, error.hint) from error
@@ -58,7 +58,7 @@ def drop_view(statement: tree.DropView, catalog: Catalog) -> Outcome:
         if not statement.if_exists:
             raise StatementError(fact, at, did_you_mean(name, catalog.views))
         return Outcome(catalog, (), fact, path, warning=True)
-    readers = [*catalog.view_readers(name), *(view.name for view in views_reading(name, catalog))]
+    readers = [*catalog.view_readers(name), *(view.name for view in views_over(name, catalog))]
     if readers:
         fact = f"Cannot drop view {identifier(name)}: it is read by {', '.join(readers)}"
         raise StatementError(fact, at, "TERMINATE these queries, and DROP these views, first")

@@ -51,11 +51,16 @@ def _view_query(node: tree.SyntaxNode, catalog: Catalog) -> tree.FromQuery | Non
         return None
     alias = node.alias or view.name
     # The positions in the view's own text mean nothing in the statement's.
-    query = _placed(with_view_queries(query_of(view), catalog), node.span)
+    query = _placed(query_of(view, catalog), node.span)
     return tree.FromQuery(alias, alias, query=query, view=view.name, span=node.span)
 
 
-def query_of(view: View) -> tree.SelectQuery:
+def query_of(view: View, catalog: Catalog) -> tree.SelectQuery:
+    """The query of a view, with the queries of the views that it reads in their places. Raises StatementError."""
+    return with_view_queries(written_query(view), catalog)
+
+
+def written_query(view: View) -> tree.SelectQuery:
     """The query of a view as it was written, but for EMIT CHANGES, which FROM cannot have."""
     return _read_query(view.statement)
 
@@ -89,20 +94,26 @@ def _view_names(statement: tree.SyntaxNode) -> Iterator[str]:
             yield node.view
 
 
-def sources_of(view: View, catalog: Catalog) -> tuple[str, ...]:
-    """The names of the streams and tables that a view reads, also through others. Raises StatementError."""
-    return tuple(dict.fromkeys(with_view_queries(query_of(view), catalog).tables_read()))
+def names_reached(view: View, catalog: Catalog) -> tuple[str, ...]:
+    """The names of the streams, tables and views that a view reads, also through other views."""
+    names = dict[str, None]()
+    waiting = [view]
+    while waiting:
+        new = [name for name in _names_in_from(waiting.pop().statement) if name not in names]
+        names.update(dict.fromkeys(new))
+        waiting += (catalog.views[name] for name in new if name in catalog.views)
+    return tuple(names)
 
 
-def views_over(name: str, catalog: Catalog) -> tuple[str, ...]:
-    """The names of the views that read the source `name`."""
-    return tuple(view.name for view in catalog.views.values() if name in sources_of(view, catalog))
+@lru_cache(maxsize=1000)
+def _names_in_from(statement: str) -> tuple[str, ...]:
+    """The names that the query of a view has in FROM. A description of each source asks for those of each view."""
+    return tuple(dict.fromkeys(_read_query(statement).tables_read()))
 
 
-def views_reading(name: str, catalog: Catalog) -> tuple[View, ...]:
-    """The views that read the view `name`."""
-    expanded = ((view, with_view_queries(query_of(view), catalog)) for view in catalog.views.values())
-    return tuple(view for view, query in expanded if name in views_read(query))
+def views_over(name: str, catalog: Catalog) -> tuple[View, ...]:
+    """The views that read the stream, table or view `name`, also through other views."""
+    return tuple(view for view in catalog.views.values() if name in names_reached(view, catalog))
 
 
 @contextmanager

@@ -22,8 +22,7 @@ from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.setting_table import SETTINGS
 from millstream.model.types import BIGINT
 from millstream.plan.nodes import ClientOutput, type_of
-from millstream.plan.views import sources_of, views_over, views_read
-from millstream.syntax import tree
+from millstream.plan.views import names_reached, views_over
 
 VERSION = "millstream"
 BUILT_IN = "(built in)"
@@ -87,7 +86,7 @@ def source_body(source: Source, catalog: Catalog, extended: bool, observed: Obse
         "statement": source.statement,
         **(_views(source) if extended else {}),
         "queryOffsetSummaries": list(observed.offsets),
-        "sourceConstraints": [*catalog.derived(source.name), *views_over(source.name, catalog)],
+        "sourceConstraints": [*catalog.derived(source.name), *(v.name for v in views_over(source.name, catalog))],
         **_indexes(source, catalog),
     }
 
@@ -120,21 +119,20 @@ def _query(query: PersistentQuery, catalog: Catalog, observed: Observed) -> dict
     return listed_query(query, catalog, observed.states.get(query.id, query.state.value))
 
 
-def view_body(
-    view: View, query: tree.SelectQuery, rows: ClientOutput | StatementError, catalog: Catalog
-) -> dict[str, Any]:
+def view_body(view: View, rows: ClientOutput | StatementError, catalog: Catalog) -> dict[str, Any]:
     """A view in SHOW VIEWS and DESCRIBE. `rows` is the plan of `SELECT *` from it, or why it cannot be read any more.
 
     The type is that of its rows, STREAM or TABLE; `sources` are the streams and tables that it reads, also through
-    `views`. `query` is its query, with those of these views in their places.
+    `views`.
     """
+    names = names_reached(view, catalog)
     columns = () if isinstance(rows, StatementError) else rows.columns
     return {
         "name": view.name,
         "type": None if isinstance(rows, StatementError) else rows.kind.value,
         "fields": described([c.name for c in columns], [type_of(c.expression) for c in columns]),
-        "sources": sources_of(view, catalog),
-        "views": views_read(query),
+        "sources": [name for name in names if name not in catalog.views],
+        "views": [name for name in names if name in catalog.views],
         "readQueries": catalog.view_readers(view.name),
         "statement": view.statement,
         "error": str(rows) if isinstance(rows, StatementError) else None,
