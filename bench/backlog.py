@@ -136,12 +136,24 @@ def _paired(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:
     return bool(value["C"] == value["A"] - 1 and value["C"] % keys == int(key[1:]))
 
 
+def _of_ten_seconds(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:
+    """Records are a millisecond apart, but the first ones have one time: ten seconds are 10,000 numbers."""
+    number = value["A"] - 1
+    frame = [
+        n
+        for n in range(number, max(number - 10_000 - TIED, 0) - 1, -keys)
+        if number - (n if n >= TIED else 0) <= 10_000
+    ]
+    return bool((value["N"], value["S"]) == (len(frame), sum(frame) + len(frame)) and number % keys == int(key[1:]))
+
+
 RIGHT = {
     "filter": _filtered,
     "count": _counted,
     "window": _in_window,
     "table-join": _named,
     "stream-join": _paired,
+    "range": _of_ten_seconds,
 }
 
 

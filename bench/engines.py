@@ -29,6 +29,7 @@ CLEAR = (
     "DROP TABLE IF EXISTS T;",
     "DROP STREAM IF EXISTS R;",
 )
+TEN_SECONDS = "PARTITION BY K ORDER BY ROWTIME RANGE 10 SECONDS PRECEDING GRACE PERIOD 1 SECOND"
 STATEMENTS: Mapping[str, tuple[str, ...]] = {
     "filter": (
         SOURCE,
@@ -54,9 +55,16 @@ STATEMENTS: Mapping[str, tuple[str, ...]] = {
         "CREATE STREAM O WITH (kafka_topic='{sink}') AS SELECT S.K, A, C "
         "FROM S JOIN R WITHIN 500 MILLISECONDS GRACE PERIOD 5 MINUTES ON S.K = R.K;",
     ),
+    "range": (
+        SOURCE,
+        "CREATE STREAM O WITH (kafka_topic='{sink}') AS "
+        f"SELECT K, A, COUNT(*) OVER ({TEN_SECONDS}) AS N, SUM(A) OVER ({TEN_SECONDS}) AS S FROM S;",
+    ),
 }
 SERVER = Path(sys.executable).with_name("millstream")
 TABLES = ("count", "window")
+# Those of StreamsPeer.java.
+PEER_WORKLOADS = ("filter", "count", "window", "table-join", "stream-join")
 # As ksqlDB sets Kafka Streams up, with the cache off so that both engines write every change.
 PEER_SETTINGS = {
     "statestore.cache.max.bytes": "0",

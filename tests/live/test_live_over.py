@@ -1,12 +1,13 @@
 """Aggregates with OVER: each row with those before it (docs/reference/queries.md#rows-before-a-row)."""
 
+import json
 import random
 from collections import defaultdict
 
 import pytest
 
 from support.engine_process import EngineProcess
-from support.kafka import BrokerClient
+from support.kafka import BrokerClient, wait_for
 from support.sources import declare
 
 pytestmark = pytest.mark.live
@@ -77,3 +78,53 @@ def test_a_push_query(server: EngineProcess, kafka: BrokerClient) -> None:
     select = f"SELECT price, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM {name}"
     assert server.rows(f"{select} EMIT CHANGES LIMIT 3;", 3) == [[5, 1], [7, 2], [6, 3]]
     assert server.rows(f"{select};", 3) == [[5, 1], [7, 2], [6, 3]]
+
+
+def test_rows_of_a_time_and_those_that_are_late(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Times go back by up to a second; each row has those of its key that arrived before, through a pause."""
+    name, topic = declare(server.execute, kafka, COLUMNS, 3, formats=FORMATS)
+    over = "OVER (PARTITION BY item ORDER BY ROWTIME RANGE 2 SECONDS PRECEDING GRACE PERIOD 1 MINUTE)"
+    values = f"price, COUNT(*) {over} AS n, SUM(price) {over} AS total, MAX(price) {over} AS most"
+    (created,) = server.execute(f"CREATE STREAM {name}_O AS SELECT item, {values} FROM {name};")
+    choose = random.Random(13)
+    rows: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    expected: dict[str, list[tuple[int, ...]]] = defaultdict(list)
+    for i in range(600):
+        if i == 300:
+            kafka.flush()
+            kafka.consume_all(f"{name}_O", 300)
+            server.execute(f"PAUSE {created['commandStatus']['queryId']};")
+            server.execute(f"RESUME {created['commandStatus']['queryId']};")
+        item, price = str(choose.randrange(10)), choose.randrange(1000)
+        time = 10_000 + i * 50 - choose.choice((0, 0, 0, choose.randrange(1000)))
+        rows[item].append((time, price))
+        frame = [other for at, other in rows[item] if time - 2_000 <= at <= time]
+        expected[item].append((price, len(frame), sum(frame), max(frame)))
+        kafka.send(topic, item, b'{"PRICE": %d}' % price, time)
+    kafka.flush()
+    written: dict[str, list[tuple[int, ...]]] = defaultdict(list)
+    for record in kafka.consume_all(f"{name}_O", 600):
+        written[(record.key or b"").decode()].append(tuple(record.json.values()))
+    assert written == expected
+
+
+def test_a_row_that_is_too_late_is_logged_and_those_of_its_time_are_gone(
+    server: EngineProcess, kafka: BrokerClient
+) -> None:
+    name, topic = declare(server.execute, kafka, COLUMNS, formats=FORMATS)
+    over = "OVER (PARTITION BY item ORDER BY ROWTIME RANGE 1 SECOND PRECEDING GRACE PERIOD 1 SECOND)"
+    (created,) = server.execute(f"CREATE STREAM {name}_O AS SELECT item, SUM(price) {over} AS total FROM {name};")
+    id = created["commandStatus"]["queryId"]
+    bids = [("x", 1, 1_000), ("x", 2, 1_500), ("y", 4, 60_000), ("x", 8, 1_600), ("x", 16, 60_000)]
+    for item, price, time in bids:
+        kafka.produce(topic, item, {"PRICE": price}, time)
+    rows = kafka.consume_all(f"{name}_O", 5)
+    assert [r.json["TOTAL"] for r in rows if r.key == b"x"] == [1, 3, 8, 16]
+    log = server.processing_log
+
+    def offsets() -> list[int]:
+        entries = [r.json for r in kafka.consume_all(log, kafka.ends(log)) if id in json.dumps(r.json)]
+        return [entry["message"]["recordProcessingError"]["offset"] for entry in entries]
+
+    wait_for(lambda: 3 in offsets(), "the entry of the late row")
+    assert offsets() == [3]

@@ -57,6 +57,8 @@ LITERAL = st.one_of(
 )
 COMPARISONS = ["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"]
 UNITS = ["MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS", "MONTHS", "YEARS"]
+DURATION = st.builds(tree.Duration, COUNT, st.sampled_from(UNITS[:5]))
+FRAME = st.builds(tree.RowsFrame, st.integers(0, 2**31 - 1)) | st.builds(tree.RangeFrame, DURATION, maybe(DURATION))
 
 
 def _expressions(e: st.SearchStrategy) -> st.SearchStrategy:
@@ -74,7 +76,7 @@ def _expressions(e: st.SearchStrategy) -> st.SearchStrategy:
             NAME,
             some(argument, 1),
             filter=st.none() | e,
-            over=st.builds(tree.OverClause, some(e), st.none() | st.integers(0, 2**31 - 1)),
+            over=st.builds(tree.OverClause, some(e), maybe(FRAME)),
         ),
         st.builds(tree.Arithmetic, st.sampled_from("+-*/%"), e, e),
         st.builds(tree.Concatenation, e, e),
@@ -100,7 +102,6 @@ EXPRESSION = st.recursive(LITERAL | REF | st.builds(tree.TypedText, NAME, TEXT),
 # Where the point is the statement around it.
 SMALL = LITERAL | REF | st.builds(tree.Logical, st.just("AND"), REF, REF)
 
-DURATION = st.builds(tree.Duration, COUNT, st.sampled_from(UNITS[:5]))
 GRACE = {"retention": maybe(DURATION), "grace": maybe(DURATION)}
 WINDOW = st.one_of(
     st.builds(tree.WindowClause, st.just(tree.WindowKind.TUMBLING), DURATION, **GRACE),

@@ -16,6 +16,8 @@ from millstream.plan.nodes import (
     Filter,
     Flatten,
     Join,
+    LastRows,
+    LastTime,
     NamedExpression,
     OuterSides,
     OverAggregate,
@@ -142,10 +144,14 @@ def _(node: DistinctArguments) -> str:
 
 @sentence.register
 def _(node: OverAggregate) -> str:
-    rows = f"the {node.preceding} rows" if node.preceding is not None else "all rows"
     keys = ", ".join(key.text for key in node.keys)
-    ttl = f", forgotten after {node.ttl_ms} ms without one" if node.ttl_ms is not None else ""
-    return f"Over {rows} with the same {keys} before a row{ttl}: {', '.join(a.text for a in node.aggregations)}"
+    rows, forgotten = "all rows", f", forgotten after {node.ttl_ms} ms without one" if node.ttl_ms is not None else ""
+    match node.frame:
+        case LastRows(count=count):
+            rows = f"the {count} rows"
+        case LastTime(length=length, grace=grace):
+            rows, forgotten = f"the rows of {length} ms", f", which may be {grace} ms late"
+    return f"Over {rows} with the same {keys} before a row{forgotten}: {', '.join(a.text for a in node.aggregations)}"
 
 
 @sentence.register

@@ -395,10 +395,34 @@ class DistinctArguments(PlanNode):
 
 
 @dataclass(frozen=True, slots=True)
-class OverAggregate(PlanNode):
-    """The rows of a stream, each with aggregates of those with equal `keys` that came before it, and of itself.
+class LastRows:
+    """A row and the `count` rows that arrived before it."""
 
-    Of these it takes the last `preceding`; None: all. Their values are appended to the row's. A row without value
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LastTime:
+    """A row and those that arrived before it and are up to `length` ms older, not younger.
+
+    Rows are stored until they are `length` + `grace` ms older than stream time, so a row that is later than `grace`
+    may lack some.
+    """
+
+    length: int
+    grace: int
+
+    @property
+    def stored_for(self) -> int:
+        """The ms of stream time for which a row is stored."""
+        return self.length + self.grace
+
+
+@dataclass(frozen=True, slots=True)
+class OverAggregate(PlanNode):
+    """The rows of a stream, each with aggregates of those with equal `keys` that arrived before it, and of itself.
+
+    Of these it takes those in the `frame`; None: all. Their values are appended to the row's. A row without value
     stays as it is, and belongs to no others. `ttl_ms`: rows before a time of that length without any, in stream time,
     are forgotten.
     """
@@ -406,7 +430,7 @@ class OverAggregate(PlanNode):
     source: PlanNode
     keys: tuple[NamedExpression, ...]
     aggregations: tuple[AggregateCall, ...]
-    preceding: int | None = None
+    frame: LastRows | LastTime | None = None
     ttl_ms: int | None = None
 
     @property

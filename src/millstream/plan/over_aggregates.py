@@ -25,12 +25,15 @@ from millstream.functions import Library
 from millstream.functions.declare import FunctionKind
 from millstream.functions.library.over import MOST_ROWS, with_over_functions
 from millstream.model.errors import StatementError
+from millstream.model.units import DAY
 from millstream.plan.aggregation import aggregate_call, aggregate_calls
-from millstream.plan.nodes import NamedExpression, OverAggregate
+from millstream.plan.nodes import LastRows, LastTime, NamedExpression, OverAggregate
 from millstream.plan.projection import Relation, with_values
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
+# The most milliseconds for which a row is stored; a difference of such times is a BIGINT.
+MOST_MS = 2**62
 _INNER = "SELECT it in an inner query: FROM (SELECT …, ROW_NUMBER() OVER (…) AS n FROM a) WHERE n = 1"
 
 
@@ -62,7 +65,9 @@ def _with_clause(clause: tree.OverClause, calls: Sequence[tree.Call], relation: 
     for call in calls:
         _check_call(call, over.functions)
     aggregations = tuple(aggregate_call(replace(c, over=None), over, RelationKind.STREAM) for c in calls)
-    return with_values(relation, OverAggregate(relation.node, keys, aggregations, clause.preceding), calls)
+    frame = _frame(clause.frame)
+    ttl_ms = frame.stored_for if isinstance(frame, LastTime) else None
+    return with_values(relation, OverAggregate(relation.node, keys, aggregations, frame, ttl_ms), calls)
 
 
 def _partition_key(written: tree.Expression, scope: NameScope) -> NamedExpression:
@@ -78,9 +83,25 @@ def _check_clause(clause: tree.OverClause) -> None:
     if not clause.partition_by:
         fact = "OVER has no PARTITION BY"
         raise StatementError(fact, clause.span, "PARTITION BY 1 has all rows in one partition, and uses one core")
-    if clause.preceding is not None and clause.preceding > MOST_ROWS:
-        fact = f"ROWS {clause.preceding} PRECEDING is too many, as each row is stored: the most is {MOST_ROWS}"
+    frame = clause.frame
+    if isinstance(frame, tree.RowsFrame) and frame.preceding > MOST_ROWS:
+        fact = f"ROWS {frame.preceding} PRECEDING is too many, as each row is stored: the most is {MOST_ROWS}"
         raise StatementError(fact, clause.span, "leave ROWS out for all rows before, or GROUP BY with a WINDOW")
+
+
+def _frame(written: tree.RowsFrame | tree.RangeFrame | None) -> LastRows | LastTime | None:
+    """The frame of a clause. Without GRACE PERIOD rows may be as late as the frame is long, up to a day."""
+    match written:
+        case tree.RowsFrame(preceding=count):
+            return LastRows(count)
+        case tree.RangeFrame(preceding=length, grace=grace):
+            ms = length.milliseconds
+            frame = LastTime(ms, grace.milliseconds if grace is not None else min(ms, DAY))
+            if frame.stored_for > MOST_MS:
+                raise StatementError("RANGE and GRACE PERIOD are too long", written.span, f"the most are {MOST_MS} ms")
+            return frame
+        case None:
+            return None
 
 
 def _check_call(call: tree.Call, functions: Library) -> None:
@@ -90,8 +111,9 @@ def _check_call(call: tree.Call, functions: Library) -> None:
         raise StatementError(fact, call.span, "e.g. SUM(v), COUNT(*), LAG(v), ROW_NUMBER(); others need no OVER")
     if call.distinct:
         raise StatementError(f"{call.name}(DISTINCT …) cannot have OVER", call.span, "COUNT_DISTINCT estimates")
-    if call.over is not None and call.over.preceding is not None and call.name in ("LAG", "ROW_NUMBER"):
-        raise StatementError(f"{call.name} is of all rows before, without ROWS", call.over.span, "leave ROWS out")
+    if call.over is not None and call.over.frame is not None and call.name in ("LAG", "ROW_NUMBER"):
+        fact = f"{call.name} is of all rows before, without ROWS or RANGE"
+        raise StatementError(fact, call.over.span, "leave it out: ORDER BY ROWOFFSET")
 
 
 def check_places(query: tree.SelectQuery, relation: Relation) -> None:

@@ -24,6 +24,8 @@ from millstream.plan.nodes import (
     Filter,
     Flatten,
     Join,
+    LastRows,
+    LastTime,
     NamedExpression,
     OverAggregate,
     PlanNode,
@@ -335,15 +337,21 @@ def _over_text(plan: PlanNode) -> str:
 def _over_node_text(node: OverAggregate) -> str:
     """The aggregates with OVER, and what their states depend on."""
     calls = ", ".join(a.text for a in node.aggregations)
-    return f"{calls} by {_texts(node.keys)}{_preceding(node)}{_kept(node)}"
+    return f"{calls} by {_texts(node.keys)}{_frame(node)}{_kept(node)}"
 
 
 def _over_nodes(plan: PlanNode) -> list[OverAggregate]:
     return [node for node in plan.walk() if isinstance(node, OverAggregate)]
 
 
-def _preceding(node: OverAggregate) -> str:
-    return f", {node.preceding} rows before" if node.preceding is not None else ""
+def _frame(node: OverAggregate) -> str:
+    match node.frame:
+        case LastRows(count=count):
+            return f", {count} rows before"
+        case LastTime(length=length):
+            return f", rows of {length} ms before"
+        case None:
+            return ""
 
 
 def _layout(group: Aggregate) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from millstream.analysis.properties import Properties
 from millstream.catalog.catalog import RelationKind
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Aggregate, Deduplicate, DistinctArguments, OverAggregate, PlanNode, Select
+from millstream.plan.nodes import Aggregate, Deduplicate, DistinctArguments, LastTime, OverAggregate, PlanNode, Select
 
 STATE_TTL = "STATE_TTL"
 
@@ -30,7 +30,7 @@ def with_state_ttl(plan: Select, p: Properties) -> Select:
     expiring = [node for node in plan.walk() if _can_expire(node)]
     if not expiring:
         over_table = any(isinstance(node, Aggregate) and node.source.kind is RelationKind.TABLE for node in plan.walk())
-        windows = "windows have RETENTION and GRACE PERIOD"
+        windows = "windows have RETENTION and GRACE PERIOD, OVER with RANGE has GRACE PERIOD"
         fact = f"{STATE_TTL} is for the groups of a stream without a window, for SELECT DISTINCT, and for OVER"
         hint = "rows that leave a group of a table undo what it has counted" if over_table else windows
         raise StatementError(fact, p.place(STATE_TTL), hint)
@@ -46,4 +46,6 @@ def with_state_ttl(plan: Select, p: Properties) -> Select:
 def _can_expire(node: PlanNode) -> bool:
     if isinstance(node, Aggregate):
         return node.window is None and node.source.kind is RelationKind.STREAM
-    return isinstance(node, Deduplicate | OverAggregate)
+    if isinstance(node, OverAggregate):
+        return not isinstance(node.frame, LastTime)
+    return isinstance(node, Deduplicate)

@@ -266,9 +266,13 @@ def latest() -> OperatorExpression:
 def left_out_as_late(label: str, topic: str) -> OperatorExpression:
     """No output, and an entry in the processing log, for a row whose window has closed."""
     why = "the row arrives after its window and the grace period have passed: it is left out"
+    return if_(logged_as_late(why, label, topic), array(), array())
+
+
+def logged_as_late(why: str, label: str, topic: str) -> OperatorExpression:
+    """False, after an entry in the processing log for the row."""
     words = map(text_constant, (why, label, "value", topic))
-    logged = call("ms_report", LATE, *words, ROW.field("partition"), ROW.field("offset"), null("binary"))
-    return if_(logged, array(), array())
+    return call("ms_report", LATE, *words, ROW.field("partition"), ROW.field("offset"), null("binary"))
 
 
 def sorted_key(types: Sequence[SqlType | None], key: OperatorExpression) -> OperatorExpression:

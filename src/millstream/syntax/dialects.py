@@ -182,7 +182,7 @@ CLAUSES = {
     "INTERSECT": _SET_OPERATION,
     "MINUS": _SET_OPERATION,
     "OVER": "OVER comes after a call: SUM(v) OVER (PARTITION BY k ORDER BY ROWOFFSET)",
-    "RANGE": "OVER has a number of rows, ROWS 9 PRECEDING; rows within a time are a WINDOW of GROUP BY",
+    "RANGE": "OVER takes a number of rows, ROWS 9 PRECEDING, or a time: ORDER BY ROWTIME RANGE 1 HOUR PRECEDING",
     "AND … FOLLOWING": "a row does not wait for those after it: ROWS BETWEEN 9 PRECEDING AND CURRENT ROW",
     "QUALIFY": "FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ROWOFFSET) AS n FROM a) WHERE n = 1",
     "DISTINCT ON": _LATEST,

@@ -111,8 +111,23 @@ def _(e: tree.Call) -> str:
 
 def _over(clause: tree.OverClause) -> str:
     by = f"PARTITION BY {_list(clause.partition_by)} " if clause.partition_by else ""
-    rows = f" ROWS {clause.preceding} PRECEDING" if clause.preceding is not None else ""
-    return f"OVER ({by}ORDER BY ROWOFFSET{rows})"
+    return f"OVER ({by}ORDER BY {_frame(clause.frame)})"
+
+
+def _frame(frame: tree.RowsFrame | tree.RangeFrame | None) -> str:
+    match frame:
+        case tree.RowsFrame(preceding=count):
+            return f"ROWOFFSET ROWS {count} PRECEDING"
+        case tree.RangeFrame(preceding=time, grace=grace):
+            late = f" GRACE PERIOD {duration_text(grace)}" if grace is not None else ""
+            return f"ROWTIME RANGE {duration_text(time)} PRECEDING{late}"
+        case None:
+            return "ROWOFFSET"
+
+
+def duration_text(duration: tree.Duration) -> str:
+    """A duration as statement text, e.g. `10 SECONDS`."""
+    return f"{duration.count} {duration.unit}"
 
 
 @_bare.register

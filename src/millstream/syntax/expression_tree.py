@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from millstream.model.errors import Span
 from millstream.model.treenode import TreeNode
 from millstream.model.types import SqlType
+from millstream.model.units import MILLISECONDS
 
 NOWHERE = Span(0, 0)
 
@@ -14,6 +15,19 @@ class SyntaxNode(TreeNode["SyntaxNode"]):
     """Any node of the tree; `span` is where its text begins."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration(SyntaxNode):
+    """`10 SECONDS`: a count and a unit, which is in upper case and plural (SECONDS, MINUTES, HOURS, DAYS and so on)."""
+
+    count: int
+    unit: str
+
+    @property
+    def milliseconds(self) -> int:
+        """The duration in milliseconds; a unit such as MONTHS, whose length varies, raises KeyError."""
+        return self.count * MILLISECONDS[self.unit]
 
 
 # ---------------------------------------------------------------- expressions
@@ -64,14 +78,29 @@ class Subscript(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class OverClause(SyntaxNode):
-    """`OVER (PARTITION BY a ORDER BY ROWOFFSET ROWS 9 PRECEDING)`: the rows before a row, and itself, by arrival.
+class RowsFrame(SyntaxNode):
+    """`ROWS 9 PRECEDING`: the nine rows that arrived before a row, and itself."""
 
-    `preceding` is the number of rows before it; None: all of its partition.
+    preceding: int
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFrame(SyntaxNode):
+    """`RANGE 1 HOUR PRECEDING [GRACE PERIOD d]`: the rows of the last hour that arrived before a row, and itself."""
+
+    preceding: Duration
+    grace: Duration | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OverClause(SyntaxNode):
+    """`OVER (PARTITION BY a ORDER BY ROWOFFSET [frame])`: the rows that arrived before a row, and itself.
+
+    `frame` says which of these; None: all of its partition. With a RangeFrame it is written ORDER BY ROWTIME.
     """
 
     partition_by: tuple[Expression, ...]
-    preceding: int | None = None
+    frame: RowsFrame | RangeFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)

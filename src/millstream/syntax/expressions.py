@@ -11,7 +11,7 @@ from millstream.model import types
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
-from millstream.syntax.literals import at_number, optional_literal, whole_number
+from millstream.syntax.literals import at_number, duration, optional_literal, whole_number
 from millstream.syntax.tokens import Token, TokenKind
 from millstream.syntax.types import sql_type
 
@@ -287,34 +287,57 @@ def _over(c: Cursor) -> tree.OverClause | None:
         return None
     at = c.expect("OVER", "(").span
     partition_by = c.list_of(expression) if c.accept("PARTITION", "BY") else ()
-    _arrival(c)
-    preceding = _preceding(c) if c.accept("ROWS") else None
+    frame = _frame(c, _by_time(c))
     c.expect(")")
-    return tree.OverClause(partition_by, preceding, span=at)
+    return tree.OverClause(partition_by, frame, span=at)
 
 
-def _arrival(c: Cursor) -> None:
-    """Takes ORDER BY ROWOFFSET [ASC], the only order that OVER has. Raises SqlSyntaxError."""
+def _by_time(c: Cursor) -> bool:
+    """Takes ORDER BY ROWOFFSET [ASC] or ORDER BY ROWTIME [ASC] before RANGE; True for the latter.
+
+    Raises SqlSyntaxError for other orders.
+    """
     at = c.span
     if c.accept("ORDER", "BY"):
         at, order = c.span, expression(c)
+        c.accept("ASC")
+        if order == tree.ColumnRef("ROWTIME") and c.at("RANGE"):
+            return True
         if order == tree.ColumnRef("ROWOFFSET") and not (c.at("DESC") or c.at(",")):
-            c.accept("ASC")
-            return
+            return False
     fact = "the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET"
-    raise SqlSyntaxError(
-        fact, at, "a query that keeps running does not hold a row back until all with earlier times are there"
-    )
+    hint = "a query that keeps running does not hold a row back until all with earlier times are there"
+    raise SqlSyntaxError(fact, at, f"{hint}; ORDER BY ROWTIME RANGE 1 HOUR PRECEDING takes those of the last hour")
 
 
-def _preceding(c: Cursor) -> int | None:
-    """The frame after ROWS: `n PRECEDING`, or with BETWEEN before and AND CURRENT ROW after it. None for UNBOUNDED."""
+def _frame(c: Cursor, by_time: bool) -> tree.RowsFrame | tree.RangeFrame | None:
+    """The frame that comes next: RANGE if `by_time`, else ROWS. None without one, and for ROWS UNBOUNDED PRECEDING."""
+    at = c.span
+    if by_time:
+        c.expect("RANGE")
+        time = _preceding(c, duration)
+        return tree.RangeFrame(time, duration(c) if c.accept("GRACE", "PERIOD") else None, span=at)
+    if c.at("RANGE"):
+        hint = "ORDER BY ROWTIME RANGE 1 HOUR PRECEDING, or ORDER BY ROWOFFSET ROWS 9 PRECEDING"
+        raise SqlSyntaxError("RANGE is a range of times: ORDER BY ROWTIME", at, hint)
+    if not c.accept("ROWS"):
+        return None
+    count = _preceding(c, _count)
+    return None if count is None else tree.RowsFrame(count, span=at)
+
+
+def _count(c: Cursor) -> int | None:
+    return None if c.accept("UNBOUNDED") else whole_number(c, "a number of rows")
+
+
+def _preceding(c: Cursor, bound: Callable[[Cursor], T]) -> T:
+    """The bound of `bound PRECEDING`, or of the same with BETWEEN before and AND CURRENT ROW after it."""
     between = c.accept("BETWEEN")
-    count = None if c.accept("UNBOUNDED") else whole_number(c, "a number of rows")
+    first = bound(c)
     c.expect("PRECEDING")
     if between:
         c.expect("AND", "CURRENT", "ROW")
-    return count
+    return first
 
 
 def _argument(c: Cursor) -> tree.Expression:

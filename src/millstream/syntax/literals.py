@@ -1,16 +1,19 @@
-"""Parses constants: numbers, whose type depends on their spelling, strings, booleans, NULL."""
+"""Parses constants: numbers, whose type depends on their spelling, strings, booleans, NULL, and durations."""
 
 import decimal
 import math
 
 from millstream.model import types
 from millstream.model.errors import Span
+from millstream.model.units import MILLISECONDS, UNITS
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.tokens import NUMBERS, TokenKind
 
 _WORDS = {"NULL": (None, None), "TRUE": (True, types.BOOLEAN), "FALSE": (False, types.BOOLEAN)}
+# The greatest BIGINT.
+MOST = 2**63 - 1
 LITERALS = "NULL, TRUE, FALSE, a number or a string"
 
 
@@ -67,6 +70,17 @@ def whole_number(c: Cursor, description: str, most: int = 2**31 - 1) -> int:
     if value > most:
         raise SqlSyntaxError(f"{token} is too large here", token.span, f"the most is {most}")
     return value
+
+
+def duration(c: Cursor) -> tree.Duration:
+    """Take a duration such as `10 SECONDS`. Raises SqlSyntaxError."""
+    at = c.span
+    count = whole_number(c, "a duration such as 10 SECONDS", MOST)
+    unit = UNITS.get(c.token.key)
+    if unit is None:
+        c.fail(*MILLISECONDS)
+    c.take()
+    return tree.Duration(count, unit, span=at)
 
 
 def _integer(text: str, at: Span) -> tree.Literal:

@@ -5,7 +5,7 @@ from functools import singledispatch
 from millstream.model.names import identifier, literal, quoted
 from millstream.model.types import SqlType
 from millstream.syntax import tree
-from millstream.syntax.expression_text import expression_text, primary_text, value_text
+from millstream.syntax.expression_text import duration_text, expression_text, primary_text, value_text
 
 
 def to_sql(node: tree.SyntaxNode | SqlType) -> str:
@@ -170,7 +170,7 @@ def _(n: tree.Within) -> str:
 
 @_text.register
 def _(n: tree.Duration) -> str:
-    return f"{n.count} {n.unit}"
+    return duration_text(n)
 
 
 @_text.register

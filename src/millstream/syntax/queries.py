@@ -1,4 +1,4 @@
-"""Parses queries: SELECT … FROM … and its clauses, inner queries, joins, windows and durations.
+"""Parses queries: SELECT … FROM … and its clauses, inner queries, joins and windows.
 
 The tree has no node for WITH: each reference to a WITH name is replaced by a copy of its query. A UNION is a source of
 FROM: `SELECT a FROM x UNION ALL SELECT b FROM y LIMIT 3` is parsed as
@@ -8,17 +8,15 @@ FROM: `SELECT a FROM x UNION ALL SELECT b FROM y LIMIT 3` is parsed as
 from dataclasses import replace
 
 from millstream.model.errors import Span
-from millstream.model.units import MILLISECONDS, UNITS
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor, WithQuery
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expressions import expression, primary
 from millstream.syntax.keys import keys
-from millstream.syntax.literals import whole_number
+from millstream.syntax.literals import MOST, duration, whole_number
 from millstream.syntax.tokens import TokenKind
 
 _JOINS = {kind.value: kind for kind in tree.JoinKind}
-_MOST = 2**63 - 1
 # Word sequences that begin a clause, although their first word can also be a name.
 _CLAUSES = (
     *(("EMIT", "CHANGES"), ("EMIT", "FINAL"), ("PARTITION", "BY"), ("ORDER", "BY")),
@@ -101,7 +99,7 @@ def _order_item(c: Cursor) -> tree.OrderItem:
 
 
 def _offset(c: Cursor) -> int:
-    return whole_number(c, "a whole number of rows", _MOST) if c.accept("OFFSET") else 0
+    return whole_number(c, "a whole number of rows", MOST) if c.accept("OFFSET") else 0
 
 
 def _select(c: Cursor) -> tree.SelectQuery:
@@ -148,17 +146,6 @@ def limit(c: Cursor) -> int | None:
     if c.token.text == "-":
         raise SqlSyntaxError("queries don't support negative integers in the LIMIT clause", c.span, "LIMIT 0 or more")
     return whole_number(c, "a whole number of rows")
-
-
-def duration(c: Cursor) -> tree.Duration:
-    """Take a duration such as `10 SECONDS`. Raises SqlSyntaxError."""
-    at = c.span
-    count = whole_number(c, "a duration such as 10 SECONDS", _MOST)
-    unit = UNITS.get(c.token.key)
-    if unit is None:
-        c.fail(*MILLISECONDS)
-    c.take()
-    return tree.Duration(count, unit, span=at)
 
 
 # ---------------------------------------------------------------- projection and clauses

@@ -4,21 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from millstream.model.units import MILLISECONDS
-from millstream.syntax.expression_tree import Expression, SyntaxNode
-
-
-@dataclass(frozen=True, slots=True)
-class Duration(SyntaxNode):
-    """`10 SECONDS`: a count and a unit, which is in upper case and plural (SECONDS, MINUTES, HOURS, DAYS and so on)."""
-
-    count: int
-    unit: str
-
-    @property
-    def milliseconds(self) -> int:
-        """The duration in milliseconds; a unit such as MONTHS, whose length varies, raises KeyError."""
-        return self.count * MILLISECONDS[self.unit]
+from millstream.syntax.expression_tree import Duration, Expression, SyntaxNode
 
 
 class WindowKind(Enum):

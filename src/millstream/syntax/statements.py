@@ -9,8 +9,8 @@ from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError, misspelled_keyword
 from millstream.syntax.expressions import expression, value
 from millstream.syntax.functions import create_function
-from millstream.syntax.literals import literal, whole_number
-from millstream.syntax.queries import duration, limit, query
+from millstream.syntax.literals import duration, literal, whole_number
+from millstream.syntax.queries import limit, query
 from millstream.syntax.tokens import TokenKind
 from millstream.syntax.types import sql_type
 

@@ -21,6 +21,7 @@ from millstream.syntax.expression_tree import ColumnRef as ColumnRef
 from millstream.syntax.expression_tree import Comparison as Comparison
 from millstream.syntax.expression_tree import Concatenation as Concatenation
 from millstream.syntax.expression_tree import Deref as Deref
+from millstream.syntax.expression_tree import Duration as Duration
 from millstream.syntax.expression_tree import Expression as Expression
 from millstream.syntax.expression_tree import InList as InList
 from millstream.syntax.expression_tree import IsNull as IsNull
@@ -31,6 +32,8 @@ from millstream.syntax.expression_tree import Logical as Logical
 from millstream.syntax.expression_tree import MapOf as MapOf
 from millstream.syntax.expression_tree import Not as Not
 from millstream.syntax.expression_tree import OverClause as OverClause
+from millstream.syntax.expression_tree import RangeFrame as RangeFrame
+from millstream.syntax.expression_tree import RowsFrame as RowsFrame
 from millstream.syntax.expression_tree import Sign as Sign
 from millstream.syntax.expression_tree import StructOf as StructOf
 from millstream.syntax.expression_tree import Subscript as Subscript
@@ -38,7 +41,6 @@ from millstream.syntax.expression_tree import SyntaxNode as SyntaxNode
 from millstream.syntax.expression_tree import TypedText as TypedText
 from millstream.syntax.expression_tree import Unit as Unit
 from millstream.syntax.expression_tree import When as When
-from millstream.syntax.query_tree import Duration as Duration
 from millstream.syntax.query_tree import Emit as Emit
 from millstream.syntax.query_tree import FromQuery as FromQuery
 from millstream.syntax.query_tree import FromSource as FromSource

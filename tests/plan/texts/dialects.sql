@@ -227,11 +227,11 @@ TRUNCATE TABLE people;
 
 SELECT COUNT(*) OVER (PARTITION BY item) FROM orders EMIT CHANGES;
 -- → line 1:40: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
--- →   hint: a query that keeps running does not hold a row back until all with earlier times are there
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there; ORDER BY ROWTIME RANGE 1 HOUR PRECEDING takes those of the last hour
 
 SELECT item, ROW_NUMBER() OVER (PARTITION BY item ORDER BY placed DESC) AS rn FROM orders EMIT CHANGES;
 -- → line 1:60: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
--- →   hint: a query that keeps running does not hold a row back until all with earlier times are there
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there; ORDER BY ROWTIME RANGE 1 HOUR PRECEDING takes those of the last hour
 
 SELECT item, COUNT(*) FILTER (WHERE amount > 3) FROM orders GROUP BY item EMIT CHANGES;
 -- → Answer ITEM, COUNT(*) FILTER (WHERE AMOUNT > 3) AS KSQL_COL_0

@@ -781,7 +781,7 @@ CREATE TABLE s WITH (state_ttl=7) AS SELECT item, COUNT(*) AS n FROM orders GROU
 
 CREATE TABLE s WITH (state_ttl='1 DAY') AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item;
 -- → line 1:22: STATE_TTL is for the groups of a stream without a window, for SELECT DISTINCT, and for OVER
--- →   hint: windows have RETENTION and GRACE PERIOD
+-- →   hint: windows have RETENTION and GRACE PERIOD, OVER with RANGE has GRACE PERIOD
 
 CREATE TABLE s WITH (state_ttl='1 DAY') AS SELECT age, COUNT(*) AS n FROM people GROUP BY age;
 -- → line 1:22: STATE_TTL is for the groups of a stream without a window, for SELECT DISTINCT, and for OVER
@@ -789,7 +789,7 @@ CREATE TABLE s WITH (state_ttl='1 DAY') AS SELECT age, COUNT(*) AS n FROM people
 
 CREATE STREAM s WITH (state_ttl='1 DAY') AS SELECT id, item FROM orders;
 -- → line 1:23: STATE_TTL is for the groups of a stream without a window, for SELECT DISTINCT, and for OVER
--- →   hint: windows have RETENTION and GRACE PERIOD
+-- →   hint: windows have RETENTION and GRACE PERIOD, OVER with RANGE has GRACE PERIOD
 
 CREATE STREAM s (id BIGINT KEY, item STRING) WITH (kafka_topic='s', value_format='JSON', partitions=1, state_ttl='1 DAY');
 -- → line 1:104: Invalid config variable(s) in the WITH clause: STATE_TTL

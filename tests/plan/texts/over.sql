@@ -46,15 +46,15 @@ CREATE STREAM o AS SELECT id, over, amount over FROM (SELECT id, amount, item AS
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER (PARTITION BY item ORDER BY ROWTIME) AS previous FROM orders;
 -- → line 1:76: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
--- →   hint: a query that keeps running does not hold a row back until all with earlier times are there
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there; ORDER BY ROWTIME RANGE 1 HOUR PRECEDING takes those of the last hour
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER (PARTITION BY item ORDER BY ROWOFFSET DESC) AS previous FROM orders;
 -- → line 1:76: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
--- →   hint: a query that keeps running does not hold a row back until all with earlier times are there
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there; ORDER BY ROWTIME RANGE 1 HOUR PRECEDING takes those of the last hour
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER (PARTITION BY item) AS previous FROM orders;
 -- → line 1:66: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
--- →   hint: a query that keeps running does not hold a row back until all with earlier times are there
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there; ORDER BY ROWTIME RANGE 1 HOUR PRECEDING takes those of the last hour
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER (ORDER BY ROWOFFSET) AS previous FROM orders;
 -- → line 1:43: OVER has no PARTITION BY
@@ -69,16 +69,16 @@ CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWOF
 -- →   hint: a row does not wait for those after it: ROWS BETWEEN 9 PRECEDING AND CURRENT ROW
 
 CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWOFFSET RANGE UNBOUNDED PRECEDING) AS n FROM orders;
--- → line 1:86: unexpected RANGE; expected ASC, ROWS or ')'
--- →   hint: OVER has a number of rows, ROWS 9 PRECEDING; rows within a time are a WINDOW of GROUP BY
+-- → line 1:86: RANGE is a range of times: ORDER BY ROWTIME
+-- →   hint: ORDER BY ROWTIME RANGE 1 HOUR PRECEDING, or ORDER BY ROWOFFSET ROWS 9 PRECEDING
 
 CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWOFFSET ROWS 1001 PRECEDING) AS n FROM orders;
 -- → line 1:43: ROWS 1001 PRECEDING is too many, as each row is stored: the most is 1000
 -- →   hint: leave ROWS out for all rows before, or GROUP BY with a WINDOW
 
 CREATE STREAM o AS SELECT id, LAG(amount) OVER (PARTITION BY item ORDER BY ROWOFFSET ROWS 1 PRECEDING) AS n FROM orders;
--- → line 1:43: LAG is of all rows before, without ROWS
--- →   hint: leave ROWS out
+-- → line 1:43: LAG is of all rows before, without ROWS or RANGE
+-- →   hint: leave it out: ORDER BY ROWOFFSET
 
 CREATE STREAM o AS SELECT id, LAG(amount, 1001) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM orders;
 -- → line 1:31: LAG looks back 0 to 1000 rows, by a constant; this is 1001
@@ -191,3 +191,75 @@ CREATE STREAM late AS SELECT id, LAG(item) OVER (PARTITION BY item ORDER BY ROWO
 -- →     Over all rows with the same ITEM before a row: LAG(ITEM)
 -- →       Filter AMOUNT > 0
 -- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME RANGE 1 HOUR PRECEDING) AS total, COUNT(*) OVER (PARTITION BY item ORDER BY ROWTIME ASC RANGE BETWEEN 90 SECONDS PRECEDING AND CURRENT ROW GRACE PERIOD 5 SECONDS) AS n FROM orders;
+-- → Created query with ID CSAS_O_0
+-- → create topic O with 2 partition(s)
+-- → start query CSAS_O_0
+-- → O (ID BIGINT KEY, TOTAL INTEGER, N BIGINT)
+-- → Write STREAM O to topic O (key KAFKA, value JSON)
+-- →   Select ID KEY, SUM(AMOUNT) OVER (PARTITION BY ITEM ORDER BY ROWTIME RANGE 1 HOURS PRECEDING) AS TOTAL, COUNT(*) OVER (PARTITION BY ITEM ORDER BY ROWTIME RANGE 90 SECONDS PRECEDING GRACE PERIOD 5 SECONDS) AS N
+-- →     Over the rows of 90000 ms with the same ITEM before a row, which may be 5000 ms late: COUNT(*)
+-- →       Over the rows of 3600000 ms with the same ITEM before a row, which may be 3600000 ms late: SUM(AMOUNT)
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME RANGE 7 DAYS PRECEDING) AS total FROM orders;
+-- → Created query with ID CSAS_O_0
+-- → create topic O with 2 partition(s)
+-- → start query CSAS_O_0
+-- → O (ID BIGINT KEY, TOTAL INTEGER)
+-- → Write STREAM O to topic O (key KAFKA, value JSON)
+-- →   Select ID KEY, SUM(AMOUNT) OVER (PARTITION BY ITEM ORDER BY ROWTIME RANGE 7 DAYS PRECEDING) AS TOTAL
+-- →     Over the rows of 604800000 ms with the same ITEM before a row, which may be 86400000 ms late: SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY placed RANGE 1 HOUR PRECEDING) AS total FROM orders;
+-- → line 1:76: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there; ORDER BY ROWTIME RANGE 1 HOUR PRECEDING takes those of the last hour
+
+CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME DESC RANGE 1 HOUR PRECEDING) AS total FROM orders;
+-- → line 1:76: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there; ORDER BY ROWTIME RANGE 1 HOUR PRECEDING takes those of the last hour
+
+CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME ROWS 1 PRECEDING) AS total FROM orders;
+-- → line 1:76: the rows of OVER are in the order in which they arrive: ORDER BY ROWOFFSET
+-- →   hint: a query that keeps running does not hold a row back until all with earlier times are there; ORDER BY ROWTIME RANGE 1 HOUR PRECEDING takes those of the last hour
+
+CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWOFFSET RANGE 1 HOUR PRECEDING) AS total FROM orders;
+-- → line 1:86: RANGE is a range of times: ORDER BY ROWTIME
+-- →   hint: ORDER BY ROWTIME RANGE 1 HOUR PRECEDING, or ORDER BY ROWOFFSET ROWS 9 PRECEDING
+
+CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME RANGE UNBOUNDED PRECEDING) AS total FROM orders;
+-- → line 1:90: unexpected UNBOUNDED; expected BETWEEN or a duration such as 10 SECONDS
+-- →   hint: OVER takes a number of rows, ROWS 9 PRECEDING, or a time: ORDER BY ROWTIME RANGE 1 HOUR PRECEDING
+
+CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND CURRENT ROW) AS total FROM orders;
+-- → line 1:98: unexpected INTERVAL; expected a duration such as 10 SECONDS
+-- →   hint: a time is moved by TIMESTAMPADD(HOURS, 1, t) and TIMESTAMPSUB; a duration is written 1 HOUR
+
+CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME RANGE 1 MONTH PRECEDING) AS total FROM orders;
+-- → line 1:92: unexpected MONTH; expected MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS
+
+CREATE STREAM o AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME RANGE 1000000000000 DAYS PRECEDING) AS total FROM orders;
+-- → line 1:84: RANGE and GRACE PERIOD are too long
+-- →   hint: the most are 4611686018427387904 ms
+
+CREATE STREAM o AS SELECT id, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ROWTIME RANGE 1 HOUR PRECEDING) AS n FROM orders;
+-- → line 1:44: ROW_NUMBER is of all rows before, without ROWS or RANGE
+-- →   hint: leave it out: ORDER BY ROWOFFSET
+
+CREATE STREAM o WITH (state_ttl='7 DAYS') AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME RANGE 1 HOUR PRECEDING) AS total FROM orders;
+-- → line 1:23: STATE_TTL is for the groups of a stream without a window, for SELECT DISTINCT, and for OVER
+-- →   hint: windows have RETENTION and GRACE PERIOD, OVER with RANGE has GRACE PERIOD
+
+CREATE STREAM late AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME RANGE 1 HOUR PRECEDING) AS n FROM orders; CREATE OR REPLACE STREAM late AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY ROWTIME RANGE 2 HOURS PRECEDING) AS n FROM orders;
+-- → Created query with ID CSAS_LATE_0
+-- → create topic LATE with 2 partition(s)
+-- → start query CSAS_LATE_0
+-- → LATE (ID BIGINT KEY, N INTEGER)
+-- → Write STREAM LATE to topic LATE (key KAFKA, value JSON)
+-- →   Select ID KEY, SUM(AMOUNT) OVER (PARTITION BY ITEM ORDER BY ROWTIME RANGE 1 HOURS PRECEDING) AS N
+-- →     Over the rows of 3600000 ms with the same ITEM before a row, which may be 3600000 ms late: SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:129: Cannot replace stream LATE: its OVER cannot change
+-- →   hint: it has SUM(AMOUNT) by ITEM, rows of 3600000 ms before, kept for 7200000 ms without rows; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept

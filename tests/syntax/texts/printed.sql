@@ -183,3 +183,6 @@ select sum(a) over (partition by b order by rowoffset asc rows between 3 precedi
 
 select sum(a) over (partition by b order by rowoffset rows between unbounded preceding and current row) as d from c;
 -- → SELECT SUM(A) OVER (PARTITION BY B ORDER BY ROWOFFSET) AS D FROM C
+
+select sum(a) over (partition by b order by rowtime range between 5 minutes preceding and current row grace period 1 second) as d from c;
+-- → SELECT SUM(A) OVER (PARTITION BY B ORDER BY ROWTIME RANGE 5 MINUTES PRECEDING GRACE PERIOD 1 SECONDS) AS D FROM C

@@ -168,3 +168,30 @@ ASSERT VALUES o (v, previous) VALUES (3, 2);
 ASSERT VALUES p (previous, n) VALUES (NULL, 1);
 ASSERT VALUES p (previous, n) VALUES (1, 1);
 ASSERT VALUES p (previous, n) VALUES (2, 1);
+
+--@test: OVER - RANGE takes the rows of a time, also for rows that are late
+CREATE STREAM bids (id INT KEY, item STRING, price INT) WITH (kafka_topic='bids', value_format='JSON', partitions=1);
+CREATE STREAM sums AS
+  SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY ROWTIME RANGE 1 SECOND PRECEDING GRACE PERIOD 1 SECOND) AS total,
+    COUNT(*) FILTER (WHERE price > 11) OVER (PARTITION BY item ORDER BY ROWTIME RANGE BETWEEN 2 SECONDS PRECEDING AND CURRENT ROW) AS high,
+    FIRST_VALUE(price) OVER (PARTITION BY item ORDER BY ROWTIME RANGE 1 SECOND PRECEDING) AS first,
+    COLLECT_LIST(price) OVER (PARTITION BY 1 ORDER BY ROWTIME RANGE 0 SECONDS PRECEDING) AS now
+  FROM bids EMIT CHANGES;
+INSERT INTO bids (ROWTIME, id, item, price) VALUES (1000, 1, 'a', 10);
+INSERT INTO bids (ROWTIME, id, item, price) VALUES (2000, 2, 'a', 12);
+INSERT INTO bids (ROWTIME, id, item, price) VALUES (2000, 3, 'b', 7);
+INSERT INTO bids (ROWTIME, id, item, price) VALUES (3000, 4, 'a', 70);
+INSERT INTO bids (ROWTIME, id, item, price) VALUES (1500, 5, 'a', 15);
+INSERT INTO bids (ROWTIME, id, item, price) VALUES (4000, 6, 'a', 20);
+INSERT INTO bids (ROWTIME, id, item, price) VALUES (90000, 7, 'b', 8);
+INSERT INTO bids (ROWTIME, id, item, price) VALUES (1000, 8, 'a', 9);
+INSERT INTO bids (ROWTIME, id, item, price) VALUES (90500, 9, 'b', 5);
+ASSERT VALUES sums (ROWTIME, id, total, high, first, now) VALUES (1000, 1, 10, 0, 10, ARRAY[10]);
+ASSERT VALUES sums (ROWTIME, id, total, high, first, now) VALUES (2000, 2, 22, 1, 10, ARRAY[12]);
+ASSERT VALUES sums (ROWTIME, id, total, high, first, now) VALUES (2000, 3, 7, 0, 7, ARRAY[12, 7]);
+ASSERT VALUES sums (ROWTIME, id, total, high, first, now) VALUES (3000, 4, 82, 2, 12, ARRAY[70]);
+ASSERT VALUES sums (ROWTIME, id, total, high, first, now) VALUES (1500, 5, 25, 1, 10, ARRAY[15]);
+ASSERT VALUES sums (ROWTIME, id, total, high, first, now) VALUES (4000, 6, 90, 3, 70, ARRAY[20]);
+ASSERT VALUES sums (ROWTIME, id, total, high, first, now) VALUES (90000, 7, 8, 0, 8, ARRAY[8]);
+ASSERT VALUES sums (ROWTIME, id, total, high, first, now) VALUES (1000, 8, 9, 0, 9, ARRAY[9]);
+ASSERT VALUES sums (ROWTIME, id, total, high, first, now) VALUES (90500, 9, 13, 0, 8, ARRAY[5]);
