@@ -128,3 +128,22 @@ def test_a_row_that_is_too_late_is_logged_and_those_of_its_time_are_gone(
 
     wait_for(lambda: 3 in offsets(), "the entry of the late row")
     assert offsets() == [3]
+
+
+def test_sums_that_follow_the_frame_are_those_that_are_computed_anew(
+    server: EngineProcess, kafka: BrokerClient
+) -> None:
+    """Whole numbers are taken back from a sum as they leave the frame; those with a fraction are summed anew."""
+    name, topic = declare(server.execute, kafka, COLUMNS, 2, formats=FORMATS)
+    over = "OVER (PARTITION BY item ORDER BY ROWTIME RANGE 5 SECONDS PRECEDING GRACE PERIOD 2 SECONDS)"
+    sums = f"SUM(price) {over} AS whole, SUM(CAST(price AS DOUBLE)) {over} AS again"
+    means = f"AVG(price) FILTER (WHERE price > 3) {over} AS mean, AVG(price / 1.0) FILTER (WHERE price > 3) {over} AS m"
+    server.execute(f"CREATE STREAM {name}_O AS SELECT item, {sums}, {means} FROM {name};")
+    choose = random.Random(17)
+    for i in range(1_000):
+        time = 300_000 + i * 100 - choose.choice((0, choose.randrange(3_000), choose.randrange(60_000)))
+        kafka.send(topic, str(choose.randrange(8)), b'{"PRICE": %d}' % choose.randrange(10), time)
+    kafka.flush()
+    rows = [record.json for record in kafka.consume_all(f"{name}_O", 1_000)]
+    assert [row for row in rows if row["WHOLE"] != row["AGAIN"] or abs(row["MEAN"] - row["M"]) > 1e-9] == []
+    assert len({row["WHOLE"] for row in rows}) > 20

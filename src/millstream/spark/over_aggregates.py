@@ -9,18 +9,20 @@
     a: 15     aggregate0: [12, 15], aggregate1: 3        15, 12, 3     rows: [{12}, {15}]   15, 27
 
 Without ROWS a state has those of the aggregates; with ROWS it has the arguments of the rows, which are aggregated anew
-for each row, as some aggregates cannot take a row back. With RANGE it has the times of the rows, too; `SUM(price)` OVER
-(… ORDER BY ROWTIME RANGE 1 SECOND PRECEDING GRACE PERIOD 1 SECOND):
+for each row, as some aggregates cannot take a row back. With RANGE it has the times of the rows, too, and the states of
+those aggregates that can take rows back without rounding, over the frame of the latest row. A row that is late, and the
+other aggregates, have theirs computed anew. `SUM(price)` OVER (… RANGE 1 SECOND PRECEDING GRACE PERIOD 1 SECOND):
 
-    record        state of the item after it        row
-    a: 10 @1000   rows: [@1000 10]                  10, 10
-    a: 12 @2000   rows: [@1000 10, @2000 12]        12, 22
-    a: 70 @3000   rows: [@1000 … @2000 … @3000 70]  70, 82
-    a: 15 @1500   rows: [@1000 … @1500 15]          15, 25     late by less than the grace period
-    a: 20 @4000   rows: [@2000 … @4000 20]          20, 90
+    record        state of the item after it                              row
+    a: 10 @1000   latest: 1000, rows: [@1000 10], aggregate0: 10          10, 10
+    a: 12 @2000   latest: 2000, rows: [@1000, @2000 12], aggregate0: 22   12, 22
+    a: 70 @3000   latest: 3000, rows: [@1000, @2000, @3000 70], … 82      70, 82
+    a: 15 @1500   latest: 3000, rows: [@1000 … @1500 15], … 82            15, 25   of @1000 and @1500
+    a: 20 @4000   latest: 4000, rows: [@2000, @3000, @4000 20], … 90      20, 90
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Mapping
 
 from millstream.functions.operator_expressions import (
     OperatorExpression,
@@ -43,7 +45,7 @@ from millstream.spark.time_to_live import TimeToLive
 
 def with_over_aggregates(rows: LazyFrame, node: OverAggregate, query: str, live: bool) -> LazyFrame:
     """The rows with the aggregates' values behind those of their own columns."""
-    over, source = _OverFold(node, query), node.source
+    over, source = _fold_of(node, query), node.source
     key, arguments = spark_sql(over.group_key("over")), spark_sql(over.arguments_of_row())
     timed = [*scan_columns(source), f"{clock(live, source)} as clock"] if node.ttl_ms is not None else []
     own = [f"{own_key(source)} as key" if name == "key" else name for name in relation_layout(source).types]
@@ -53,31 +55,44 @@ def with_over_aggregates(rows: LazyFrame, node: OverAggregate, query: str, live:
 
 _ROWTIME = ROW.field("rowtime")
 _LATE = "the row arrives after its time and the grace period of RANGE have passed: rows of its frame may be missing"
+# Types of states that are not changed by adding a row and removing it again: no rounding, no order, no text.
+_EXACT_STATE = re.compile(r"(\w+: |struct<|[>, ]|(big|small|tiny)?int|decimal\(\d+, ?\d+\))+")
+
+
+def _fold_of(node: OverAggregate, query: str) -> "_OverFold":
+    match node.frame:
+        case None:
+            return _OverFold(node, query)
+        case LastRows() as frame:
+            return _RowsFold(node, query, frame)
+        case LastTime() as frame:
+            return _RangeFold(node, query, frame)
 
 
 class _OverFold(AggregateStates):
-    """The fold for one OverAggregate: the aggregates of all rows before a row, or of those in its frame."""
+    """The fold for one OverAggregate without a frame: the aggregates of all rows before a row, and itself."""
 
     def __init__(self, node: OverAggregate, query: str) -> None:
         super().__init__(node, query)
         self.node = node
         self.ttl = TimeToLive(node.ttl_ms) if node.ttl_ms is not None else None
-        self.stored = StructLayout({"time": "bigint", "arguments": self.arguments.type})
-        self.rows = f"array<{self.stored.type if isinstance(node.frame, LastTime) else self.arguments.type}>"
-        timed = {"latest": "bigint", "partition": "int"} if self.ttl else {}
-        self.layout = StructLayout({**timed, **(self.states if node.frame is None else {"rows": self.rows})})
+
+    def stored(self) -> Mapping[str, str]:
+        """The types of a state's fields, besides those for its time to live."""
+        return self.states
 
     def fold(self) -> Fold:
         """One output row for each input row."""
         node, out = self.node, relation_layout(self.node)
+        layout = StructLayout({**({"latest": "bigint", "partition": "int"} if self.ttl else {}), **self.stored()})
         has_value = ROW.field("value").is_not_null()
         columns: dict[str, SqlOperand] = {name: ROW.field(name) for name in out.types}
         value = if_(has_value, self._value(), columns_layout("V", node.schema.value).null())
         every_row = Fold(
             by=("group_key",),
-            state=self.layout.type,
-            update=spark_sql(if_(has_value, self.layout.new({**self._times(), **self._next()}), STATE)),
-            emit=spark_sql(self._logged(array(out.new({**columns, "value": value})))),
+            state=layout.type,
+            update=spark_sql(if_(has_value, layout.new({**self._times(), **self._next()}), STATE)),
+            emit=spark_sql(self._emitted(array(out.new({**columns, "value": value})))),
             out=out.type,
             label=self.label,
         )
@@ -86,33 +101,24 @@ class _OverFold(AggregateStates):
     def _times(self) -> dict[str, SqlOperand]:
         return {"latest": self.ttl.latest, "partition": ROW.field("partition")} if self.ttl else {}
 
+    def _unless_expired(self, stored: OperatorExpression, initial: OperatorExpression) -> OperatorExpression:
+        return if_(self.ttl.expired, initial, stored) if self.ttl else stored
+
     def _before(self, i: int) -> OperatorExpression:
-        before = super()._before(i)
-        return if_(self.ttl.expired, self._initial(i), before) if self.ttl else before
+        return self._unless_expired(super()._before(i), self._initial(i))
+
+    def _rows_before(self, type: str) -> OperatorExpression:
+        """The array `rows` of this type before the row."""
+        none = array().cast(type)
+        return self._unless_expired(call("coalesce", STATE.field("rows"), none), none)
 
     def _next(self) -> dict[str, SqlOperand]:
-        """The aggregates' states after the row, or the rows that it follows and itself."""
-        none = array().cast(self.rows)
-        stored = call("coalesce", STATE.field("rows"), none)
-        match self.node.frame:
-            case None:
-                return {name: self._added(i, self._before(i)) for i, name in enumerate(self.states)}
-            case LastRows(count=count):
-                before = if_(self.ttl.expired, none, stored) if self.ttl else stored
-                return {"rows": let("rows", call("array_append", before, ROW.field("arguments")), _last(count + 1))}
-            case LastTime() as frame:
-                first = CLOCK - frame.stored_for
-                recent = stored.filter("stored", lambda row: row.field("time") >= first)
-                row = self.stored.new({"time": _ROWTIME, "arguments": ROW.field("arguments")})
-                return {"rows": call("array_append", recent, row)}
+        """What is stored after the row."""
+        return {name: self._added(i, self._before(i)) for i, name in enumerate(self.states)}
 
-    def _logged(self, outputs: OperatorExpression) -> OperatorExpression:
-        """The outputs; a row that is too late for its whole frame is reported to the processing log, and keeps them."""
-        if not isinstance(self.node.frame, LastTime):
-            return outputs
-        reported = logged_as_late(_LATE, self.label, leaves(self.node)[0].origin.topic)
-        is_late = CLOCK - self.node.frame.grace > _ROWTIME
-        return if_(is_late & reported, array(), outputs)
+    def _emitted(self, outputs: OperatorExpression) -> OperatorExpression:
+        """The array of the outputs."""
+        return outputs
 
     def _value(self) -> OperatorExpression:
         """The row's value, and the results of the aggregates after the row."""
@@ -122,27 +128,114 @@ class _OverFold(AggregateStates):
         return layout.new({**values, **results})
 
     def _result(self, i: int, name: str) -> OperatorExpression:
-        state = NEW.field(name) if self.node.frame is None else self._of_rows(i)
-        return self._changed(i, self.calls[i].accumulator.result, state, ROW.field("arguments"))
+        return self._changed(i, self.calls[i].accumulator.result, self._state(i, name), ROW.field("arguments"))
 
-    def _of_rows(self, i: int) -> OperatorExpression:
-        """The state of aggregate `i` over the row's frame, computed anew from its initial state."""
+    def _state(self, i: int, name: str) -> OperatorExpression:
+        """The state of an aggregate over the frame of the row."""
+        return NEW.field(name)
+
+
+class _RowsFold(_OverFold):
+    """The aggregates of the last rows before a row, and itself, whose arguments are stored."""
+
+    def __init__(self, node: OverAggregate, query: str, frame: LastRows) -> None:
+        super().__init__(node, query)
+        self.most, self.rows = frame.count + 1, f"array<{self.arguments.type}>"
+
+    def stored(self) -> Mapping[str, str]:
+        """The arguments of the rows, in order of arrival."""
+        return {"rows": self.rows}
+
+    def _next(self) -> dict[str, SqlOperand]:
+        def last(rows: OperatorExpression) -> OperatorExpression:
+            return if_(call("size", rows) > self.most, call("slice", rows, 2, self.most), rows)
+
+        return {"rows": let("rows", call("array_append", self._rows_before(self.rows), ROW.field("arguments")), last)}
+
+    def _state(self, i: int, name: str) -> OperatorExpression:
         add, state = self.calls[i].accumulator.add, self.calls[i].accumulator.state
 
-        def with_row(before: OperatorExpression, row: OperatorExpression) -> OperatorExpression:
-            if not isinstance(self.node.frame, LastTime):
-                return self._of_row(i, add, before, row).cast(state)
-            time = row.field("time")
-            is_in_frame = (time <= _ROWTIME) & (time >= _ROWTIME - self.node.frame.length)
-            return if_(is_in_frame, self._of_row(i, add, before, row.field("arguments")).cast(state), before)
+        def with_row(before: OperatorExpression, arguments: OperatorExpression) -> OperatorExpression:
+            return self._of_row(i, add, before, arguments).cast(state)
+
+        return call("aggregate", NEW.field("rows"), self._initial(i), function(("before", "arguments"), with_row))
+
+
+class _RangeFold(_OverFold):
+    """The aggregates of the rows of a time before a row, and itself, whose times and arguments are stored."""
+
+    def __init__(self, node: OverAggregate, query: str, frame: LastTime) -> None:
+        super().__init__(node, query)
+        self.frame = frame
+        self.entry = StructLayout({"time": "bigint", "arguments": self.arguments.type})
+        self.rows = f"array<{self.entry.type}>"
+        self.exact = StructLayout({n: type for i, (n, type) in enumerate(self.states.items()) if self._is_exact(i)})
+
+    def stored(self) -> Mapping[str, str]:
+        """The rows in order of arrival, and the states of exact aggregates over the frame that ends at `latest`."""
+        return {"rows": self.rows, **({"states": self.exact.type} if self.exact.types else {})}
+
+    def _is_exact(self, i: int) -> bool:
+        accumulator = self.calls[i].accumulator
+        can_undo = accumulator.undo is not None and accumulator.over_table is None
+        return can_undo and _EXACT_STATE.fullmatch(accumulator.state) is not None
+
+    def _next(self) -> dict[str, SqlOperand]:
+        """Rows are stored for the frame and the grace period, in stream time, or for as long as an older row comes."""
+        assert self.ttl is not None
+        first = call("least", CLOCK - self.frame.stored_for, _ROWTIME)
+        begin = self.ttl.latest - self.frame.length
+        row = self.entry.new({"time": _ROWTIME, "arguments": ROW.field("arguments")})
+        before = self._rows_before(self.rows)
+        recent = before.filter("stored", lambda stored: stored.field("time") >= first)
+        left = before.filter(
+            "stored",
+            lambda stored: (
+                (stored.field("time") >= STATE.field("latest") - self.frame.length)
+                & (stored.field("time") < call("greatest", begin, first))
+            ),
+        )
+        rows: dict[str, SqlOperand] = {"rows": call("array_append", recent, row)}
+        return (
+            {**rows, "states": let("left", left, lambda left: self._states(left, begin))} if self.exact.types else rows
+        )
+
+    def _states(self, left: OperatorExpression, begin: OperatorExpression) -> OperatorExpression:
+        exact = ((i, name) for i, name in enumerate(self.states) if name in self.exact.types)
+        return self.exact.new({name: self._moved(i, name, left, begin) for i, name in exact})
+
+    def _moved(self, i: int, name: str, left: OperatorExpression, begin: OperatorExpression) -> OperatorExpression:
+        """The state without the rows that have left the frame, and with the row if it is in it."""
+        undo = self.calls[i].accumulator.undo
+        assert undo is not None
+
+        def without(state: OperatorExpression, stored: OperatorExpression) -> OperatorExpression:
+            return self._of_row(i, undo, state, stored.field("arguments")).cast(self.calls[i].accumulator.state)
+
+        stored = call("coalesce", STATE.field("states").field(name), self._initial(i))
+        before = self._unless_expired(stored, self._initial(i))
+        moved = call("aggregate", left, before, function(("before", "stored"), without))
+        return let("state", moved, lambda state: if_(begin <= _ROWTIME, self._added(i, state), state))
+
+    def _emitted(self, outputs: OperatorExpression) -> OperatorExpression:
+        """The outputs; a row that is too late for its whole frame is reported to the processing log, and keeps them."""
+        reported = logged_as_late(_LATE, self.label, leaves(self.node)[0].origin.topic)
+        is_late = ROW.field("value").is_not_null() & (CLOCK - self.frame.grace > _ROWTIME)
+        return if_(is_late & reported, array(), outputs)
+
+    def _state(self, i: int, name: str) -> OperatorExpression:
+        anew = self._anew(i)
+        if name not in self.exact.types:
+            return anew
+        return if_(NEW.field("latest").equals(_ROWTIME), NEW.field("states").field(name), anew)
+
+    def _anew(self, i: int) -> OperatorExpression:
+        """The state over the row's frame, computed from the initial state."""
+        add, state = self.calls[i].accumulator.add, self.calls[i].accumulator.state
+
+        def with_row(before: OperatorExpression, stored: OperatorExpression) -> OperatorExpression:
+            time = stored.field("time")
+            is_in_frame = (time <= _ROWTIME) & (time >= _ROWTIME - self.frame.length)
+            return if_(is_in_frame, self._of_row(i, add, before, stored.field("arguments")).cast(state), before)
 
         return call("aggregate", NEW.field("rows"), self._initial(i), function(("before", "stored"), with_row))
-
-
-def _last(count: int) -> Callable[[OperatorExpression], OperatorExpression]:
-    """The last `count` rows of one more, at most."""
-
-    def last(rows: OperatorExpression) -> OperatorExpression:
-        return if_(call("size", rows) > count, call("slice", rows, 2, count), rows)
-
-    return last
