@@ -24,3 +24,10 @@ def test_path(case: dict[str, object], client: httpx.Client) -> None:
 
 def test_the_answer_has_the_protocol_of_the_request(client: httpx.Client, request: pytest.FixtureRequest) -> None:
     assert client.get("/info").http_version == ("HTTP/2" if "http2" in request.node.name else "HTTP/1.1")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_a_slash_at_the_end_of_a_path_changes_nothing(case: dict[str, object], client: httpx.Client) -> None:
+    if case["path"] == "/" or "?" in str(case["path"]) or "there is no path" in str(case["answer"]):
+        return
+    test_path({**case, "path": f"{case['path']}/"}, client)

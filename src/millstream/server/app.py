@@ -23,6 +23,7 @@ from millstream.server.request_heads import RequestHeads
 from millstream.server.request_safety import OriginCheck, RequestSafety
 from millstream.server.socket import socket_query
 from millstream.server.statements import statements, terminate
+from millstream.server.trailing_slash import TrailingSlash
 
 ROUTES = (
     Route("/ksql", statements, methods=["POST"]),
@@ -65,6 +66,7 @@ def app(engine: Engine, options: ServerOptions | None = None) -> Starlette:
     registry = new_registry()
     durations, origins, logins = RequestDurations(registry), OriginCheck(options.web), RequestLogins(options.login)
     middleware = [
+        Middleware(TrailingSlash),
         Middleware(RequestMetrics, durations),
         Middleware(RequestDrain),
         Middleware(RequestSafety, origins),
