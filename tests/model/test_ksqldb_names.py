@@ -40,7 +40,7 @@ def test_a_refused_name_says_what_to_do_instead(name: str) -> None:
     "name",
     [
         *("ksql.streams.producer.acks", "producer.max.block.ms", "ksql.streams.consumer.fetch.min.bytes", "poll.ms"),
-        *("acks", "session.timeout.ms", "ksql.streams.max.poll.interval.ms"),
+        *("acks", "session.timeout.ms", "ksql.streams.max.poll.interval.ms", "ksql.functions.formula.base.value"),
     ],
 )
 def test_a_session_may_set_what_has_no_effect(name: str) -> None:
@@ -56,7 +56,9 @@ def test_a_session_has_no_login_of_its_own(name: str) -> None:
         check_session(name, "x", {})
 
 
-@pytest.mark.parametrize("name", ["ksql.stream.producer.acks", "produce.acks", "ksql.streams.ack", *REFUSED])
+@pytest.mark.parametrize(
+    "name", ["ksql.stream.producer.acks", "produce.acks", "ksql.functions.collect_lst.limit", *REFUSED]
+)
 def test_slips_are_refused(name: str) -> None:
     with pytest.raises(SettingRefused, match="Not recognizable"):
         check_session(name, "1", {})

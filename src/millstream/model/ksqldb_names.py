@@ -21,8 +21,8 @@ REFUSED: Mapping[str, str] = {
     "ksql.connect.worker.config": "no Connect worker is started: run one, and set ksql.connect.url",
     "ksql.connect.request.headers.plugin": "plugins are not loaded: ksql.connect.basic.auth.… has the login at Connect",
 }
-# The beginnings of the names of Kafka's clients and topics, of Confluent's add-ons and of reporters of metrics. Kafka's
-# own clients do not refuse unknown names either.
+# The beginnings of the names of Kafka's clients and topics, of Confluent's add-ons, of reporters of metrics, and of
+# settings of functions in Java. Kafka's own clients do not refuse unknown names either.
 _PREFIXES = (
     "admin.",
     "confluent.",
@@ -35,11 +35,14 @@ _PREFIXES = (
     "topic.",
     "ksql.confluent.",
     "ksql.error.classifier.regex",
+    "ksql.functions.",
     "ksql.metrics.",
     "ksql.plugins.rocksdb.",
     "ksql.suppress.buffer.",
     "ksql.telemetry.",
 )
+# COLLECT_LIST and COLLECT_SET are no functions in Java here: their settings are checked.
+_CHECKED = "ksql.functions.collect_"
 _STREAMS = """
 acceptable.recovery.lag application.id application.server auto.include.jmx.reporter buffered.records.per.partition
 built.in.metrics.version client.id connections.max.idle.ms default.client.supplier default.dsl.store
@@ -93,4 +96,4 @@ _NAMES = frozenset((*_STREAMS.split(), *_CLIENTS.split(), *_REST.split(), *(f"ks
 
 def has_no_effect(name: str) -> bool:
     """True for a name, without the prefix `ksql.streams.`, of ksqlDB's or its libraries' that nothing here reads."""
-    return name in _NAMES or name.startswith(_PREFIXES)
+    return name in _NAMES or (name.startswith(_PREFIXES) and not name.startswith(_CHECKED))

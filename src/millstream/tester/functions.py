@@ -74,6 +74,16 @@ def _unless(condition: str, value: str, kind: str) -> str:
     return f"if({condition}, ms_fail('boom!', '{kind}'), {value})"
 
 
+def _method(name: str) -> Lowering:
+    """The name of the method in Java, or a failure if an argument other than text is NULL: it is a primitive there."""
+
+    def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
+        primitives = [f"{text} is null" for text, type in zip(texts, types, strict=True) if type != STRING]
+        return _unless(" or ".join(primitives) or "false", f"'{name}'", "string")
+
+    return lower
+
+
 _CALLED = (
     _function(
         "WHENCONDITION",
@@ -96,10 +106,10 @@ _CALLED = (
     _function(
         "TEST_UDF",
         _SCALAR,
-        parse_signature("(a INTEGER, b STRING) -> STRING", "'doStuffIntString'"),
-        parse_signature("(a BIGINT, b STRING) -> STRING", "'doStuffLongString'"),
-        parse_signature("(a BIGINT, b BIGINT, c STRING) -> STRING", "'doStuffLongLongString'"),
-        parse_signature("(a BIGINT...) -> STRING", "'doStuffLongVarargs'"),
+        parse_signature("(a INTEGER, b STRING) -> STRING", _method("doStuffIntString")),
+        parse_signature("(a BIGINT, b STRING) -> STRING", _method("doStuffLongString")),
+        parse_signature("(a BIGINT, b BIGINT, c STRING) -> STRING", _method("doStuffLongLongString")),
+        parse_signature("(a BIGINT...) -> STRING", _method("doStuffLongVarargs")),
         parse_signature("(a STRUCT<A STRING>) -> STRING", "{0}.F0"),
         parse_signature("() -> STRUCT<A STRING>", "named_struct('F0', 'foo')"),
     ),
@@ -109,10 +119,14 @@ _CALLED = (
 
 
 def _texts(inner: str) -> Lowering:
-    """Each argument, or the value that `inner` extracts from it, as text."""
+    """Each argument, or the value that `inner` extracts from it, as text; a failure if an argument is NULL."""
 
     def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
-        items = (cast(inner.format(text), _inside(t), STRING) for text, t in zip(texts, types, strict=True) if t)
+        items = (
+            _unless(f"{text} is null", cast(inner.format(text), _inside(t), STRING), "string")
+            for text, t in zip(texts, types, strict=True)
+            if t
+        )
         return f"array({', '.join(items)})"
 
     return lower
@@ -130,18 +144,28 @@ def _seven(form: str, inner: str) -> Signature:
     return parse_signature(f"({parameters}) -> STRING", _texts(inner))
 
 
+_WIDEST = ("cast({0} as decimal(30, 10))", "decimal(30, 10)")
+
+
+def _single(part: str) -> Signature:
+    def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
+        return f"array({_unless(f'{texts[0]} is null', texts[0], spark_type(result))})"
+
+    return parse_signature(f"(value {part}) -> {part}", lower)
+
+
 _FLATTENED = (
     _function(
         "TEST_UDTF",
         _TABLE,
-        *(parse_signature(f"(value {part}) -> {part}", "array({0})") for part in _PARTS if part != "DECIMAL"),
+        *(_single(part) for part in _PARTS if part != "DECIMAL"),
         replace(
-            parse_signature("(value DECIMAL) -> DECIMAL", "array(cast({0} as decimal(30, 10)))"),
+            parse_signature("(value DECIMAL) -> DECIMAL", f"array({_unless('{0} is null', *_WIDEST)})"),
             returns=Decimal(30, 10),
         ),
         _seven("{}", "{}"),
         _seven("ARRAY<{}>", "{}[0]"),
-        _seven("MAP<STRING, {}>", "element_at({}, 'k')"),
+        _seven("MAP<STRING, {}>", "ms_hashed_entries({})[0].value"),
     ),
     _function(
         "THROWING_UDTF",
@@ -153,10 +177,18 @@ _FLATTENED = (
 # ---------------------------------------------------------------- aggregates
 
 
-def _sum(type: str, undone: bool = True) -> Accumulating:
+_ZERO = integer(0)
+
+
+def _sum(type: str, undone: bool = True, initial: OperatorExpression = _ZERO) -> Accumulator:
     value = call("coalesce", argument(0), 0)
     merged, undo = (OLDER + NEWER).cast(type), STATE - value if undone else None
-    return _always(Accumulator(type, integer(0).cast(type), STATE + value, undo=undo, merge=merged))
+    return Accumulator(type, initial.cast(type), STATE + value, undo=undo, merge=merged)
+
+
+def _sum_of_integers(types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]) -> Accumulator:
+    """The sum and, once, the value of a setting: functions in Java read settings that begin with their names."""
+    return _sum("bigint", initial=integer(int(settings.get("ksql.functions.test_udaf.init", "0"))))
 
 
 def _sum_of_fields() -> Accumulator:
@@ -215,9 +247,9 @@ _GROUPED = (
     _function(
         "TEST_UDAF",
         _AGGREGATE,
-        _aggregate("(value INTEGER) -> BIGINT", _sum("bigint")),
-        _aggregate("(value BIGINT) -> BIGINT", _sum("bigint")),
-        _aggregate("(value DOUBLE) -> DOUBLE", _sum("double", undone=False)),
+        _aggregate("(value INTEGER) -> BIGINT", _sum_of_integers),
+        _aggregate("(value BIGINT) -> BIGINT", _always(_sum("bigint"))),
+        _aggregate("(value DOUBLE) -> DOUBLE", _always(_sum("double", undone=False))),
         _aggregate("(value STRING, initial STRING) -> BIGINT", _lengths(slice(0, 1), _NONE, slice(1, None))),
         _aggregate("(value STRUCT<A INTEGER, B INTEGER>) -> STRUCT<A INTEGER, B INTEGER>", _always(_sum_of_fields())),
     ),
