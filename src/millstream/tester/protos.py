@@ -143,9 +143,18 @@ def _fill_map(target: Any, value: Mapping[str, Json], entry: Any) -> None:
         if not protofile.has_plain_keys(entry):
             _fill(target.add(), {"key": k, "value": v})
         elif value_field.message_type:
-            _fill_message(target[_value(k, key_field)], v)
+            _fill_message(target[_key(k, key_field)], v)
         else:
-            target[_value(k, key_field)] = _value(v, value_field)
+            target[_key(k, key_field)] = _value(v, value_field)
+
+
+def _key(text: str, f: _Field) -> Any:
+    """The key of a map that is written as text in JSON."""
+    return text == "true" if f.type == FieldDescriptor.TYPE_BOOL else _value(text, f)
+
+
+def _key_view(key: Any) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _fill_list(target: Any, values: list[Json], f: _Field) -> None:
@@ -208,7 +217,7 @@ def _field_view(message: Message, f: _Field) -> Json:
         return {str(entry.key.value): _view(entry)["value"] for entry in value}
     if _is_map(f):
         value_field = f.message_type.fields_by_name["value"]
-        return {str(k): _shown(value[k], value_field) for k in value}
+        return {_key_view(k): _shown(value[k], value_field) for k in value}
     if f.is_repeated:
         return [_shown(v, f) for v in value]
     # Empty bytes without presence are null, as in jvm/ProtobufReader.scala.
