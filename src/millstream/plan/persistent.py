@@ -13,12 +13,13 @@ from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, Rela
 from millstream.catalog.facts import TopicFacts
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
-from millstream.model.schema import Schema
+from millstream.model.schema import Column, Schema
 from millstream.model.settings import is_on
+from millstream.model.types import Decimal
 from millstream.plan import queries
 from millstream.plan.functions import functions_called
 from millstream.plan.joins import repartition_streams
-from millstream.plan.nodes import Select, Write, joins, leaves, reads, retention, windowed
+from millstream.plan.nodes import NamedExpression, Select, Write, joins, leaves, reads, retention, windowed
 from millstream.plan.planning import (
     PlanningContext,
     check_replacing,
@@ -300,13 +301,20 @@ def insert_into(statement: tree.InsertInto, context: PlanningContext) -> Outcome
 
 
 def _widened(plan: Select, sink: Source, at: Span) -> Select:
-    """The plan with its numbers cast to the sink's DECIMALs, if they fit."""
-    targets = sink.schema.value
-    if len(targets) != len(plan.columns):
+    """The plan with its numbers, and the DECIMALs of its key, cast to the sink's DECIMALs, if they fit."""
+    keys, columns = sink.schema.key, sink.schema.value
+    if (len(keys), len(columns)) != (len(plan.keys), len(plan.columns)):
         return plan
-    pairs = zip(plan.columns, targets, strict=True)
-    columns = (replace(c, expression=widened_to_decimal(c.expression, t.type, at)) for c, t in pairs)
-    return replace(plan, columns=tuple(columns))
+    of_key = (
+        _as_decimal(k, t, at) if isinstance(k.expression.type, Decimal) else k
+        for k, t in zip(plan.keys, keys, strict=True)
+    )
+    of_value = (_as_decimal(c, t, at) for c, t in zip(plan.columns, columns, strict=True))
+    return replace(plan, keys=tuple(of_key), columns=tuple(of_value))
+
+
+def _as_decimal(column: NamedExpression, target: Column, at: Span) -> NamedExpression:
+    return replace(column, expression=widened_to_decimal(column.expression, target.type, at))
 
 
 def _check_same(plan: Select, sink: Source, at: Span) -> None:
