@@ -78,17 +78,17 @@ class KafkaClient(TopicOffsets):
     def answers(self) -> bool:
         """True if a broker answers within some seconds."""
         try:
-            return bool(self._admin.metadata(2.0).brokers)
+            return bool(self._admin.metadata(4.0).brokers)
         except KafkaException:
             return False
 
     def topics(self, seconds: float | None = None) -> dict[str, tuple[int, ...]]:
         """Every topic's name, and the number of replicas of each of its partitions.
 
-        Raises KafkaException if no broker answers; `seconds` are how long that takes at most, else as for any request.
+        Raises KafkaException if no broker answers in `seconds`, of which PATIENCE is the default.
         """
-        metadata = (self._admin.metadata(PATIENCE) if seconds is None else self._admin.metadata_within(seconds)).topics
-        return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(metadata.items())}
+        topics = self._admin.metadata(PATIENCE if seconds is None else seconds).topics
+        return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(topics.items())}
 
     def facts(self, names: Iterable[str]) -> dict[str, TopicFacts]:
         """The facts that planning needs about those of `names` that exist."""
@@ -139,35 +139,31 @@ class KafkaClient(TopicOffsets):
 
         `validate_only`: only check that Kafka would create it.
         """
-        topic, deadline = NewTopic(name, partitions, replicas, config=dict(config or {})), time.monotonic() + SETTLE
-        requests = list[AdminClient]()
+        topic, requests = NewTopic(name, partitions, replicas, config=dict(config or {})), list[AdminClient]()
 
         def send(client: AdminClient) -> "Mapping[str, Future[Any]]":
             requests.append(client)
             return client.create_topics([topic], validate_only=validate_only, request_timeout=PATIENCE)
 
-        while True:
-            try:
-                answer(self._admin.request(send)[name])
-                break
-            except KafkaException as failure:
-                if failure.args[0].code() == ERROR_EXISTS:
-                    # If the request was repeated, an earlier one may have created it, and then it is to be waited for.
-                    if len(requests) == 1:
-                        return False
-                    break
-                if is_denial(failure):
-                    raise about(f"topic {name} cannot be created", failure) from failure
-                if time.monotonic() > deadline or not self._is_fenced(failure, replicas):
-                    raise
-            time.sleep(LAST_PAUSE)
+        try:
+            answer(self._admin.request(send, lambda failure: self._is_fenced(failure, replicas))[name])
+        except KafkaException as failure:
+            if is_denial(failure):
+                raise about(f"topic {name} cannot be created", failure) from failure
+            if failure.args[0].code() != ERROR_EXISTS:
+                raise
+            # If the request was repeated, an earlier one may have created the topic, which is then waited for.
+            if len(requests) == 1:
+                return False
         if not validate_only:
             wait_until(lambda: len(self.topics().get(name, ())) == partitions)
         return True
 
     def _is_fenced(self, failure: KafkaException, replicas: int) -> bool:
-        """True if a topic was refused since brokers are fenced, which may pass: there is none now, or there are enough
-        again. Raises KafkaException if Kafka does not answer."""
+        """True if a topic was refused because brokers are fenced, which may pass: there are none now, or enough again.
+
+        Raises KafkaException if Kafka does not answer.
+        """
         if failure.args[0].code() != KafkaError.INVALID_REPLICATION_FACTOR:
             return False
         brokers = len(self._admin.metadata(PATIENCE).brokers)

@@ -78,18 +78,29 @@ class KafkaAdmin:
         self.client = self._new_client()
         self._lock, self._attempts = threading.Lock(), 0
 
-    def request(self, send: Callable[[AdminClient], Mapping[K, "Future[Any]"]]) -> "Mapping[K, Future[Any]]":
-        """The futures of a request that `send` makes with the client that it gets; waits until they are done, for about
-        PATIENCE. A request that is not answered soon is made again, if Kafka is not away, and one that has not found
-        its group's coordinator, for SETTLE: it must do no harm twice."""
+    def request(
+        self,
+        send: Callable[[AdminClient], Mapping[K, "Future[Any]"]],
+        is_transient: Callable[[KafkaException], bool] = lambda _: False,
+    ) -> "Mapping[K, Future[Any]]":
+        """The futures of a request that `send` makes with the client that it gets; waits about PATIENCE for them.
+
+        `send` must be harmless if it is called twice: the request is made again if it is not answered soon while Kafka
+        can be reached, and, for SETTLE, if it fails because a group's coordinator moves or as `is_transient` says.
+        """
+
+        def repeatable(future: "Future[Any]") -> bool:
+            failure = _failure(future)
+            return failure is not None and (_is_one_of(failure, COORDINATING) or is_transient(failure))
+
         deadline = time.monotonic() + SETTLE
-        futures = self._repeated(send)
-        while time.monotonic() < deadline and any(_failed(future, COORDINATING) for future in futures.values()):
+        futures = self._answered(send)
+        while any(map(repeatable, futures.values())) and time.monotonic() < deadline:
             time.sleep(LAST_PAUSE)
-            futures = self._repeated(send)
+            futures = self._answered(send)
         return futures
 
-    def _repeated(self, send: Callable[[AdminClient], Mapping[K, "Future[Any]"]]) -> "Mapping[K, Future[Any]]":
+    def _answered(self, send: Callable[[AdminClient], Mapping[K, "Future[Any]"]]) -> "Mapping[K, Future[Any]]":
         """The futures of the first request that is answered, of several by new clients; else of the first request."""
         silence, deadline = SILENCE, time.monotonic() + PATIENCE
         # A client that nobody has any more is closed, and its requests fail.
@@ -112,7 +123,7 @@ class KafkaAdmin:
 
     def is_renewed(self, client: AdminClient, failure: KafkaException, seconds: float = RENEWAL_PATIENCE) -> bool:
         """Replace a client that has lost all brokers; False if a new one does not reach any in `seconds` either."""
-        return failure.args[0].code() in UNREACHABLE and self._replaced(client, seconds)
+        return _is_one_of(failure, UNREACHABLE) and self._replaced(client, seconds)
 
     def _replaced(self, client: AdminClient, seconds: float = RENEWAL_PATIENCE) -> bool:
         """Replace a client; False if a new one is told of no broker in `seconds`.
@@ -140,28 +151,19 @@ class KafkaAdmin:
         return AdminClient(dict(self._settings), logger=LOG)
 
     def metadata(self, seconds: float) -> ClusterMetadata:
-        """The cluster's brokers and topics. Raises KafkaException if no broker answers in `seconds`, or, if that is
-        not longer than SILENCE, in so long and RENEWAL_PATIENCE."""
-        client, first = self.client, min(SILENCE, seconds)
+        """The cluster's brokers and topics. Raises KafkaException if no broker answers in `seconds`."""
+        deadline = time.monotonic() + seconds
+        client = self.client
         try:
-            return client.list_topics(timeout=first)
+            return client.list_topics(timeout=min(SILENCE, seconds / 2))
         except KafkaException as failure:
-            left = seconds - first - RENEWAL_PATIENCE
-            if self.is_renewed(client, failure):
-                return self.client.list_topics(timeout=seconds)
-            if failure.args[0].code() not in UNREACHABLE or left <= 0:
+            if not _is_one_of(failure, UNREACHABLE):
+                raise
+            if self.is_renewed(client, failure, min(RENEWAL_PATIENCE, seconds / 4)):
+                client = self.client
+            if (left := deadline - time.monotonic()) <= 0:
                 raise
         return client.list_topics(timeout=left)
-
-    def metadata_within(self, seconds: float) -> ClusterMetadata:
-        """The same; with a new client, if one has to be made, it takes `seconds` at most."""
-        client, renewal = self.client, min(seconds / 2, RENEWAL_PATIENCE)
-        try:
-            return client.list_topics(timeout=seconds - renewal)
-        except KafkaException as failure:
-            if not self.is_renewed(client, failure, renewal):
-                raise
-        return self.client.list_topics(timeout=seconds - renewal)
 
     def descriptions(
         self, topics: Sequence[str], seconds: float = PATIENCE, **options: Any
@@ -184,13 +186,19 @@ class KafkaAdmin:
 
 def _is_answered(futures: "Mapping[Any, Future[Any]]") -> bool:
     """True if a request is done, and has reached the brokers."""
-    return all(future.done() and _failed(future, UNREACHABLE) is None for future in futures.values())
+    if not all(future.done() for future in futures.values()):
+        return False
+    return not any(_is_one_of(failure, UNREACHABLE) for failure in map(_failure, futures.values()) if failure)
 
 
-def _failed(future: "Future[Any]", codes: Collection[int]) -> KafkaException | None:
-    """The failure of a request, if it is one of these; None if it is another one, or none, or not known yet."""
+def _failure(future: "Future[Any]") -> KafkaException | None:
+    """Why a request failed; None if it has not failed, or is not done yet."""
     failure = future.exception() if future.done() else None
-    return failure if isinstance(failure, KafkaException) and failure.args[0].code() in codes else None
+    return failure if isinstance(failure, KafkaException) else None
+
+
+def _is_one_of(failure: KafkaException, codes: Collection[int]) -> bool:
+    return failure.args[0].code() in codes
 
 
 def answer(future: "Future[Any]") -> Any:

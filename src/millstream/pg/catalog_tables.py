@@ -16,17 +16,8 @@ from millstream.model.types import BIGINT
 from millstream.pg.script import DATABASE, SCHEMA, client_name
 from millstream.pg.settings import DEFAULTS
 from millstream.pg.types import (
-    BOOL,
-    BYTEA,
-    CLOCK,
-    DAY,
-    FLOAT8,
-    INT4,
-    INT8,
-    JSON,
-    MOMENT,
-    NUMERIC,
-    TEXT,
+    COLUMN_TYPES,
+    SQL_NAMES,
     PgType,
     modifier,
     pg_type,
@@ -38,21 +29,6 @@ FIRST_OID, OIDS = 100_000, 2_000_000_000
 TableRow = Mapping[str, Any]
 # The columns that a windowed source has in SELECT *, beside those of its schema.
 WINDOW_BOUNDS = (Column("WINDOWSTART", BIGINT, RecordPart.KEY), Column("WINDOWEND", BIGINT, RecordPart.VALUE))
-# Names of types in SQL, by those in pg_type.
-SQL_NAMES = {
-    "bool": "boolean",
-    "int2": "smallint",
-    "int4": "integer",
-    "int8": "bigint",
-    "float4": "real",
-    "float8": "double precision",
-    "time": "time without time zone",
-    "timestamp": "timestamp without time zone",
-    "timestamptz": "timestamp with time zone",
-    "varchar": "character varying",
-    "bpchar": "character",
-    "char": '"char"',
-}
 CATEGORIES = {"bool": "B", "date": "D", "time": "D", "timestamptz": "D", "timestamp": "D", "json": "U", "bytea": "U"}
 NUMBERS = frozenset({"int2", "int4", "int8", "float4", "float8", "numeric", "oid"})
 # Types that no column has, but that clients look for: OID, name, OID of the array, bytes.
@@ -144,8 +120,7 @@ def _database() -> TableRow:
 
 
 def _types() -> Iterable[TableRow]:
-    column_types = (BOOL, INT4, INT8, FLOAT8, NUMERIC, TEXT, BYTEA, DAY, CLOCK, MOMENT, JSON)
-    all_types = [*((t.oid, t.name, t.array, t.size) for t in column_types), *OTHERS]
+    all_types = [*((t.oid, t.name, t.array, t.size) for t in COLUMN_TYPES), *OTHERS]
     for oid, name, array, size in all_types:
         category = "N" if name in NUMBERS else CATEGORIES.get(name, "S" if name != "record" else "P")
         yield _type(oid, name, SQL_NAMES.get(name, name), size, category, array=array)

@@ -11,20 +11,15 @@ from dataclasses import dataclass
 
 from millstream.pg.failures import SYNTAX, PgError
 from millstream.pg.script import ClientStatement, Lexeme
-from millstream.pg.types import BOOL, BYTEA, CLOCK, DAY, FLOAT8, INT4, INT8, JSON, MOMENT, NUMERIC, TEXT
+from millstream.pg.types import COLUMN_TYPES, FLOAT8, INT4, MOMENT, NUMERIC, SQL_NAMES, TEXT
 
 PREPARE_FORM, EXECUTE_FORM = "PREPARE name [(type, …)] AS statement", "EXECUTE name [(value, …)]"
-TYPES = {
-    **{type.name: type.oid for type in (BOOL, BYTEA, CLOCK, DAY, FLOAT8, INT4, INT8, JSON, MOMENT, NUMERIC, TEXT)},
-    **dict.fromkeys(("int", "integer", "smallint", "int2"), INT4.oid),
-    **dict.fromkeys(("varchar", "character varying"), TEXT.oid),
-    **dict.fromkeys(("timestamp", "timestamp with time zone"), MOMENT.oid),
-    **dict.fromkeys(("double precision", "real", "float4", "float"), FLOAT8.oid),
-    "bigint": INT8.oid,
-    "boolean": BOOL.oid,
-    "decimal": NUMERIC.oid,
-    "unknown": 0,
-}
+# Types that no column has, with the type that a parameter gets instead, and further names of types.
+SUBSTITUTES = {"int2": INT4, "varchar": TEXT, "timestamp": MOMENT, "float4": FLOAT8}
+SHORT_NAMES = {"int": INT4, "float": FLOAT8, "decimal": NUMERIC}
+BY_PG_NAME = {**{type.name: type for type in COLUMN_TYPES}, **SUBSTITUTES}
+BY_SQL_NAME = {SQL_NAMES.get(name, name): type for name, type in BY_PG_NAME.items()}
+OIDS = {"unknown": 0} | {name: type.oid for name, type in (BY_PG_NAME | BY_SQL_NAME | SHORT_NAMES).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +88,9 @@ def _type(lexemes: list[Lexeme]) -> int:
     """The OID of a type, whose precision is left out: `numeric(10, 2)` is numeric."""
     words = [lexeme.text.lower() for lexeme in lexemes]
     name = " ".join(words[: words.index("(")] if "(" in words else words)
-    if name not in TYPES:
+    if name not in OIDS:
         raise PgError("42704", f"there is no type {name} for a parameter", "leave the types out: they are inferred")
-    return TYPES[name]
+    return OIDS[name]
 
 
 def _value(lexemes: list[Lexeme]) -> bytes | None:

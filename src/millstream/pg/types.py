@@ -103,6 +103,22 @@ SCALARS: Mapping[SqlType, PgType] = {
     TIME: CLOCK,
     TIMESTAMP: MOMENT,
 }
+COLUMN_TYPES = (*SCALARS.values(), NUMERIC, JSON)
+# Names of types in SQL, by those in pg_type.
+SQL_NAMES = {
+    "bool": "boolean",
+    "int2": "smallint",
+    "int4": "integer",
+    "int8": "bigint",
+    "float4": "real",
+    "float8": "double precision",
+    "time": "time without time zone",
+    "timestamp": "timestamp without time zone",
+    "timestamptz": "timestamp with time zone",
+    "varchar": "character varying",
+    "bpchar": "character",
+    "char": '"char"',
+}
 
 
 def pg_type(type: SqlType) -> PgType:
