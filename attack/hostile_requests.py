@@ -1,4 +1,4 @@
-"""Requests by chance: any path, headers that lie, bodies that are no JSON, settings that make no sense."""
+"""Requests by chance: any path, headers that lie, bodies that are no JSON, settings without a meaning."""
 
 import json
 import random

@@ -48,7 +48,7 @@ def attack(
     """Attack the server at a URL, whose process is `pid`, with the table and `count` requests of a seed."""
     report = Report()
     httpx.post(f"{url}/ksql", json={"ksql": SETUP}, timeout=PATIENCE).raise_for_status()
-    _random_requests(url, count // 10, seed, Report())  # what is allocated once is no growth
+    _random_requests(url, count // 10, seed, Report())  # what is allocated once does not count as growth
     before = memory_mb(pid)
     with _light_load(url, report):
         for tried in table:

@@ -19,7 +19,7 @@ object Avro {
       val parser = new Schema.Parser
       schema.references.foreach { case (_, referred) => include(referred, parser) }
       parser.parse(schema.text)
-    } catch { case e: AvroRuntimeException => throw new BadRecord(s"the schema is no Avro schema: ${e.getMessage}") }
+    } catch { case e: AvroRuntimeException => throw new BadRecord(s"this is not an Avro schema: ${e.getMessage}") }
 
   private def include(schema: Registered, parser: Schema.Parser): Unit = {
     schema.references.foreach { case (_, referred) => include(referred, parser) }

@@ -31,7 +31,8 @@ object CastFunctions extends Family {
   private def keyword(name: String, method: String, result: DataType): SqlFunction =
     SqlFunction(named(name), StaticInvoke(getClass, result, method, _, returnNullable = true))
 
-  private[millstream] def refuse(text: UTF8String, kind: String): Nothing = throw new Fault(s"'$text' is no $kind")
+  private[millstream] def refuse(text: UTF8String, kind: String): Nothing =
+    throw new Fault(s"'$text' is not a valid $kind")
 
   private def number[T](text: UTF8String, kind: String)(parse: String => T): T =
     try parse(text.toString.trim) catch { case _: NumberFormatException => refuse(text, kind) }

@@ -99,7 +99,7 @@ object DecimalFunctions extends Family {
   /** No SQL number has more digits: a DOUBLE has 309 before the point and 1074 after it. */
   private val MostDigits = 2000
 
-  /** A DECIMAL from text, rounded half up to the scale; throws a Fault if the text is no number or does not fit. */
+  /** A DECIMAL from text, rounded half up to the scale; throws a Fault if the text is not a number or does not fit. */
   def decimalOfText(text: UTF8String, precision: Int, scale: Int): Decimal = {
     val digits = text.toString.trim
     // Parsing takes time proportional to the square of the length.
@@ -112,7 +112,7 @@ object DecimalFunctions extends Family {
 
   /** As ksqlDB rounds: to `precision` digits, then to the scale. */
   def decimalOfDouble(value: Double, precision: Int, scale: Int): Decimal = {
-    insist(!value.isNaN && !value.isInfinite, s"$value is no DECIMAL")
+    insist(!value.isNaN && !value.isInfinite, s"$value is not a valid DECIMAL")
     sized(new BigDecimal(value, new MathContext(precision)), precision, scale, HALF_UP)
   }
 

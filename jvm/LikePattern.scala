@@ -53,7 +53,7 @@ final class LikePattern(pattern: String, escape: String) extends Serializable {
     element == character || (element == One && !endsLine(character))
 }
 
-/** The wildcards, as numbers that are no characters. */
+/** The wildcards, as numbers that are not characters. */
 object LikePattern {
   private val One = -1
   private val Many = -2

@@ -143,7 +143,7 @@ object ProtobufSchema {
       markEntries(described)
       described.build()
     } catch {
-      case e: InvalidProtocolBufferException => throw new BadRecord(s"the schema is no descriptor: ${e.getMessage}")
+      case e: InvalidProtocolBufferException => throw new BadRecord(s"the schema is not a descriptor: ${e.getMessage}")
       // Wire's parser throws general exceptions only.
       case e @ (_: IllegalStateException | _: IllegalArgumentException) =>
         throw new BadRecord(s"the Protobuf schema cannot be parsed: ${e.getMessage}")

@@ -81,7 +81,9 @@ object ProtobufValueReader {
           try {
             val millis = Math.addExact(Math.multiplyExact(row.getLong(0), 1000L), row.getLong(1) / 1000000L)
             ScalarConversions.whole(millis, sqlType)
-          } catch { case _: ArithmeticException => throw new BadRecord(s"${row.getLong(0)} seconds are no TIMESTAMP") }
+          } catch {
+            case _: ArithmeticException => throw new BadRecord(s"${row.getLong(0)} seconds do not fit a TIMESTAMP")
+          }
         }
       case ("google.type.Date", _) if ScalarConversions.holdsWhole(32, sqlType) =>
         numbers(field, "year", "month", "day") { row =>

@@ -82,7 +82,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 # The processor time of a pattern or of an expression's lambdas, in ms: tests that exceed the default take many seconds.
 PATTERNS_MS = "300"
 
-# A broker whose disk is slow for seconds is no dead one: fenced for a moment, it would say that the cluster has no
+# A broker whose disk is slow for seconds is not a dead one: fenced for a moment, it would say that the cluster has no
 # brokers, and the clients of tests would not connect again for a quarter of an hour (support/fenced_broker.py).
 LONG_SESSION = {"broker.session.timeout.ms": 120_000}
 

@@ -252,7 +252,7 @@ def test_what_is_no_registry(answering: HTTPServer, answer: str, is_registry: bo
     url = f"http://us:hush@127.0.0.1:{answering.server_port}/says/{quote(answer)}"
     shown = f"http://[hidden]@127.0.0.1:{answering.server_port}/says/{quote(answer)}"
     result = checks.registry(check_context(ksql__schema__registry__url=url))
-    fact = f"schema registry at {shown}" if is_registry else f"what answers at {shown} is no schema registry"
+    fact = f"schema registry at {shown}" if is_registry else f"the server at {shown} is not a schema registry"
     assert (result.outcome, result.fact) == (PASSED if is_registry else FAILED, fact)
     refused = checks.registry(
         check_context(ksql__schema__registry__url="http://us:hush@127.0.0.1:1,http://us:hush@127.0.0.1:2")

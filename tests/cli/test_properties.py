@@ -32,7 +32,7 @@ def test_properties(text: str, properties: dict[str, str], tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("content", "fact"), [(b"a=\\u12", "u12"), (b"a=\xff", "no text in UTF-8"), (None, "No such file")]
+    ("content", "fact"), [(b"a=\\u12", "u12"), (b"a=\xff", "not UTF-8 text"), (None, "No such file")]
 )
 def test_a_file_that_cannot_be_read(content: bytes | None, fact: str, tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
@@ -171,7 +171,7 @@ def test_functions_in_python_are_off_where_anyone_may_make_them() -> None:
 def test_a_port_that_is_none(option: str, port: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["dev", f"{option}={port}"])
-    assert f"argument {option}: {port} is no port: it is a number from 0 to 65535" in capsys.readouterr().err
+    assert f"argument {option}: {port} is not a port: it is a number from 0 to 65535" in capsys.readouterr().err
 
 
 def test_a_file_of_statements_that_cannot_be_read_is_named_before_anything_starts(tmp_path: Path) -> None:

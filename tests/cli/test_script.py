@@ -213,7 +213,7 @@ def test_a_script_that_is_no_text_is_an_error(run: Run, tmp_path: Path) -> None:
     file.write_bytes(b"\xff")
     done = run("-e", f"RUN SCRIPT '{file}';")
     assert done.code == 1
-    assert f"cannot read {file}: it is no text in UTF-8 (byte 0)" in done.err
+    assert f"cannot read {file}: it is not UTF-8 text (byte 0)" in done.err
 
 
 @pytest.mark.parametrize("option", ["--query-row-limit", "--query-timeout"])
@@ -221,7 +221,7 @@ def test_a_script_that_is_no_text_is_an_error(run: Run, tmp_path: Path) -> None:
 def test_a_limit_is_a_whole_number(capsys: pytest.CaptureFixture[str], option: str, value: str) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["http://localhost:1", "-e", "SHOW STREAMS;", option, value])
-    assert f"{option}: '{value}' is no whole number of at least 1" in capsys.readouterr().err
+    assert f"{option}: '{value}' is not a whole number of at least 1" in capsys.readouterr().err
 
 
 def test_a_config_file_sets_properties_of_the_session(run: Run, engine: FakeEngine, tmp_path: Path) -> None:

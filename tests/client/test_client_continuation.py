@@ -1,4 +1,4 @@
-"""Continuation tokens in the Python client: they are no rows, are kept, and are sent with the next request."""
+"""Continuation tokens in the Python client: they are not rows, are kept, and are sent with the next request."""
 
 import asyncio
 import json

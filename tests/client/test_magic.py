@@ -224,7 +224,7 @@ def test_options(line: str, limits: DisplayLimits, variable: str | None, script:
 
 @pytest.mark.parametrize("line", ["--limit 0", "--limit x", "--limit 1.5", "--seconds -1", "--seconds nan"])
 def test_a_wrong_option(line: str) -> None:
-    with pytest.raises(CellError, match="is no number greater than 0\n  hint: write --"):
+    with pytest.raises(CellError, match="is not a number greater than 0\n  hint: write --"):
         cell_options(line, "")
 
 

@@ -60,5 +60,5 @@ def test_a_token_whose_records_are_gone_is_refused(positions: dict[int, int], to
     ],
 )
 def test_other_texts_are_no_tokens(text: str) -> None:
-    with pytest.raises(ContinuationRefused, match="it is no continuation token"):
+    with pytest.raises(ContinuationRefused, match="it is not a continuation token"):
         decoded(text)

@@ -1,4 +1,4 @@
-"""EXPLAIN of what is no query, in ksqlDB's words."""
+"""EXPLAIN of what is not a query, in ksqlDB's words."""
 
 from types import SimpleNamespace
 from typing import Any

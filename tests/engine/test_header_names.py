@@ -1,4 +1,4 @@
-"""A record with a header whose name is no UTF-8, as clients in C or Go write it, is read as any other."""
+"""A record with a header whose name is not UTF-8, as clients in C or Go write it, is read as any other."""
 
 from typing import Any, cast
 

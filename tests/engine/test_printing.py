@@ -41,7 +41,7 @@ def test_the_formats_that_bytes_may_be_in(data: bytes, formats: dict[str, str | 
 
 
 def test_json_that_nests_too_deeply_to_be_read_is_text() -> None:
-    """Python's reader of JSON fails for it with another error than for text that is no JSON."""
+    """Python's reader of JSON fails for it with another error than for text that is not JSON."""
     assert candidates(b"[" * 100_000) == {"KAFKA_STRING": "[" * 100_000}
 
 
@@ -65,7 +65,7 @@ def at(*moments: int) -> bytes:
             "[ada@1600000000000/1600000000009]",
         ),
         (struct.pack(">i", 7) + at(60_000), "HOPPING(KAFKA_INT) or TUMBLING(KAFKA_INT)", "[7@60000/-]"),
-        # A text is no end of a session.
+        # A text is not an end of a session.
         (
             b"a longer name" + at(1_600_000_000_000),
             "HOPPING(KAFKA_STRING) or TUMBLING(KAFKA_STRING)",

@@ -30,8 +30,8 @@ def test_a_key_without_room_for_its_window_is_refused(window: Windowed, size: in
     [(TUMBLING, b"\xff" * 8), (SESSION, START_BYTES + END_BYTES), (SESSION, b"\xff" * 16)],
     ids=["a negative start", "an end before its start", "negative bounds"],
 )
-def test_bytes_that_are_no_window_are_refused(window: Windowed, last: bytes) -> None:
-    with pytest.raises(ValueError, match="no window"):
+def test_bytes_that_are_not_a_window_are_refused(window: Windowed, last: bytes) -> None:
+    with pytest.raises(ValueError, match="not a window"):
         without_window(b"key" + last, window)
 
 

@@ -226,7 +226,7 @@ def test_a_row_that_kafka_refuses_ends_its_query_at_once(server: EngineProcess, 
 def test_a_row_that_kafka_refuses_and_its_query_skips_is_in_the_processing_log(
     server: EngineProcess, kafka: BrokerClient, name: str
 ) -> None:
-    """A producer's thread hears of it, which is no task's."""
+    """A producer's thread hears of it, which is not a task's."""
     kafka.create_topic(f"{name}_COPY", partitions=2, config={"max.message.bytes": "1000"})
     server.execute(COPY.format(name), **{"ksql.fail.on.production.error": "false"})
     kafka.produce(name, f'"{"k" * 5000}"', {"v": 1})

@@ -91,7 +91,7 @@ def test_figures_are_those_of_what_went_through(server: ServerProcess, kafka: Br
     wait_for(lambda: scraped(server).get(f"query_records_late_total {counted}") == LATE, "late rows", PATIENCE)
     wait_for(lambda: scraped(server).get(f"query_state_rows {counted}", 0) >= 4, "a batch's end", PATIENCE)
     wait_for(lambda: scraped(server).get(f"query_records_written_total {third}") == GOOD + LATE, "commits", PATIENCE)
-    # The marker of the transaction that wrote them comes after them, and is no record.
+    # The marker of the transaction that wrote them comes after them, and is not a record.
     wait_for(lambda: scraped(server).get(f"query_lag_records {third} 0") == 0, "the marker to be passed", PATIENCE)
     metrics = scraped(server)
     for query in (big, counted):
@@ -133,7 +133,7 @@ def test_latency_begins_when_the_record_was_written_whatever_its_timestamp_colum
     metrics = scraped(server)
     for query in timed:
         assert metrics[f"query_latency_seconds_bucket {query} 600.0"] == GOOD, query
-    # Its topic has the times of 2013 and no others: that is no latency.
+    # Its topic has the times of 2013 and no others: that is not a latency.
     assert metrics[f"query_latency_seconds_count {further}"] == 0
     records = kafka.consume_all(f"{own}_BIG", GOOD)
     assert {(record.timestamp // 1000, record.headers) for record in records} == {(THEN // 1000, (("trace", b"x"),))}

@@ -281,7 +281,7 @@ def test_a_token_that_cannot_be_followed_is_refused(server: ServerProcess, kafka
         return str(answer.json()["message"])
 
     assert f"it is a token of topic {topic}" in refusal(f"SELECT id FROM {other} EMIT CHANGES;", token)
-    assert "it is no continuation token" in refusal(f"SELECT id FROM {name} EMIT CHANGES;", "x")
+    assert "it is not a continuation token" in refusal(f"SELECT id FROM {name} EMIT CHANGES;", "x")
     assert "it has state" in refusal(f"SELECT id, COUNT(*) FROM {name} GROUP BY id EMIT CHANGES;", token)
     wait_until_closed(server)
 

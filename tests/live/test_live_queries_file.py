@@ -59,7 +59,7 @@ def test_a_file(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
     order(engine, "('a', 'tea', 7)")
     wait_for(lambda: rows(kafka, f"{name}-copies") == ["a"], "the rows of copies")
 
-    # Comments and spelling are no change; another condition is, and OR REPLACE is added to the statement.
+    # Comments and spelling are not a change; another condition is, and OR REPLACE is added to the statement.
     changed = LARGE.format(name, 8).lower().replace("as select", "as /* more */ select")
     write(*sources, changed, PER_ITEM.format(name), COPY.format(name, 0))
     assert engine.carry_out_file() == "statements of the file: 1 executed, 8 already in effect"

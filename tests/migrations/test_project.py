@@ -159,7 +159,7 @@ def test_an_error_of_the_server_has_its_place_in_the_file(message: str, shown: s
 def test_a_variable_has_a_name(config: MigrationConfig, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["migrations", "-c", str(config.folder / CONFIG_FILE), "apply", "--all", "-d", "a b=1"])
-    assert "a b=1 is no definition: NAME=VALUE" in capsys.readouterr().err
+    assert "a b=1 is not a definition: NAME=VALUE" in capsys.readouterr().err
 
 
 def test_no_server(config: MigrationConfig, capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,7 +67,7 @@ def test_a_live_query_row_by_row(server: PgServer) -> None:
 
 
 def test_commands_about_what_the_engine_does_not_have(server: PgServer) -> None:
-    """Postgres has conversions, text search, publications and so on: none of them is here, which is no error."""
+    """Postgres has conversions, text search, publications and so on: none of them is here, which is not an error."""
     names = "dC dO dRp dRs dew dF dFp dFd dFt dy dconfig do dc dL ddp drds dX dAc dAf dAo dAp deu df+ dL+ dC+ lo_list"
     names += " des+ det+ dew+"
     printed = shown(server, *(f"\\{name}" for name in names.split()))

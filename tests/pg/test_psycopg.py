@@ -143,10 +143,10 @@ def test_json_in_the_text_of_an_insert(connection: Connection, engine: PgEngine)
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("`DAYS`", '{"x"', "is no JSON: "),
-        ("`DAYS`", "[1]", r"is no MAP<STRING, DATE>: \[1\] is no MAP"),
+        ("`DAYS`", '{"x"', "is not valid JSON: "),
+        ("`DAYS`", "[1]", r"is not a valid MAP<STRING, DATE>: \[1\] is not a MAP"),
         ("address", '{"nowhere": 1}', "it has no field NOWHERE"),
-        ("address", '{"street": ["Elm"]}', "an object or a list is no STRING"),
+        ("address", '{"street": ["Elm"]}', "an object or a list is not a STRING"),
     ],
 )
 def test_json_that_does_not_fit_its_column(connection: Connection, column: str, value: str, message: str) -> None:
@@ -156,7 +156,9 @@ def test_json_that_does_not_fit_its_column(connection: Connection, column: str, 
 
 
 def test_a_value_that_is_none_of_its_type_is_named(connection: Connection) -> None:
-    with pytest.raises(psycopg.errors.InvalidTextRepresentation, match=r"parameter \$1 is no int4 in text form"):
+    with pytest.raises(
+        psycopg.errors.InvalidTextRepresentation, match=r"parameter \$1 is not a valid int4 in text form"
+    ):
         connection.execute("SELECT * FROM orders WHERE id = %s", ["abc"])
 
 
@@ -198,7 +200,7 @@ def test_a_statement_is_prepared_and_executed_as_sql(
         ("EXECUTE p (1,)", "an argument is missing"),
         ("EXECUTE p 1", "unexpected 1 after the statement's name"),
         ("EXECUTE p (1 + 1, 'a')", r"a value of EXECUTE is a literal, not 1 \+ 1"),
-        ("EXECUTE p ('x', 'a')", r"the value of parameter \$1 is no int4 in text form"),
+        ("EXECUTE p ('x', 'a')", r"the value of parameter \$1 is not a valid int4 in text form"),
         ("EXECUTE nothing", 'there is no prepared statement "nothing"'),
     ],
 )

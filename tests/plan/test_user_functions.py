@@ -84,7 +84,7 @@ def test_a_file_declares_with_decorators() -> None:
 
 
 def test_a_file_without_the_module_declares_nothing() -> None:
-    assert list(functions_in_file("def function(x): this is no Python", "ext/a.py")) == []
+    assert list(functions_in_file("def function(x): this is not Python", "ext/a.py")) == []
 
 
 @pytest.mark.parametrize(

@@ -305,7 +305,7 @@ def test_keys_that_cannot_be_read_again_are_kept(
     monkeypatch.setattr("millstream.security.tokens.CACHE_SECONDS", 0.0)
     with caplog.at_level(logging.ERROR):
         assert reader.user(token(aud=None)).name == "ann"
-    assert caplog.messages == [f"cannot read the keys at {file}: it is no JWKS; those from before are used"]
+    assert caplog.messages == [f"cannot read the keys at {file}: it is not a JWKS; those from before are used"]
 
 
 @pytest.mark.parametrize("path", ["/query-stream", "/query", "/ws/query"])

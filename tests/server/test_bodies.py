@@ -21,7 +21,7 @@ def test_a_number_keeps_its_digits() -> None:
     [
         ("[" * 100_000, "nested too deep"),
         ('{"A": 1e99999999999999999999}', "an exponent of too many digits"),
-        ('{"A": }', "no valid JSON"),
+        ('{"A": }', "not valid JSON"),
         ("[1]", "must be a JSON object, not an array"),
         ("null", "must be a JSON object, not null"),
         ('"x"', "must be a JSON object, not a string"),

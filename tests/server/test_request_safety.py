@@ -1,4 +1,4 @@
-"""What a browser's page may not do, and bodies that are no JSON: each case of request_safety.json, and WebSockets."""
+"""What a browser's page may not do, and bodies that are not JSON: each case of request_safety.json, and WebSockets."""
 
 import json
 from pathlib import Path

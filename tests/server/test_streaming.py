@@ -199,7 +199,7 @@ def test_acks_come_back_while_the_request_is_open_over_http1(server: Server, eng
 
 REFUSED = {
     "a refused row": ('{"ID":13}', "ID 13 is bad luck"),
-    "no JSON": ("nonsense", "the request is no valid JSON"),
+    "no JSON": ("nonsense", "the request is not valid JSON"),
 }
 
 

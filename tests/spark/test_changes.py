@@ -35,7 +35,7 @@ def test_a_row_that_no_longer_passes_is_a_tombstone_or_nothing(spark: SparkSessi
 
 
 def test_a_tombstone_has_its_key_and_nothing_else(spark: SparkSession) -> None:
-    """What an expression makes of NULL is no value of a row that is not there."""
+    """What an expression makes of NULL is not a value of a row that is not there."""
     columns = "id, COALESCE(v, 7) AS c, 5 AS five, id + 1 AS next, ROWTIME AS time, ROWPARTITION AS part"
     changes = Bounded(spark).changes(plan(f"SELECT {columns} FROM t"), "q", False)
     (row,), (deletion,) = changes([Record(b"1", b'{"V": null}', 3), Record(b"1", None, 4)], ())

@@ -150,5 +150,5 @@ def test_the_log_keeps_no_more_than_its_limit(spark: SparkSession) -> None:
 
 def test_what_fails_while_it_is_planned_is_a_failure_of_the_evaluation(spark: SparkSession) -> None:
     """Spark computes constants when it plans: INSERT VALUES of such a one was answered with 500."""
-    with pytest.raises(EvaluationFailed, match="'x' is no DECIMAL"):
+    with pytest.raises(EvaluationFailed, match="'x' is not a valid DECIMAL"):
         evaluate(spark, ["ms_decimal_of_text('x', 4, 2)"], [Decimal(4, 2)])

@@ -1,6 +1,6 @@
 """Text converts to a value the same way while a statement is planned (Python) and in a running query (Scala).
 
-But for text that is no BOOLEAN: as a constant it is refused, and CAST gives false.
+But for text that is not a BOOLEAN: as a constant it is refused, and CAST gives false.
 """
 
 import pytest

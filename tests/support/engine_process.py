@@ -207,7 +207,7 @@ def _rows(engine: MillstreamEngine, request: Request, count: int, after: str) ->
 def main() -> None:
     """Open an engine, answer until the input ends."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # what libraries print is not an answer
     engine = MillstreamEngine(json.loads(sys.argv[1]))
     for request in chain([["open"]], map(json.loads, sys.stdin)):
         try:

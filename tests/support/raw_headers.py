@@ -1,4 +1,4 @@
-"""Writes records with header names that are no UTF-8: with librdkafka, as Python's client takes texts only."""
+"""Writes records with header names that are not UTF-8: with librdkafka, as Python's client takes texts only."""
 
 import ctypes
 from collections.abc import Sequence

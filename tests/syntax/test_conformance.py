@@ -9,7 +9,7 @@ from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.printer import to_sql
 from support.shared import cases
 
-# How the case files put it when a text is no statement of the language.
+# How the case files put it when a text is not a statement of the language.
 ABOUT_SYNTAX = ("Syntax", "Invalid numeric literal", "overflows DOUBLE", "negative integers in the LIMIT")
 
 

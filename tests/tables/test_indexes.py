@@ -45,7 +45,7 @@ CREATE TABLE texts AS SELECT s, COUNT(*) AS n FROM a GROUP BY s;
     for table, indexes in INDEXED.items()
     for columns in indexes
 )
-# The values of MANY by key, as JSON, and what is no row at all.
+# The values of MANY by key, as JSON, and what is not a row at all.
 ROWS: dict[int, str | None] = {
     1: '{"B":true,"I":1,"L":1,"D":1.5,"E":1.25,"T":"a","ARR":[1,2],"S":{"A":1,"B":"x"},"M":{"k":1,"l":2}}',
     2: '{"B":false,"I":-1,"L":9007199254740993,"D":-0.0,"E":-1.25,"T":"b","ARR":[],"S":{"A":1},"M":{}}',

@@ -48,7 +48,7 @@ BAR = "CREATE STREAM bar AS SELECT * FROM foo;"
         ),
         (
             {"statements": [KEYED, BAR], "inputs": [{"topic": "foo", "key": "a", "value": {"V": 1}}]},
-            "ValueError: 'a' is no Protobuf message\n  hint: a Protobuf message is written as an object with its "
+            "ValueError: 'a' is not a Protobuf message\n  hint: a Protobuf message is written as an object with its "
             "fields: ID",
         ),
         (

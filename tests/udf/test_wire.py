@@ -66,7 +66,7 @@ def test_results_are_converted_to_the_declared_type() -> None:
         ("INTEGER", 2**31, "too large"),
         ("DOUBLE", "1", "str"),
         ("STRING", 1, "int"),
-        ("STRING", "\ud800", "half of a character"),
+        ("STRING", "\ud800", "half of a surrogate pair"),
         ("BYTES", "text", "str"),
         ("DATE", datetime(2000, 1, 1), "datetime"),
         ("TIMESTAMP", date(2000, 1, 1), "date"),

@@ -75,7 +75,7 @@ def takes_unit(function: Function, index: int) -> bool:
 
 
 def _unit_hint(word: str) -> str:
-    """What to write instead of a word that is no time unit: DAYS for DAY."""
+    """What to write instead of a word that is not a time unit: DAYS for DAY."""
     unit = UNITS.get(word) or next(iter(get_close_matches(word, MILLISECONDS, 1, 0.6)), "")
     return f"as a unit it is written {unit}" if unit else f"units are {', '.join(MILLISECONDS)}"
 

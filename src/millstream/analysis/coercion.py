@@ -127,7 +127,7 @@ def _common_with(common: SqlType, operand: Operand) -> SqlType:
 def _common_with_constructor(common: SqlType, operand: Operand) -> SqlType | None:
     """`common` adapted to the elements of an array, map or struct constructor, which count as literals too.
 
-    None if `operand` is no constructor, or one of another kind of type than `common`.
+    None if `operand` is not a constructor, or is one of another kind of type than `common`.
     """
     constructor = operand.value
     if isinstance(constructor, TypedArray) and isinstance(common, Array):
@@ -291,7 +291,7 @@ def decimal_constant(text: str, at: Span) -> Constant:
     """The DECIMAL constant of the narrowest type that `text` denotes. Raises StatementError if it is not a number."""
     number = text_conversions.number(text)
     if number is None:
-        raise StatementError(f"'{text}' is no DECIMAL", at)
+        raise StatementError(f"'{text}' is not a valid DECIMAL", at)
     return Constant(check_digits(text_conversions.literal_type(number), at), number)
 
 

@@ -159,7 +159,7 @@ class NameScope:
 
 
 def check_names(expression: tree.SyntaxNode, scope: NameScope, variables: frozenset[str] = frozenset()) -> None:
-    """Raises StatementError for a name in `expression` that is no column and none of the `variables` of lambdas.
+    """Raises StatementError for a name in `expression` that is neither a column nor one of the `variables` of lambdas.
 
     In DATEDIFF(day, a, b) and DATEADD(DAY, 1, a) the fault is not the column DAY: a later check has the better error.
     """

@@ -115,7 +115,7 @@ def _properties(side: str, p: Properties, format: Format, inherited: Serde | Non
             if name == FULL_NAME and format.name != "JSON_SR" and not _DOTTED.fullmatch(value):
                 hint = "names of letters, digits and _, with dots between them: com.example.Order"
                 raise StatementError(
-                    f"{side}_{config} is no name of a schema for {format.name}: '{value}'", place, hint
+                    f"{side}_{config} is not a valid name of a schema for {format.name}: '{value}'", place, hint
                 )
             configured[name] = value
     return tuple(sorted(configured.items()))

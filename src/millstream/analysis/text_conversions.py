@@ -2,7 +2,7 @@
 
 This module converts constants of a statement while it is planned, without a JVM, so that an error has a position in the
 statement. At run time jvm/FunctionsCast.scala converts the text of records; tests/spark/test_text_conversions.py checks
-that both give the same results. Text that is no BOOLEAN is refused here and false there.
+that both give the same results. Text that is not a BOOLEAN is refused here and false there.
 """
 
 import base64
@@ -147,7 +147,7 @@ def _midnight(parts: dict[str, str | None]) -> bool:
 def _clock(parts: dict[str, str | None]) -> tuple[int, int, int]:
     hour, minute, second = _at(parts, "hour"), _at(parts, "minute"), _at(parts, "second")
     if hour > 23 or minute > 59 or second > 59:
-        raise ValueError(f"{hour}:{minute}:{second} is no time of day")
+        raise ValueError(f"{hour}:{minute}:{second} is not a time of day")
     return hour, minute, second
 
 

@@ -198,7 +198,7 @@ def _registry_failure(client: httpx.Client, url: str) -> str:
         is_registry = isinstance(answer.json(), list)
     except OTHER_FORM:
         is_registry = False
-    return "" if is_registry else f"what answers at {without_user(url)} is no schema registry"
+    return "" if is_registry else f"the server at {without_user(url)} is not a schema registry"
 
 
 def connect(context: CheckContext) -> CheckResult:

@@ -130,7 +130,7 @@ def _wrap(session: "ShellSession", arguments: Sequence[str]) -> None:
 def _column_width(session: "ShellSession", arguments: Sequence[str]) -> None:
     width = _single(arguments, "set cli column-width NUMBER")
     if not width.isdigit():
-        raise ClientError(f"{width} is no width", "a number of characters; 0 lets columns fit their content")
+        raise ClientError(f"{width} is not a width", "a number of characters; 0 lets columns fit their content")
     session.output.change(width=int(width))
 
 

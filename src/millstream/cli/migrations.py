@@ -89,14 +89,14 @@ def _add_apply(verbs: "Subparsers") -> None:
 
 def _version(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= LAST_VERSION:
-        raise argparse.ArgumentTypeError(f"{text} is no version: it is a number from 1 to {LAST_VERSION}")
+        raise argparse.ArgumentTypeError(f"{text} is not a version: it is a number from 1 to {LAST_VERSION}")
     return int(text)
 
 
 def _defined(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not is_variable_name(name):
-        raise argparse.ArgumentTypeError(f"{text} is no definition: NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"{text} is not a definition: NAME=VALUE")
     return name, value
 
 

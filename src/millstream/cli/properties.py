@@ -17,7 +17,7 @@ INSECURE = "millstream.insecure"
 PG_LISTEN = "millstream.pg.listen"
 HIGHEST_PORT = 65535
 _PREFIX, _OPTIONS = "KSQL_", "KSQL_OPTS"
-# Variables of ksqlDB's scripts and image that are no properties, and the properties in KSQL_OPTS that are Java's own.
+# Variables of ksqlDB's scripts and image that are not properties, and the properties in KSQL_OPTS that are Java's own.
 _OF_SCRIPTS = re.compile(r"KSQL_(?:HOME|CLASSPATH|CONFIG_DIR|VERSION|JMX_PORT|LOG4J_.*|OPTS|.*_OPTS)")
 _OF_JAVA = ("java.", "javax.", "com.sun.", "log4j", "sun.", "jdk.")
 
@@ -72,12 +72,12 @@ def address_of(text: str) -> tuple[str, int]:
     """
     host, _, port = text.split(",")[0].strip().split("://")[-1].rstrip("/").rpartition(":")
     if not port.isdigit() or int(port) > HIGHEST_PORT:
-        raise SetupError(f"{text} is no address to listen on", "it is written HOST:PORT, as in 127.0.0.1:8088")
+        raise SetupError(f"{text} is not an address to listen on", "it is written HOST:PORT, as in 127.0.0.1:8088")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def port_number(text: str) -> int:
     """The port in an option, 0 for any free one. Raises ArgumentTypeError."""
     if not text.isascii() or not text.isdigit() or int(text) > HIGHEST_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is no port: it is a number from 0 to {HIGHEST_PORT}")
+        raise argparse.ArgumentTypeError(f"{text} is not a port: it is a number from 0 to {HIGHEST_PORT}")
     return int(text)

@@ -70,7 +70,7 @@ def add(subparsers: "Subparsers") -> None:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least 1")
     return int(text)
 
 

@@ -53,7 +53,7 @@ class ScriptStatement:
         return self.text if least is None else f"{self.text[:start]}LIMIT {least};"
 
 
-# A command: up to the end of its line, a semicolon or a comment. Its words, such as a URL, need be no tokens.
+# A command: up to the end of its line, a semicolon or a comment. Its words, such as a URL, need not be tokens.
 _COMMAND = re.compile(r"(?:'(?:[^'\n]|'')*'|(?!\s(?:--|/\*))[^;\n])*;?")
 
 

@@ -63,7 +63,7 @@ def address(url: str, user: str | None, password: str | None, token: str | None)
     try:
         parsed = httpx.URL(url if "://" in url else f"http://{url}")
     except httpx.InvalidURL as error:
-        raise MillstreamError(f"{url} is no URL: {error}") from error
+        raise MillstreamError(f"{url} is not a URL: {error}") from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise MillstreamError(f"{url} is not the address of a server: write http://HOST:8088 or https://HOST:8088")
     name = user if user is not None else parsed.username

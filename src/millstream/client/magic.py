@@ -55,7 +55,7 @@ class CellOptions:
 def cell_options(line: str, cell: str) -> CellOptions:
     """The options at the beginning of `line`; the rest of it and `cell` are the script, with places as in the cell.
 
-    Raises CellError if an option's value is no number.
+    Raises CellError if an option's value is not a number.
     """
     values: dict[str, float] = {}
     end = 0
@@ -77,7 +77,7 @@ def _number(name: str, text: str) -> float:
         number = 0
     if not number > 0:
         hint = "write --limit 20 for twenty rows" if name == "limit" else "write --seconds 1.5"
-        raise CellError(f"%ksql: --{name} {text} is no number greater than 0\n  hint: {hint}")
+        raise CellError(f"%ksql: --{name} {text} is not a number greater than 0\n  hint: {hint}")
     return number
 
 

@@ -76,7 +76,7 @@ def decoded(text: str) -> ContinuationToken:
         offsets = body["endOffsets"]["o"]
         topic_and_id = str(body.get("topic", "")), str(body.get("topicId", ""))
     except (ValueError, KeyError, TypeError, AttributeError) as failure:
-        raise ContinuationRefused("it is no continuation token") from failure
+        raise ContinuationRefused("it is not a continuation token") from failure
     if not isinstance(offsets, list) or not all(type(offset) is int for offset in offsets):
-        raise ContinuationRefused("it is no continuation token")
+        raise ContinuationRefused("it is not a continuation token")
     return ContinuationToken(dict(enumerate(offsets)), *topic_and_id)

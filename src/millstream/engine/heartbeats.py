@@ -60,7 +60,7 @@ def client_id(url: str) -> str:
 
 
 def address(id: str) -> str | None:
-    """The URL in a member's client id; None if the member is no server that sends heartbeats."""
+    """The URL in a member's client id; None if the member is not a server that sends heartbeats."""
     url = id.removeprefix(CLIENT_ID)
     try:
         parts = urlsplit(url)

@@ -180,7 +180,7 @@ class RowWriter:
     def _named(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The row by the source's column names, each value converted to its column's type. Raises ValueError.
 
-        A field that is no column is left out, as in ksqlDB.
+        A field that is not a column is left out, as in ksqlDB.
         """
         values = {}
         for name, value in row.items():

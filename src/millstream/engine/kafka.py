@@ -223,7 +223,7 @@ class KafkaClient(TopicOffsets):
         """
         # Not by an admin client: librdkafka then follows a null pointer, which ends the process, where a broker answers
         # that it does not coordinate the group, as one does that has just started. A consumer that does not subscribe
-        # is no member of the group.
+        # is not a member of the group.
         deadline = time.monotonic() + SETTLE
         with closing(self.consumer({"group.id": group, "enable.auto.commit": False}, LOG)) as consumer:
             while True:

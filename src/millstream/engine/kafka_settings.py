@@ -61,7 +61,7 @@ def _is_readable_pem(location: str | None) -> bool:
         return bool(location) and is_pem(Path(str(location)))
     # ValueError: a path with a NUL.
     except (OSError, ValueError):
-        # This is no error here: if TLS is used, the file is read again, and then the error names the setting.
+        # This is not an error here: if TLS is used, the file is read again, and then the error names the setting.
         return False
 
 
@@ -98,7 +98,7 @@ def _login(java: Mapping[str, str]) -> dict[str, str]:
 
 
 def _token(java: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
-    """How to get a token from an endpoint of OAuth. Raises SettingRefused without one: a handler in Java is no help."""
+    """How to get a token from an OAuth endpoint. Raises SettingRefused without one: a handler in Java is of no use."""
     if ENDPOINT not in java:
         raise SettingRefused(f"{MECHANISM}=OAUTHBEARER needs {ENDPOINT}, which gives tokens\n  hint: docs/security.md")
     credentials = "sasl.oauthbearer.client.credentials.client"

@@ -240,8 +240,8 @@ class Lease:
     def _extend(self, consumer: Consumer) -> None:
         """Commit as the partition's owner, and record when the commit was sent; `_poll` gets the answer.
 
-        A synchronous commit is no alternative: after an outage that began while it was sent, librdkafka may wait for
-        ever, and nobody would poll.
+        A synchronous commit would not do: after an outage that began while it was sent, librdkafka may wait for ever,
+        and nobody would poll.
         """
         self._commit = _Commit(time.monotonic(), self._sinks.lease_clock())
         position = TopicPartition(self._topic, 0, self._position, self._token)

@@ -94,7 +94,7 @@ class PushEvaluation:
     def attempted(
         self, records: Sequence[Record], after: Positions, leaves: Sequence[int] = ()
     ) -> EvaluatedBatch | Exception:
-        """The same, or the exception; it is logged unless a record has caused it, which is no error of the server."""
+        """The same, or the exception, which is logged unless a record has caused it: the server then has no fault."""
 
         def computed() -> EvaluatedBatch | EvaluationFailed:
             try:

@@ -2,7 +2,7 @@
 
     start      topic s at {0: 900, 1: 0}
     read       records 900 … 949 of partition 0, then the end of partition 1: positions {0: 950, 1: 1}, as behind the
-               last record there is the marker of a transaction, which is no record
+               last record there is the marker of a transaction, which is not a record
     read       partition 0 no longer has 950, but only what follows 1200: it goes on there, or fails if it is `exact`
 
 A batch is read again unless `advance` follows, for example after an outage.
@@ -124,7 +124,7 @@ class PushReader:
         after = {topic: dict(positions) for topic, positions in self.positions.items()}
         for topic, record in zip(topics, records, strict=True):
             after[topic][record.partition] = record.offset + 1
-        # Behind the last record there may be the end of a transaction, which is no record.
+        # Behind the last record there may be the end of a transaction, which is not a record.
         for (topic, partition), end in ends.items():
             after[topic][partition] = max(end, after[topic].get(partition, 0))
         return ReadBatch(records, topics, after)

@@ -11,7 +11,7 @@ from millstream.catalog.catalog import Windowed
 BOUND_BYTES = 8
 LAST_MS = 2**63 - 1
 TOO_SHORT = "the key is too short to have a window"
-NO_WINDOW = "the key's last bytes are no window"
+NO_WINDOW = "the key's last bytes are not a window"
 
 
 def bounds(window: Windowed) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 Three passes are tried, and the first with a match decides: exact types; with widening (INTEGER to BIGINT to DECIMAL to
 DOUBLE, text to DATE, TIME and TIMESTAMP); with widening also among the uses of a generic. Of several matches, the
 better one has no repeated parameter, then more parameters, then fewer generics; if two are equally good, the call is
-ambiguous. A bare NULL matches any type, but is no lambda and no time unit.
+ambiguous. A bare NULL matches any type, but is neither a lambda nor a time unit.
 
 Of ABS's signatures for INTEGER, BIGINT, DECIMAL and DOUBLE the exact one is taken; of ARRAY_CONTAINS's T the array's
 element binds it, and the value is cast:

@@ -16,7 +16,7 @@ def split_date(text: str) -> tuple[int, int, int]:
     """Year, month and day of a date in ISO 8601. Raises ValueError."""
     match = DATE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text} is no date")
+        raise ValueError(f"{text} is not a date")
     return int(match[1]), int(match[2]), int(match[3])
 
 
@@ -33,7 +33,7 @@ def micros_of_day(text: str) -> int:
     """Microseconds since midnight of `12:00`, `12:00:01` or `12:00:01.250`. Raises ValueError."""
     match = CLOCK.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text} is no time of day")
+        raise ValueError(f"{text} is not a time of day")
     seconds = int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3] or 0)
     return seconds * 1_000_000 + int((match[4] or "").ljust(6, "0"))
 

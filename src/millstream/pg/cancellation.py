@@ -23,7 +23,7 @@ class CancellableWork:
     async def run(self, work: Coroutine[Any, Any, None], timeout: str) -> None:
         """Await the coroutine `work`. Raises what it raises, or the reason for which it was cancelled.
 
-        `timeout` is the value of statement_timeout: a duration as Postgres writes it; "" and 0 are no limit.
+        `timeout` is the value of statement_timeout: a duration as Postgres writes it; "" and 0 mean no limit.
         """
         with self._time_limit(timeout):
             await self._run(work)

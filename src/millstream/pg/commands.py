@@ -64,7 +64,7 @@ class SessionCommands:
         return len(statement.words) > 1 and statement.words[1].kind == "string"
 
     def _shown(self, statement: ClientStatement) -> str | None:
-        """The name of the setting that a SHOW reads; None if it is no such SHOW."""
+        """The name of the setting that a SHOW reads; None if it is another SHOW."""
         words = statement.words
         if words[0].word != "SHOW" or len(words) < 2:
             return None
@@ -143,7 +143,7 @@ class SessionCommands:
         if not is_stored_setting(name, value):
             hint = "texts are UTF-8, and bytes hexadecimal"
             if name.lower() == "statement_timeout":
-                hint = "a number of milliseconds, or a text like '500ms', '2s', '1min'; 0 is no limit"
+                hint = "a number of milliseconds, or a text like '500ms', '2s', '1min'; 0 means no limit"
             raise PgError("22023", f"{name} cannot be {value} here", hint)
         if not self.settings.is_known(name) and "." not in name:
             raise PgError("42704", f"there is no setting {name}", "the engine's are set as SET 'name'='value'")

@@ -76,7 +76,7 @@ def fetch_of(statement: ClientStatement) -> FetchRequest | None:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
-        raise PgError(SYNTAX, f"{text} is no number of rows", "FETCH [FORWARD] count FROM name")
+        raise PgError(SYNTAX, f"{text} is not a number of rows", "FETCH [FORWARD] count FROM name")
     return int(text)
 
 

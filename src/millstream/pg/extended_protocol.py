@@ -161,7 +161,7 @@ class ExtendedProtocol:
             await self._writer.send(await self._started(bound), message.most)
 
     async def close(self, message: NamedTarget) -> None:
-        """Drop a prepared statement, or a portal with its query; a name that does not exist is no error."""
+        """Drop a prepared statement, or a portal with its query; a name that does not exist is not an error."""
         if message.kind == "S":
             self._prepared.pop(message.name, None)
         else:

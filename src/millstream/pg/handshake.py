@@ -106,7 +106,7 @@ async def _by_password(name: str, user: User | None, stream: PgStream, context: 
     try:
         text = password.decode()
     except UnicodeDecodeError:
-        raise LoginRefused("the password is no UTF-8") from None
+        raise LoginRefused("the password is not UTF-8") from None
     header = basic(name, text) if user is not None or login.tokens is None else f"Bearer {text}"
     principal = await context.hashes.run(lambda: login.principal(header))
     # A token names its user: the session must not have another name.

@@ -79,10 +79,10 @@ def _column_literal(text: str, name: str, type: SqlType, position: int) -> str:
     try:
         return json_literal(json.loads(text, parse_float=Decimal), type)
     except json.JSONDecodeError as error:
-        refusal = PgError(INVALID_TEXT, f"the value of {quoted(name)} is no JSON: {error}")
+        refusal = PgError(INVALID_TEXT, f"the value of {quoted(name)} is not valid JSON: {error}")
     except (ValueError, RecursionError) as error:
         hint = "fields of a STRUCT are named as DESCRIBE shows them"
-        refusal = PgError(INVALID_TEXT, f"the JSON for {quoted(name)} is no {type}: {error}", hint)
+        refusal = PgError(INVALID_TEXT, f"the JSON for {quoted(name)} is not a valid {type}: {error}", hint)
     refusal.position = position
     raise refusal
 
@@ -106,9 +106,9 @@ def json_literal(value: Any, type: SqlType) -> str:
         case Array(element=element), list():
             return _array(value, element)
         case Struct() | Map() | Array(), _:
-            raise ValueError(f"{json.dumps(value, default=str)} is no {type}")
+            raise ValueError(f"{json.dumps(value, default=str)} is not a {type}")
         case _, list() | Mapping():
-            raise ValueError(f"an object or a list is no {type}")
+            raise ValueError(f"an object or a list is not a {type}")
     return sql_literal(value)
 
 

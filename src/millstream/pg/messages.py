@@ -18,7 +18,7 @@ LONGEST_SHORT = 64 * 1024
 
 
 class ProtocolViolation(Exception):
-    """Bytes that are no valid message, or a message that is not allowed now; it ends the connection."""
+    """Bytes that are not a valid message, or a message that is not allowed now; it ends the connection."""
 
 
 # ---------------------------------------------------------------- from the client
@@ -106,7 +106,7 @@ class ByteReader:
         try:
             return self._content[begin:end].decode()
         except UnicodeDecodeError as error:
-            raise ProtocolViolation(f"a text is no UTF-8: {error.reason}") from None
+            raise ProtocolViolation(f"a text is not UTF-8: {error.reason}") from None
 
     def int16(self) -> int:
         """A whole number of two bytes, without sign."""
@@ -317,7 +317,7 @@ def error(fields: Mapping[str, str]) -> bytes:
 
 
 def notice(message: str, severity: str = "NOTICE") -> bytes:
-    """NoticeResponse: a message that is no error; `severity` is NOTICE or WARNING."""
+    """NoticeResponse: a message that is not an error; `severity` is NOTICE or WARNING."""
     return packed(b"N", _fields({"S": severity, "V": severity, "C": "00000", "M": message}))
 
 

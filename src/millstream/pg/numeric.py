@@ -38,11 +38,11 @@ def read_numeric(content: bytes) -> Decimal:
         count, weight, sign, scale = struct.unpack_from("!HhHH", content)
         groups = struct.unpack(f"!{count}H", content[8:])
     except struct.error as error:
-        raise ValueError(f"these bytes are no numeric: {error}") from None
+        raise ValueError(f"these bytes are not a numeric: {error}") from None
     if sign in (NAN, INFINITY, NEGATIVE_INFINITY):
         return Decimal({NAN: "NaN", INFINITY: "Infinity"}.get(sign, "-Infinity"))
     if sign not in (POSITIVE, NEGATIVE) or any(group > 9999 for group in groups):
-        raise ValueError("these bytes are no numeric")
+        raise ValueError("these bytes are not a numeric")
     digits = tuple(int(digit) for group in groups for digit in f"{group:04d}")
     exponent = (weight - count + 1) * BASE_DIGITS
     number = Decimal((int(sign == NEGATIVE), digits or (0,), exponent if digits else 0))

@@ -48,11 +48,11 @@ def value_of(number: int, content: bytes | None, oid: int, binary: bool) -> Any:
     try:
         return _binary(content, oid) if binary else _text(content.decode(), oid)
     except UnicodeDecodeError as error:
-        raise PgError("22021", f"parameter ${number} is no UTF-8: {error.reason}") from None
+        raise PgError("22021", f"parameter ${number} is not UTF-8: {error.reason}") from None
     except (ValueError, OverflowError, InvalidOperation, struct.error, ProtocolViolation) as error:
         form = "binary" if binary else "text"
         code = "22P03" if binary else "22P02"
-        fact = f"the value of parameter ${number} is no {_type_name(oid)} in {form} form: {error}"
+        fact = f"the value of parameter ${number} is not a valid {_type_name(oid)} in {form} form: {error}"
         raise PgError(code, fact, "the type is that of the column that it is compared with, or of $1::type") from None
 
 
@@ -77,18 +77,18 @@ def _elements(text: str) -> list[str | None]:
     if text == "{}":
         return []
     if not text.startswith("{"):
-        raise ValueError(f"{text} is no array")
+        raise ValueError(f"{text} is not an array")
     elements: list[str | None] = []
     at, mark = 1, ","
     while mark == ",":
         match = _ELEMENT.match(text, at)
         if match is None:
-            raise ValueError(f"{text} is no array of one dimension")
+            raise ValueError(f"{text} is not an array of one dimension")
         quoted, bare, mark = match.groups()
         elements.append(_ESCAPED.sub(r"\1", quoted) if quoted is not None else _bare(bare.strip()))
         at = match.end()
     if at != len(text):
-        raise ValueError(f"{text} is no array of one dimension")
+        raise ValueError(f"{text} is not an array of one dimension")
     return elements
 
 
@@ -98,7 +98,7 @@ def _bare(text: str) -> str | None:
 
 def _bool(text: str) -> bool:
     if text.strip().lower() not in TRUE + FALSE:
-        raise ValueError(f"{text} is no boolean")
+        raise ValueError(f"{text} is not a boolean")
     return text.strip().lower() in TRUE
 
 
@@ -163,7 +163,7 @@ def _moment(content: bytes) -> datetime:
 def _clock(content: bytes) -> time:
     micros = struct.unpack("!q", content)[0]
     if not 0 <= micros < DAY_MICROS:
-        raise ValueError("this is no time of a day")
+        raise ValueError("this is not a time of day")
     return (EPOCH + timedelta(microseconds=micros)).time()
 
 

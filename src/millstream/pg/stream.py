@@ -37,7 +37,7 @@ class PgStream:
         """The first message of a connection, which has no tag. Raises ProtocolViolation."""
         length = int.from_bytes(await self._exactly(4))
         if not 8 <= length <= messages.LONGEST_STARTUP:
-            raise ProtocolViolation("this is no start of a session")
+            raise ProtocolViolation("this is not the start of a session")
         return messages.startup(await self._exactly(length - 4))
 
     async def read_message(self, most: int | None = None) -> ClientMessage:

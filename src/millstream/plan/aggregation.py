@@ -120,7 +120,7 @@ def not_grouped(
         fact = f"Non-aggregate SELECT expression(s) not part of GROUP BY: {', '.join(map(to_sql, plain))}"
         hint = "add it to the GROUP BY, or remove it"
         return StatementError(
-            fact, plain[0].span, f"a number in GROUP BY is no position: {hint}" if by_position else hint
+            fact, plain[0].span, f"a number in GROUP BY is not a position: {hint}" if by_position else hint
         )
     fact = "Column used in aggregate SELECT expression(s) outside of aggregate functions not part of GROUP BY: "
     hint = "add it to the GROUP BY, or put it into an aggregate function"
@@ -320,7 +320,7 @@ def _accumulator(call: tree.Call, typed_call: typed.TypedCall, scope: NameScope,
 
 
 def _constant(call: tree.Call, i: int, argument: typed.TypedExpression, required: bool) -> object:
-    """The value of the call's argument number `i`, None if it is no constant. Raises StatementError if it must be."""
+    """The value of argument `i` of the call; None if it is not constant. Raises StatementError if it must be."""
     if isinstance(argument, typed.Constant):
         return argument.value
     if required:

@@ -70,7 +70,9 @@ def functions_called(statement: tree.SyntaxNode, catalog: Catalog) -> tuple[str,
 def check_function(function: UserFunction, aggregate: bool) -> UserFunction:
     """The function, completed from its text. Raises StatementError, or BadCode if the text is not valid."""
     if not re.fullmatch(r"[A-Za-z_]\w*", function.name, re.ASCII):
-        raise StatementError(f"{identifier(function.name)} is no name for a function", None, "letters, digits and _")
+        raise StatementError(
+            f"{identifier(function.name)} is not a valid name of a function", None, "letters, digits and _"
+        )
     if lookup(function.name) is not None:
         raise StatementError(f"{function.name} is a built-in function", None, "choose another name")
     functions_called = names(function)

@@ -26,7 +26,7 @@ ENABLED = "ksql.insert.into.values.enabled"
 ROWTIME = Column("ROWTIME", BIGINT)
 # The bounds of a windowed source's windows, which a statement that compares rows may name.
 WINDOW_BOUNDS = (Column("WINDOWSTART", BIGINT), Column("WINDOWEND", BIGINT))
-# What is said of a text that is no time, in the words of ksqlDB's GenericExpressionResolver.
+# What is said of a text that is not a time, in the words of ksqlDB's GenericExpressionResolver.
 TIME_FORMATS = {
     TIMESTAMP: "Timestamp format must be yyyy-mm-ddThh:mm:ss[.S]",
     TIME: "Time format must be hh:mm:ss[.S]",

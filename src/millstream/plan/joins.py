@@ -274,8 +274,8 @@ class _JoinChain:
     ) -> tuple[list[Equality], list[int] | None, bool]:
         """The equalities in the order of the new source's key columns, else of the rows' so far, else as written.
 
-        With them: the places of their left sides in the rows' key, None if they are no key, and whether their right
-        sides are the new source's key.
+        With them: the places of their left sides in the rows' key, None if they are not the key, and whether their
+        right sides are the new source's key.
         """
         left_places = _places([e.left for e in written], self.same)
         right_places = _places([e.right for e in written], right.key)

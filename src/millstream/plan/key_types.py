@@ -13,7 +13,7 @@ from millstream.model.types import INTEGER, Decimal, SqlType
 
 
 def check_key(column: Column, constants: Sequence[TypedExpression], at: Span) -> None:
-    """Raises StatementError for a constant that is no value of the key column's type, in the words of ksqlDB's
+    """Raises StatementError for a constant that is not a value of the key column's type, in the words of ksqlDB's
     QueryFilterNode.
 
     The constants have been converted to the type in which they are compared with the column.

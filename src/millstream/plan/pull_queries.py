@@ -351,7 +351,7 @@ def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpre
 
 
 def _column(expression: TypedExpression) -> ColumnReference | None:
-    """The column that an expression is, ignoring conversions to a wider number; None if it is no column."""
+    """The column that an expression is, ignoring conversions to a wider number; None if it is not a column."""
     while isinstance(expression, TypedCast) and _is_widening(expression):
         expression = expression.operand
     return expression if isinstance(expression, ColumnReference) else None

@@ -222,7 +222,7 @@ def _rows(
 
 
 def _check_names(query: tree.SelectQuery, relation: Relation) -> None:
-    """Raises StatementError for names that are no columns, clause by clause as ksqlDB does: before any error of types.
+    """Raises StatementError for names that are not columns, clause by clause as ksqlDB does: before any error of types.
 
     Those of SELECT are checked later if it can name columns that the rows of FROM do not have.
     """

@@ -136,5 +136,5 @@ def _patterns(texts: Any) -> Sequence[re.Pattern[str]]:
 
 def _words(texts: Any) -> Iterable[str]:
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{texts!r} is no list of texts")
+        raise ValueError(f"{texts!r} is not a list of texts")
     return texts

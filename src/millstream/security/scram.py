@@ -114,7 +114,7 @@ def _ascii(message: bytes) -> str:
     try:
         return message.decode()
     except UnicodeDecodeError:
-        raise ScramRefused("a message is no text") from None
+        raise ScramRefused("a message is not a text") from None
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -125,4 +125,4 @@ def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise ScramRefused("a message is no base64") from None
+        raise ScramRefused("a message is not base64") from None

@@ -97,7 +97,7 @@ class TokenReader:
 def _failure(place: str, error: Exception) -> str:
     """Why the keys cannot be read, without a password in their address."""
     is_other = isinstance(error, OTHER_FORM) and not isinstance(error, UnicodeError)
-    why = "it is no JWKS" if is_other else str(error) or type(error).__name__
+    why = "it is not a JWKS" if is_other else str(error) or type(error).__name__
     return without_user(f"cannot read the keys at {place}: {why}")
 
 

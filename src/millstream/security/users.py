@@ -200,7 +200,7 @@ class UserFile:
         return self._current().get(name)
 
     def pretended(self, name: str) -> ScramVerifier:
-        """A verifier that no password fits, for a name that is no user's."""
+        """A verifier that no password fits, for a name that is not a user's."""
         return pretended(name, self._secret)
 
     def is_cached(self, name: str, password: str) -> bool:

@@ -82,10 +82,10 @@ def parse_object(text: bytes | str, example: str = "") -> dict[str, Any]:
     except InvalidOperation as error:
         raise RequestFailed(BAD_REQUEST, "a number of the request has an exponent of too many digits") from error
     except UnicodeDecodeError as error:
-        raise RequestFailed(BAD_REQUEST, f"the request is no UTF-8: {error.reason} (byte {error.start})") from error
+        raise RequestFailed(BAD_REQUEST, f"the request is not UTF-8: {error.reason} (byte {error.start})") from error
     except ValueError as error:
         hint = f"\n  hint: send a JSON object: {example}" if example and not decoded.lstrip().startswith("{") else ""
-        raise RequestFailed(BAD_REQUEST, f"the request is no valid JSON: {error}{hint}") from error
+        raise RequestFailed(BAD_REQUEST, f"the request is not valid JSON: {error}{hint}") from error
     if not isinstance(value, dict):
         raise RequestFailed(BAD_REQUEST, f"the request must be a JSON object, not {kind_of(value)}")
     if "\\u" in decoded and (position := _half_a_pair(decoded)) is not None:

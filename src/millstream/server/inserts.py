@@ -195,7 +195,7 @@ def insert(inserter: Inserter, lines: Sequence[bytes]) -> Sequence[RequestFailed
 
 
 def _rows(lines: Sequence[bytes]) -> tuple[list[dict[str, Any]], RequestFailed | None]:
-    """The rows of lines, up to the first that is no JSON object, and why that is refused."""
+    """The rows of lines, up to the first that is not a JSON object, and why that is refused."""
     rows: list[dict[str, Any]] = []
     for line in lines:
         row = _row(line)

@@ -19,7 +19,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Limits of requests: bytes and seconds; `socket_seconds` 0 is no limit."""
+    """Limits of requests: bytes and seconds; `socket_seconds` 0 means no limit."""
 
     body_bytes: int = 10 * MIB
     statement_bytes: int = MIB

@@ -1,4 +1,4 @@
-"""The headers of Kafka's messages, also of those whose names are no UTF-8."""
+"""The headers of Kafka's messages, also of those whose names are not UTF-8."""
 
 import gc
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import Message
 
-# What Java's client has in place of the bytes of a name that are no UTF-8.
+# What Java's client has in place of the bytes of a name that are not UTF-8.
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 # Not `message.headers()`: of a call that is made often Python does not check that it returns a result or an error, and
 # the client does both. The error would come up at whatever is called next.
@@ -15,7 +15,7 @@ _HEADERS = methodcaller("headers")
 
 
 def headers_of(message: Message) -> tuple[tuple[str, bytes | None], ...]:
-    """The name and the value of each header; UNREADABLE is the name of one whose name is no UTF-8.
+    """The name and the value of each header; UNREADABLE is the name of one whose name is not UTF-8.
 
     For such a message the client raises SystemError. It keeps a list with all headers nevertheless, in which the name
     of that one is a null pointer: to touch it ends the process.

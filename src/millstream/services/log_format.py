@@ -36,7 +36,7 @@ class JsonLines(logging.Formatter):
 class OncePerKind(logging.Filter):
     """A rate limit for the logger of a Kafka client: it lets one message of a kind through in `seconds`.
 
-    A coordinator that is loading, as it does when a broker has just started, is no message: the client asks it again.
+    A coordinator that is loading, because its broker has just started, is not logged: the client asks it again.
 
     The kind is the message's first word, FAIL in "FAIL [rdkafka#consumer-2] … Connection refused".
     """

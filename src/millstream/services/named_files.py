@@ -8,7 +8,7 @@ FileVersion = tuple[int, int, int]
 def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
     """The operating system's words, such as "No such file or directory"; for other bytes than UTF-8 where they are."""
     if isinstance(error, UnicodeDecodeError):
-        return f"it is no text in UTF-8 (byte {error.start})"
+        return f"it is not UTF-8 text (byte {error.start})"
     return error.strerror or str(error)
 
 

@@ -163,7 +163,7 @@ class _Operators:
 
     @singledispatchmethod
     def _operator(self, node: PlanNode) -> Any:
-        raise NotImplementedError(f"{type(node).__name__} is no operator of a pull query")
+        raise NotImplementedError(f"{type(node).__name__} is not an operator of a pull query")
 
     @_operator.register
     def _(self, node: TableRows) -> Any:

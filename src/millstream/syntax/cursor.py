@@ -25,7 +25,7 @@ END_OF_STATEMENT = "the end of the statement"
 # Reserved words that begin or end a clause: in the wrong place they are not taken for an unquoted column name.
 _CLAUSES = "SELECT FROM WHERE GROUP HAVING WINDOW LIMIT ON WITH VALUES AS BY WHEN THEN ELSE END AND OR"
 _CLAUSE = frozenset(_CLAUSES.split())
-# After these words the name of a source comes, which is no misspelled keyword.
+# After these words the name of a source comes, which is not a misspelled keyword.
 _BEFORE_SOURCES = frozenset({"FROM", "JOIN", "INTO", "STREAM", "TABLE"})
 _TEXTS = frozenset({TokenKind.WORD, TokenKind.NAME, TokenKind.INTEGER, TokenKind.DECIMAL, TokenKind.FLOAT})
 # The deepest nesting of parentheses, calls and constructors, and of types.

@@ -15,7 +15,7 @@ _ACCESS = "who may do what is in the server's file of users: `millstream users`"
 _VIEW = "a view stays until it is dropped: CREATE VIEW name AS SELECT …"
 _MATERIALIZED = "a materialized view is a stream or table: CREATE STREAM|TABLE … AS SELECT …"
 _LASTING = "a stream or table stays until it is dropped; a query that ends with its client is a SELECT alone"
-# The first word of what is no statement here.
+# The first word of what is not a statement here.
 STATEMENTS = {
     "UPDATE": _BY_KEY,
     "UPSERT": _BY_KEY,

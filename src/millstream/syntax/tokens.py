@@ -134,7 +134,7 @@ def _unreadable(text: str, position: int, span: Span) -> SqlSyntaxError:
         if text.startswith(opening, position):
             return SqlSyntaxError(fact, span, hint)
     if text.startswith("${", position):
-        return SqlSyntaxError("this is no variable", span, "a variable is written ${name}")
+        return SqlSyntaxError("this is not a variable", span, "a variable is written ${name}")
     character = text[position]
     hint = FOREIGN_CHARACTERS.get(character, "")
     if character.isalpha():

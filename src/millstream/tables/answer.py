@@ -199,17 +199,17 @@ def _key_values(constants: Sequence[TypedExpression], type: SqlType, bounded: Bo
 def _as_key(value: Any, type: SqlType) -> Any:
     """A constant converted to a key's value. Raises NoSuchKey."""
     if value is None:
-        raise NoSuchKey("NULL is no key")
+        raise NoSuchKey("NULL is not a key")
     if type in _WIDTHS:
         # NaN is outside the bounds, and int() does not accept infinity.
         if not -_WIDTHS[type] <= value < _WIDTHS[type] or value != int(value):
-            raise NoSuchKey(f"{value} is no {type}")
+            raise NoSuchKey(f"{value} is not a valid {type}")
         return int(value)
     if isinstance(type, Decimal):
         # A DOUBLE counts by its shortest digits, as in ksqlDB: 0.1E0 is 0.1.
         key = exact(Number(repr(value) if isinstance(value, float) else value), type)
         if key is None:
-            raise NoSuchKey(f"{value} is no {type}")
+            raise NoSuchKey(f"{value} is not a valid {type}")
         return key
     return float(value) if type == DOUBLE else value
 
@@ -226,7 +226,7 @@ def _between(
             key = keys.of([_as_key(value, column.type)]) if not isinstance(value, str) or sorts_alike(value) else None
         except NoSuchKey:
             key = None
-        # A limit that is no key cannot narrow the range; the plan checks the condition for each row anyway.
+        # A limit that is not a key cannot narrow the range; the plan checks the condition for each row anyway.
         if key is not None:
             (lows if limit.operator in (">", ">=") else highs).append((key, "=" in limit.operator))
     low = max(lows, key=lambda k: (k[0], not k[1]), default=None)
@@ -251,7 +251,7 @@ def _range(access: IndexAccess, source: Source, bounded: Bounded) -> IndexRange:
         try:
             key = encoded([_as_key(value, types[0])], types)
         except NoSuchKey:
-            # A limit that is no value of the column cannot narrow the range; the plan checks each row anyway.
+            # A limit that is not a value of the column cannot narrow the range; the plan checks each row anyway.
             continue
         if key is not None:
             (lows if limit.operator in (">", ">=") else highs).append(key)

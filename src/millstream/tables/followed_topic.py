@@ -19,7 +19,7 @@ from millstream.tables.indexing import Prepare, TableIndexing
 from millstream.tables.keys import StoreKeys, keys_of
 from millstream.tables.store import Change, Entries, Headers, Store
 
-# Called for a record that is no row of a table: its topic, partition and offset, and why.
+# Called for a record that is not a row of a table: its topic, partition and offset, and why.
 Skipped = Callable[[str, int, int, str], None]
 
 
@@ -60,7 +60,7 @@ class FollowedTopic:
     def changes(self, messages: Sequence[Message], skipped: Skipped) -> tuple[list[Change], dict[int, int]]:
         """The changes that messages of the topic are to the table, and the position after them in each partition.
 
-        Messages before the present positions are passed over. `skipped` is called for those that are no row.
+        Messages before the present positions are passed over. `skipped` is called for those that are not a row.
         """
         changes: list[Change] = []
         positions: dict[int, int] = {}
@@ -88,7 +88,7 @@ class FollowedTopic:
         self.positions = {**self.positions, **positions}
 
     def _change(self, message: Message, partition: int, offset: int, skipped: Skipped) -> Change | None:
-        """The change of one message; None for one without a key, or whose key is no key of the table."""
+        """The change of one message; None for one without a key, or whose key is not a key of the table."""
         key, topic = message.key(), self.table.source.topic
         if key is None:
             skipped(topic, partition, offset, f"a record of the table's topic {topic} has no key: it is skipped")

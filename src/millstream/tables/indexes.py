@@ -192,7 +192,7 @@ def _decimal(value: Number, type: Decimal) -> bytes:
     """The unscaled value. It is exact: Python's default context has fewer digits than a DECIMAL."""
     number = exact(value, type)
     if number is None:
-        raise ValueError(f"{value} is no {type}")
+        raise ValueError(f"{value} is not a valid {type}")
     sign, digits, _ = number.as_tuple()
     unscaled = int("".join(map(str, digits)))
     return ((-unscaled if sign else unscaled) + 2**127).to_bytes(16, "big")

@@ -193,7 +193,7 @@ class _Members(list[tuple[str, Any]]):
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_Members, parse_float=Number, parse_constant=_no_constant)

@@ -92,7 +92,7 @@ def _file(path: Path) -> Iterator[ConformanceCase]:
     try:
         tests = json.loads(text_of(path), parse_float=Decimal)["tests"]
     except json.JSONDecodeError as error:
-        raise ValueError(f"{path} is not a case file: it is no JSON: {error}") from error
+        raise ValueError(f"{path} is not a case file: it is not valid JSON: {error}") from error
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a case file: {error}") from error
     for number, test in enumerate(tests):
@@ -102,7 +102,7 @@ def _file(path: Path) -> Iterator[ConformanceCase]:
 def _of_file(test: Json, path: Path, number: int) -> ConformanceCase:
     try:
         if isinstance(test["statements"], str):
-            raise TypeError("its statements are no list")
+            raise TypeError("its statements are not a list")
         return case(test, path.name, number)
     except KeyError as error:
         raise ValueError(f"{path} is not a case file: case {number} lacks {error}") from error

@@ -26,7 +26,7 @@ _EPOCH = date(1970, 1, 1)
 def encode(view: Json, schema: SchemaText, message: str, indexed: bool) -> bytes:
     """The bytes of a view as one message of the schema, preceded by the message's indexes if `indexed`.
 
-    Raises ValueError if the view of a message is no object.
+    Raises ValueError if the view of a message is not an object.
     """
     descriptor = _descriptor(schema, message)
     filled = GetMessageClass(descriptor)()
@@ -117,7 +117,7 @@ def _fill(message: Message, view: Json) -> None:
     if not isinstance(view, Mapping):
         fields = ", ".join(f.name for f in message.DESCRIPTOR.fields)
         hint = f"a Protobuf message is written as an object with its fields: {fields or 'it has none'}"
-        raise ValueError(f"{view!r} is no Protobuf message\n  hint: {hint}")
+        raise ValueError(f"{view!r} is not a Protobuf message\n  hint: {hint}")
     upper = {k.upper(): v for k, v in view.items()}
     for f in message.DESCRIPTOR.fields:
         value = view.get(f.name, upper.get(f.name.upper()))

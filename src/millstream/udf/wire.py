@@ -48,7 +48,7 @@ def writer(type: Any) -> Callable[[Any], bytes]:
         try:
             return json.dumps(plain, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            raise WrongType("the text holds half of a character, which is no Unicode") from error
+            raise WrongType("the text contains half of a surrogate pair, which is not valid Unicode") from error
 
     return write
 

@@ -353,7 +353,7 @@ DECIMAL '1.20'
 -- → DECIMAL(3, 2)
 
 DECIMAL 'x'
--- → StatementError: line 1:1: 'x' is no DECIMAL
+-- → StatementError: line 1:1: 'x' is not a valid DECIMAL
 
 DATE '2020-01-01'
 -- → NotSupported: line 1:1: constants written DATE '…' are not supported

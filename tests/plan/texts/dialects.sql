@@ -316,7 +316,7 @@ SELECT o.id FROM orders o JOIN people p ON o.item = p.name AND o.amount > p.age 
 
 SELECT item, COUNT(*) FROM orders EMIT CHANGES;
 -- → line 1:8: Non-aggregate SELECT expression(s) not part of GROUP BY: ITEM
--- →   hint: a number in GROUP BY is no position: add it to the GROUP BY, or remove it
+-- →   hint: a number in GROUP BY is not a position: add it to the GROUP BY, or remove it
 
 SELECT item, COUNT(*) FROM orders GROUP BY item HAVING COUNT(*) > 1 WINDOW TUMBLING (SIZE 1 HOUR) EMIT CHANGES;
 -- → line 1:69: unexpected WINDOW; expected UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
@@ -343,7 +343,7 @@ SELECT item, COUNT(*) FROM orders WINDOW TUMBLING (SIZE 1 HOUR ADVANCE BY 1 MINU
 
 SELECT item, COUNT(*) FROM orders GROUP BY 1 EMIT CHANGES;
 -- → line 1:8: Non-aggregate SELECT expression(s) not part of GROUP BY: ITEM
--- →   hint: a number in GROUP BY is no position: add it to the GROUP BY, or remove it
+-- →   hint: a number in GROUP BY is not a position: add it to the GROUP BY, or remove it
 
 SELECT item, COUNT(*) FROM orders GROUP BY ALL EMIT CHANGES;
 -- → line 1:44: unexpected ALL; expected an expression
@@ -668,7 +668,7 @@ SELECT item, WINDOWSTART FROM orders EMIT CHANGES;
 
 SELECT item, COUNT(*) FROM orders WINDOW TUMBLING (SIZE 1 HOUR) EMIT CHANGES;
 -- → line 1:8: Non-aggregate SELECT expression(s) not part of GROUP BY: ITEM
--- →   hint: a number in GROUP BY is no position: add it to the GROUP BY, or remove it
+-- →   hint: a number in GROUP BY is not a position: add it to the GROUP BY, or remove it
 
 SELECT * FROM people WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY name EMIT CHANGES;
 -- → line 1:1: GROUP BY requires aggregate functions in either the SELECT or HAVING clause.

@@ -31,7 +31,7 @@ DROP FUNCTION ucase;
 -- → line 1:1: UCASE is a built-in function: it cannot be dropped
 
 CREATE FUNCTION `a b`(x STRING) RETURNS STRING LANGUAGE PYTHON AS $$ x $$;
--- → line 1:1: `A B` is no name for a function
+-- → line 1:1: `A B` is not a valid name of a function
 -- →   hint: letters, digits and _
 
 CREATE FUNCTION f(lambda STRING) RETURNS STRING LANGUAGE PYTHON AS $$ 1 $$;

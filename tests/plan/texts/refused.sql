@@ -727,7 +727,7 @@ CREATE STREAM s (k STRING KEY, v STRING) WITH (kafka_topic='orders', value_forma
 -- → line 1:106: Invalid datetime format for config:TIMESTAMP_FORMAT, reason:there is no pattern letter T: text must be in single quotes
 
 CREATE STREAM s WITH (value_format='AVRO', value_schema_full_name='com.example.my-order') AS SELECT * FROM orders;
--- → line 1:44: VALUE_SCHEMA_FULL_NAME is no name of a schema for AVRO: 'com.example.my-order'
+-- → line 1:44: VALUE_SCHEMA_FULL_NAME is not a valid name of a schema for AVRO: 'com.example.my-order'
 -- →   hint: names of letters, digits and _, with dots between them: com.example.Order
 
 CREATE STREAM s WITH (value_format='JSON_SR', value_schema_full_name='my-order', value_delimiter='|') AS SELECT * FROM orders;

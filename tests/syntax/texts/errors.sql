@@ -186,7 +186,7 @@ SELECT ${x} FROM x;
 -- →   hint: DEFINE x = '…'; makes it known
 
 SELECT ${x FROM x;
--- → line 1:8: this is no variable
+-- → line 1:8: this is not a variable
 -- →   hint: a variable is written ${name}
 
 SELECT a.b.c FROM x;

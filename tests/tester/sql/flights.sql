@@ -129,7 +129,7 @@ ASSERT VALUES foo (id, v) VALUES (1, 2);
 --@expected.message: `FOO` does not exist
 CREATE STREAM bar AS SELECT * FROM foo;
 
---@test: text that is no statement is an error
+--@test: text that is not a statement is an error
 --@expected.error: io.confluent.ksql.parser.exception.ParseFailedException
 CREATE STREAM foo (id INT KEY WITH (kafka_topic='foo', value_format='JSON');
 
