@@ -55,7 +55,7 @@ trait AvroFieldWriter {
 /** Writers by the schema and the column's type. */
 object AvroFieldWriter {
   private val decimals = new Conversions.DecimalConversion
-  private[millstream] val NoNull = "null where the schema allows none"
+  private[millstream] val NoNull = "null where the schema does not allow it"
 
   /** The writer of a schema; `default` (encoded) is written for null where the schema does not allow null. */
   def of(schema: Schema, sqlType: SqlType, default: Array[Byte] = null): AvroFieldWriter = sqlType match {

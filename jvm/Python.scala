@@ -251,11 +251,11 @@ class PythonWorker(pool: PythonPool) {
   /** The size of an answer. The function may have written to the pipe, too, and must not take all memory here. */
   private def checked(size: Int): Int =
     if (size > 0 && size <= RowBudget.MaxBytes * RowBudget.Results) size
-    else throw new PythonFailed(s"its process answered $size bytes, which is none or too many", processEnded = true)
+    else throw new PythonFailed(s"its process answered $size bytes, which is empty or too large", processEnded = true)
 
   private def whyEnded(): String =
     if (expired) s"it took longer than ${clock / 1000.0} s, and its process was killed"
-    else if (!process.waitFor(1, TimeUnit.SECONDS)) "its process does not answer any more"
+    else if (!process.waitFor(1, TimeUnit.SECONDS)) "its process no longer answers"
     else s"its process ended by itself (exit code ${process.exitValue})"
 
   /** True if the process has not ended. */

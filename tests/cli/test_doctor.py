@@ -179,7 +179,7 @@ def test_the_login(tmp_path: Path) -> None:
         PASSED, f"2 in {file}: 2 read, 1 team"
     )
     without_user = checks.login(check_context(**settings, authentication__roles="admin, write"))
-    assert without_user.fact == "no user has a role that authentication.roles asks for: admin, write"
+    assert without_user.fact == "no user has a role that authentication.roles requires: admin, write"
 
 
 def test_the_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -276,8 +276,8 @@ def test_a_login_goes_with_each_request(
     ("words", "message"),
     [
         (("-p", "secret"), "a password is given, and no user\n  hint: name the user with -u"),
-        (("-u", "ann"), "there is no terminal to ask for the password of ann\n  hint: give it with -p"),
-        (("-u", "ann", "-p", "secret", "-t", "abc"), "a user and a token are given: a server takes one of them"),
+        (("-u", "ann"), "there is no terminal to prompt for the password of ann\n  hint: give it with -p"),
+        (("-u", "ann", "-p", "secret", "-t", "abc"), "a user and a token are given: a server accepts only one of them"),
         (("-d", "é=1"), "-d é=1 defines nothing"),
         (("-d", "x"), "-d x defines nothing"),
         (("--config-file", "/no/such/file"), "cannot read /no/such/file: No such file or directory"),
@@ -322,7 +322,7 @@ def test_another_server_than_a_millstream(capsys: pytest.CaptureFixture[str], mo
 
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", answered)
     assert main(["http://registry:8081", "-e", "SHOW STREAMS;"]) == 1
-    fact = "http://registry:8081/ksql answered 404 and not as a server does: is it a millstream server?"
+    fact = "http://registry:8081/ksql answered 404, but not as a server does: is it a millstream server?"
     assert capsys.readouterr().err == f"error: {fact}\n"
 
 

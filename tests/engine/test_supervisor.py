@@ -304,7 +304,7 @@ def test_a_paused_query_stays_paused_when_something_was_done_with_its_checkpoint
     assert supervisor.while_stopped(ID, lambda one: one.query.id) == ID
     supervisor.stop_others({})
     assert not runner.started
-    with pytest.raises(StatementError, match="does not run query"):
+    with pytest.raises(StatementError, match="no longer runs query"):
         supervisor.while_stopped(ID, full)
 
 

@@ -77,7 +77,7 @@ def test_a_file(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
     assert engine.carry_out_file() == "statements of the file: 1 executed, 8 already in effect"
 
     write(*sources, changed, COPY.format(name, 3))
-    left_out = r"has what is not in the file: INSERTQUERY_\d+, BUSY, PER_ITEM\n  hint: --set"
+    left_out = r"has sources or queries that are not in the file: INSERTQUERY_\d+, BUSY, PER_ITEM\n  hint: --set"
     with pytest.raises(RequestFailed, match=left_out):
         engine.carry_out_file()
     assert query_of(engine, "PER_ITEM")

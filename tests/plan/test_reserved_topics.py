@@ -74,7 +74,7 @@ def test_insert_into_a_source_whose_topic_is_read_only_by_now() -> None:
 @pytest.mark.parametrize(
     ("declared", "why"),
     [
-        (DECLARE.format("orders"), "no statement has created it"),
+        (DECLARE.format("orders"), "no statement created it"),
         (DECLARE.format("new").replace("value", "partitions=1, value"), ""),
         (DECLARE.format("_own"), "begins with '_'"),
         (DECLARE.format("_new").replace("value", "partitions=1, value"), "begins with '_'"),

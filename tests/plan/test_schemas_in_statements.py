@@ -262,5 +262,5 @@ def test_a_field_with_too_many_digits_is_named_and_can_be_left_out() -> None:
     with pytest.raises(StatementError) as refusal:
         planned(f"CREATE STREAM S {properties};")
     assert "DECIMAL(64, 2) has more than the 38 digits that can be processed, column: `Y`" in refusal.value.fact
-    assert refusal.value.hint.endswith("; a CREATE that lists its columns reads no others")
+    assert refusal.value.hint.endswith("; a CREATE that lists its columns reads only those")
     assert str(source(f"CREATE STREAM S (x BIGINT) {properties};").schema) == "X BIGINT"

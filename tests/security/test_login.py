@@ -178,7 +178,7 @@ def test_a_password_that_nobody_can_be_asked_for(
 ) -> None:
     monkeypatch.setattr(users_command.getpass, "getpass", ask)
     assert main(["users", "--users-file", str(tmp_path / "users"), "add", "ann", "--role", "read"]) == 1
-    reason = "there is no terminal to ask for the password\n  hint: give it with --password-stdin\n"
+    reason = "there is no terminal to prompt for the password\n  hint: give it with --password-stdin\n"
     assert capsys.readouterr().err == f"millstream: {reason}"
 
 

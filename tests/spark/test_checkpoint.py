@@ -150,7 +150,7 @@ def saved(spark: SparkSession, folder: Path, url: str, leads: bool = True) -> No
 def test_a_server_that_does_not_lead_any_more_completes_no_savepoint(spark: SparkSession, tmp_path: Path) -> None:
     """It was frozen while it copied: the server that leads has removed some of the copy."""
     url = checkpoint(tmp_path / "query", "offsets/0", "commits/0")
-    with pytest.raises(OSError, match="this server does not run the queries any more"):
+    with pytest.raises(OSError, match="this server no longer runs the queries"):
         saved(spark, tmp_path, url, leads=False)
     assert not (tmp_path / "savepoints" / "monday").exists()
     saved(spark, tmp_path, url)

@@ -20,7 +20,8 @@ BAR = "CREATE STREAM bar AS SELECT * FROM foo;"
     [
         (
             {"statements": [FOO, BAR], "inputs": [{"topic": "foo", "key": "a", "value": {"V": 1}, "timestamp": -1}]},
-            "StatementError: an input for topic foo has the time -1\n  hint: Kafka takes no record of a negative time",
+            "StatementError: an input for topic foo has the time -1\n  hint: Kafka does not accept records with a "
+            "negative time",
         ),
         (
             {"statements": [FOO, "INSERT INTO foo (rowtime, id) VALUES (-1, 'a');"]},

@@ -30,7 +30,9 @@ def call(
     """The typed call of a function of that kind. Raises StatementError if no signature takes its arguments."""
     if expression.distinct or expression.filter is not None:
         clause = "DISTINCT" if expression.distinct else "FILTER"
-        raise StatementError(f"{clause} is for aggregate functions, and {expression.name} is none", expression.span)
+        raise StatementError(
+            f"{clause} applies only to aggregate functions, and {expression.name} is not one", expression.span
+        )
     # Looked up before the arguments are typed: the error of an unknown DATEDIFF(day, a, b) is about the function, not
     # about an unknown column DAY.
     function = look_up(expression.name, expression.span, library)
@@ -92,7 +94,7 @@ def _type(argument: tree.Expression, value: typed.TypedExpression | None) -> Sql
 
 def _with_type(body: typed.TypedExpression, written: tree.Lambda) -> SqlType:
     if body.type is None:
-        raise StatementError("this lambda gives NULL, which has no type", written.body.span, "CAST it")
+        raise StatementError("this lambda returns NULL, which has no type", written.body.span, "CAST it")
     return body.type
 
 

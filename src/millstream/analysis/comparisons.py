@@ -97,7 +97,7 @@ def _without_rounding(value: typed.TypedExpression) -> typed.TypedExpression:
 
 def _hint(left: SqlType | None, right: SqlType | None) -> str:
     unordered = isinstance(left, Array | Map | Struct) or left == BOOLEAN
-    return "such values are equal or not, none is greater" if unordered and left == right else cast_hint(left, right)
+    return "such values can only be compared by = and <>" if unordered and left == right else cast_hint(left, right)
 
 
 def is_bound(value: typed.TypedExpression) -> bool:

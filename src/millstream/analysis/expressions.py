@@ -145,7 +145,7 @@ def _(expression: tree.ColumnRef, inside: _ExpressionContext) -> typed.TypedExpr
 def _(expression: tree.Deref, inside: _ExpressionContext) -> typed.TypedExpression:
     base = _typed(expression.base, inside)
     if not isinstance(base.type, Struct):
-        fact = f"{_described(expression.base, base)} has no fields: -> goes into a STRUCT"
+        fact = f"{_described(expression.base, base)} has no fields: -> reads a field of a STRUCT"
         raise StatementError(fact, expression.span)
     index = base.type.index(expression.field)
     if index is None:
@@ -164,7 +164,7 @@ def _(expression: tree.Subscript, inside: _ExpressionContext) -> typed.TypedExpr
     if isinstance(base.type, Map):
         return typed.TypedElement(base.type.value, base, _index(index, base.type.key, expression.index))
     hint = "the fields of a STRUCT are read with ->" if isinstance(base.type, Struct) else ""
-    fact = f"[ ] goes into an ARRAY or a MAP, and {_described(expression.base, base)} is neither"
+    fact = f"[ ] reads an element of an ARRAY or a MAP, and {_described(expression.base, base)} is neither"
     raise StatementError(fact, expression.span, hint)
 
 
@@ -273,7 +273,7 @@ def _boolean(expression: tree.Expression, inside: _ExpressionContext, operator: 
     operand = _typed(expression, inside)
     if operand.type == BOOLEAN:
         return operand
-    fact = f"{operator} requires a BOOLEAN, and {_described(expression, operand)} is none"
+    fact = f"{operator} requires a BOOLEAN, and {_described(expression, operand)} is not one"
     if operator == "WHEN":  # in ksqlDB's words
         fact = f"WHEN operand type should be boolean. Type for '{to_sql(expression)}' is {operand.type or 'NULL'}"
     raise StatementError(fact, expression.span, "compare it with a value, by = or >")
@@ -316,7 +316,7 @@ def _(expression: tree.Like, inside: _ExpressionContext) -> typed.TypedExpressio
     for written, operand_typed in ((expression.operand, operand), (expression.pattern, pattern)):
         if operand_typed.type != STRING:
             raise StatementError(
-                f"LIKE requires a STRING, and {_described(written, operand_typed)} is none", written.span
+                f"LIKE requires a STRING, and {_described(written, operand_typed)} is not one", written.span
             )
     if isinstance(pattern, typed.Constant):
         _check_pattern(str(pattern.value), expression)

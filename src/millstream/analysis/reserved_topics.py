@@ -29,7 +29,7 @@ def is_hidden(topic: str, settings: Mapping[str, str]) -> bool:
 def check_readable(topic: str, at: Span | None, settings: Mapping[str, str]) -> None:
     """Raises StatementError if the topic is hidden."""
     if is_hidden(topic, settings):
-        raise StatementError(f"topic {topic} is hidden: no statement may read it", at, _which(topic, HIDDEN))
+        raise StatementError(f"topic {topic} is hidden: statements cannot read it", at, _which(topic, HIDDEN))
 
 
 def check_writable(topic: str, at: Span | None, settings: Mapping[str, str]) -> None:
@@ -51,9 +51,9 @@ def check_deletable(topic: str, at: Span | None, catalog: Catalog, settings: Map
         return
     hint = f"{DELETE_OTHERS}=true in the server's configuration allows it"
     if topic.startswith("_"):
-        raise StatementError(f"topic {topic} is not deleted: its name begins with '_'", at, hint)
+        raise StatementError(f"topic {topic} cannot be deleted: its name begins with '_'", at, hint)
     if topic not in catalog.topics:
-        raise StatementError(f"topic {topic} is not deleted: no statement has created it", at, hint)
+        raise StatementError(f"topic {topic} cannot be deleted: no statement created it", at, hint)
 
 
 def deletable(topic: str, catalog: Catalog, settings: Mapping[str, str]) -> bool:

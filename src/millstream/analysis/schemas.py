@@ -241,7 +241,7 @@ def check_required(side: SchemaSide, serde: Serde, columns: Sequence[Column]) ->
             f"Missing default value for required field: [{', '.join(missing)}]. The schema with id {registered.id} "
             f"requires it of message {side.name.lower()}s, and the query has no such column",
             side.p.place(f"{side.name}_SCHEMA_ID"),
-            "select it, or give the field a default or room for null in the schema",
+            "select it, or let the schema allow null for the field or give it a default",
         )
 
 

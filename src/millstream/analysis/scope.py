@@ -155,7 +155,7 @@ class NameScope:
         if side not in tree.PARTS or any(c.part == side for c in self.columns if reference.source in (None, c.source)):
             several = side in tree.PARTS and len(sources) > 1 and reference.source is None
             return f"name the source: {' or '.join(f'{identifier(s)}.{side}' for s in sources)}" if several else ""
-        return f"no {'key' if side == 'ROWKEY' else 'value'} columns are there"
+        return f"there are no {'key' if side == 'ROWKEY' else 'value'} columns"
 
 
 def check_names(expression: tree.SyntaxNode, scope: NameScope, variables: frozenset[str] = frozenset()) -> None:

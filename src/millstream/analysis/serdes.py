@@ -172,7 +172,7 @@ def check_columns(side: str, serde: Serde, columns: Sequence[Column], at: Span) 
 def _able(side: str, columns: Sequence[Column]) -> str:
     """A hint with the formats that could hold the columns."""
     if any(is_too_wide(t) for c in columns for t in c.type.walk()):
-        return f"CAST it to at most {MOST_DIGITS} digits in a query; a CREATE that lists its columns reads no others"
+        return f"CAST it to at most {MOST_DIGITS} digits in a query; a CREATE that lists its columns reads only those"
     names = [f.name for f in FORMATS.values() if f.name != "NONE" and f.refusal(side, columns) is None]
     return f"{side}_FORMAT may be {', '.join(names)}" if names else ""
 

@@ -128,7 +128,7 @@ def spark_cluster(context: CheckContext) -> CheckResult:
         return _passed(f"none: queries run in the server ({MASTER})")
     addresses = standalone_masters(master)
     if not addresses:
-        return CheckResult(CheckOutcome.NOT_CHECKED, f"{master} is reached by Spark alone", "start a server to see")
+        return CheckResult(CheckOutcome.NOT_CHECKED, f"{master} is reached only by Spark", "start a server to see")
     for host, number in addresses:
         try:
             socket.create_connection((host, number), SECONDS).close()
@@ -224,7 +224,7 @@ def checkpoints(context: CheckContext) -> CheckResult:
     folder = context.folder
     if folder is None:
         return CheckResult(
-            CheckOutcome.NOT_CHECKED, f"{context.settings[DATA]} is reached by Spark alone", "start a server to see"
+            CheckOutcome.NOT_CHECKED, f"{context.settings[DATA]} is reached only by Spark", "start a server to see"
         )
     try:
         check_writable(folder, f"set {DATA}")
@@ -270,7 +270,7 @@ def clock(context: CheckContext) -> CheckResult:
             f"this clock is {abs(ahead):.1f} s {direction} the broker's",
             "let both follow a time server (chrony, systemd-timesyncd)",
         )
-    return _passed(f"this clock is the broker's, within {max(abs(ahead), after - before):.1f} s")
+    return _passed(f"this clock agrees with the broker's within {max(abs(ahead), after - before):.1f} s")
 
 
 def _stamped(kafka: KafkaClient, context: CheckContext) -> tuple[float, float, float]:
@@ -350,7 +350,7 @@ def _users(login: Login, file: Path) -> CheckResult:
             return _failed(f"{file}: user {name} has the role {role}, which does not exist", remedy)
     if "*" not in login.allowed and not login.allowed & named.keys():
         roles = ", ".join(sorted(login.allowed))
-        return _failed(f"no user has a role that authentication.roles asks for: {roles}", "give it to one")
+        return _failed(f"no user has a role that authentication.roles requires: {roles}", "give it to one")
     counts = Counter(role for user in users.values() for role in user.roles)
     return _passed(f"{len(users)} in {file}: " + ", ".join(f"{n} {role}" for role, n in counts.items()))
 

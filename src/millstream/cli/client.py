@@ -241,13 +241,13 @@ def _checked(answer: httpx.Response) -> Any:
         body = answer.json()
     except ValueError as error:
         raise ClientError(
-            f"{answer.url} answered {answer.status_code} and not with JSON: is it a millstream server?"
+            f"{answer.url} answered {answer.status_code}, but not with JSON: is it a millstream server?"
         ) from error
     if not answer.is_error:
         return body
     if not isinstance(body, dict) or "@type" not in body:
         raise ClientError(
-            f"{answer.url} answered {answer.status_code} and not as a server does: is it a millstream server?"
+            f"{answer.url} answered {answer.status_code}, but not as a server does: is it a millstream server?"
         )
     if answer.status_code == httpx.codes.UNAUTHORIZED and "Authorization" not in answer.request.headers:
         raise ServerRefused({**body, "message": f"{body.get('message')}{LOGIN_HINT}"})

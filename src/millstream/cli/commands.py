@@ -135,7 +135,7 @@ def _column_width(session: "ShellSession", arguments: Sequence[str]) -> None:
 
 
 def _pipelining(session: "ShellSession", _: Sequence[str]) -> None:
-    session.output.note("each statement waits for the one before: there is no pipelining to switch on")
+    session.output.note("statements are executed one after the other: pipelining is not available")
 
 
 def _unknown_setting(_: "ShellSession", arguments: Sequence[str]) -> None:
@@ -211,7 +211,7 @@ STATEMENTS = (
     ("EXPLAIN query | statement", "how it runs"),
     ("TERMINATE id; DROP STREAM s", "stop a query; forget a source"),
     ("ALTER QUERY id SET TASKS 4", "share a query's state among other tasks"),
-    ("CREATE OR REPLACE STREAM t WITH (rebuild=true) AS …", "change a query, beside the running one if need be"),
+    ("CREATE OR REPLACE STREAM t WITH (rebuild=true) AS …", "change a query, alongside the running one if necessary"),
     ("SAVEPOINT id TO 'name'", "copy a query's state, for another to begin with"),
     ("SET 'auto.offset.reset' = 'earliest'", "a setting for the statements that follow"),
     ("DEFINE name = 'value'", "a variable, used as ${name}"),

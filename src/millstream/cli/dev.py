@@ -66,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="a folder with plugins for --connect, beside connect/plugins under the data folder",
+        help="a folder of plugins for --connect, in addition to connect/plugins in the data folder",
     )
     parser.add_argument(
         "--cluster", action="store_true", help="run the queries on a Spark cluster of two workers, each a process"

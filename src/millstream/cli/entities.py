@@ -258,7 +258,7 @@ def _replacement(replacement: Entity) -> list[Part]:
     ]
     return [
         Text(verdict, "good" if allowed else "warning"),
-        *(() if allowed else (Text("WITH (REBUILD=true) rebuilds it beside the running query", "dim"),)),
+        *(() if allowed else (Text("WITH (REBUILD=true) rebuilds it alongside the running query", "dim"),)),
         Grid(("Effect", "Part", "Now → then", "Why"), rows),
         _facts(_replaced_state(replacement)),
         *_positions(replacement),

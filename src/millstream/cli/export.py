@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 ABOUT = """\
-Writes the statements that make the types, streams, tables, views, queries and indexes of a server, millstream's or
+Writes the statements that create the types, streams, tables, views, queries and indexes of a server, millstream's or
 ksqlDB's, in an order in which they can be executed (docs/operations.md#statements-from-a-file)."""
 EXAMPLES = """
 examples:

@@ -40,5 +40,5 @@ def _login(args: argparse.Namespace) -> tuple[str, str] | None:
     if args.password:
         return args.user, args.password
     if not sys.stdin.isatty():
-        raise ClientError(f"there is no terminal to ask for the password of {args.user}", "give it with -p")
+        raise ClientError(f"there is no terminal to prompt for the password of {args.user}", "give it with -p")
     return args.user, getpass.getpass(f"password of {args.user}: ")

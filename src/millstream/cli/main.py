@@ -16,7 +16,7 @@ COMMANDS = {
     "doctor": "check whether this machine, the broker and the registry are fit for a server",
     "users": "the users of a server that requires a login",
     "test": "run case files: statements, input records, expected output records",
-    "export": "the statements that make what a server has, as a file",
+    "export": "write what a server has as a file of statements",
     "migrations": "apply versioned files of statements to a server, as ksql-migrations does",
     "demo": "load real flights and watch them stream through SQL",
 }

@@ -44,7 +44,7 @@ SECONDS = 300.0
 # In characters; no line is longer.
 UNLIMITED_WIDTH = 10_000
 ABOUT = """\
-Keeps the statements that make a server's streams, tables and queries in numbered files, and applies those that are
+Keeps the statements that create a server's streams, tables and queries in numbered files, and applies those that are
 new. The server remembers which ones were applied (docs/migrations.md)."""
 EXAMPLES = """
 examples:
@@ -68,23 +68,25 @@ def add(subparsers: "Subparsers") -> None:
     creating = verbs.add_parser("create", help="make an empty file for the next version")
     creating.add_argument("description", nargs="+", help="what the version is for: the file's name")
     creating.add_argument("-v", "--version", type=_version, metavar="N", help="a version of your choice")
-    verbs.add_parser("initialize-metadata", help="create the stream and the table in which the server remembers")
+    verbs.add_parser("initialize-metadata", help="create the stream and the table that record applied versions")
     _add_apply(verbs)
     verbs.add_parser("info", help="the versions and their states")
-    verbs.add_parser("validate", help="whether the files of applied versions are as they were")
+    verbs.add_parser("validate", help="check that the files of applied versions are unchanged")
     verbs.add_parser("destroy-metadata", help="drop the stream and the table, and delete their topics")
 
 
 def _add_apply(verbs: "Subparsers") -> None:
-    parser = verbs.add_parser("apply", help="carry out the statements of versions that are new")
+    parser = verbs.add_parser("apply", help="execute the statements of new versions")
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("-a", "--all", action="store_true", help="all")
     which.add_argument("-n", "--next", action="store_true", help="one")
-    which.add_argument("-u", "--until", type=_version, metavar="N", help="those up to a version")
-    which.add_argument("-v", "--version", type=_version, metavar="N", help="that version, whatever came before")
+    which.add_argument("-u", "--until", type=_version, metavar="N", help="all new versions up to this one")
+    which.add_argument(
+        "-v", "--version", type=_version, metavar="N", help="only this version, regardless of those before it"
+    )
     help = "a variable, used as ${NAME}; may be repeated"
     parser.add_argument("-d", "--define", action="append", type=_defined, default=[], metavar="NAME=VALUE", help=help)
-    parser.add_argument("--dry-run", action="store_true", help="show the statements, and do nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the statements without executing them")
 
 
 def _version(text: str) -> int:
@@ -136,7 +138,7 @@ def _on_project(args: argparse.Namespace, config: MigrationConfig) -> int:
             case "validate":
                 metadata.check()
                 valid = applying.validate(config, metadata)
-                print(f"{len(valid)} applied version{'s' * (len(valid) != 1)}, each as it was")
+                print(f"{len(valid)} applied version{'s' * (len(valid) != 1)}, each unchanged")
             case "info":
                 metadata.check()
                 _info(config, metadata)

@@ -81,7 +81,7 @@ def _password(args: argparse.Namespace) -> str:
             warnings.simplefilter("error", getpass.GetPassWarning)
             password, again = getpass.getpass(f"password of {args.name}: "), getpass.getpass("again: ")
     except (EOFError, getpass.GetPassWarning) as error:
-        raise SetupError("there is no terminal to ask for the password", "give it with --password-stdin") from error
+        raise SetupError("there is no terminal to prompt for the password", "give it with --password-stdin") from error
     if password != again:
         raise SetupError("the two passwords are not the same")
     return password

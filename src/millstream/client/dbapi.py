@@ -166,7 +166,7 @@ class DbCursor(ClosedByBlock):
         """Execute a statement once for each of the parameters, many in one request. Raises Error."""
         self._begin()
         if ROWS_STATEMENT.match(operation):
-            raise ProgrammingError("executemany takes no SELECT")
+            raise ProgrammingError("executemany does not accept SELECT")
         count, remaining = 0, iter(seq_of_parameters)
         with translated():
             while batch := [_ended(bound(operation, parameters)) for parameters in islice(remaining, BATCH)]:

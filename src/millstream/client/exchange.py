@@ -68,7 +68,7 @@ def address(url: str, user: str | None, password: str | None, token: str | None)
         raise MillstreamError(f"{url} is not the address of a server: write http://HOST:8088 or https://HOST:8088")
     name = user if user is not None else parsed.username
     if name and token is not None:
-        raise MillstreamError("a user and a token are given: a server takes one of them")
+        raise MillstreamError("a user and a token are given: a server accepts only one of them")
     auth = (name, password if password is not None else parsed.password) if name else None
     return ServerAddress(str(parsed.copy_with(userinfo=b"")).rstrip("/"), auth, token)
 
@@ -203,7 +203,7 @@ def _error_of(status: int, content: bytes, url: str) -> MillstreamError:
         body = None
     if isinstance(body, dict) and "message" in body:
         return statement_refused({"error_code": status * 100, **body})
-    return UnexpectedAnswer(status, f"{url} answered {status} and no JSON of an error: is it a millstream server?")
+    return UnexpectedAnswer(status, f"{url} answered {status} without an error in JSON: is it a millstream server?")
 
 
 def parsed(response: httpx.Response) -> Any:
@@ -213,7 +213,7 @@ def parsed(response: httpx.Response) -> Any:
     try:
         return orjson.loads(response.content or b"null")
     except ValueError as error:
-        message = f"{response.url} answered no JSON: is it a millstream server?"
+        message = f"{response.url} did not answer with JSON: is it a millstream server?"
         raise UnexpectedAnswer(response.status_code, message) from error
 
 

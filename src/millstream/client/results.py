@@ -139,7 +139,7 @@ class SourceResult(StatementResult):
 class ViewInfo:
     """A view: its columns, and the streams and tables that it reads.
 
-    `type` is STREAM or TABLE, whichever its rows are those of; `error` is why it cannot be read any more, if that is
+    `type` is STREAM or TABLE, whichever its rows are those of; `error` is why it can no longer be read, if that is
     so, and `type` is None then.
     """
 

@@ -140,7 +140,7 @@ def _view_body(view: View, context: StatementContext, catalog: Catalog) -> dict[
     try:
         rows = plan_view(view.name, query, tree.NOWHERE, catalog, context.settings).plan
     except StatementError as error:
-        broken = StatementError(f"it cannot be read any more: {error.fact}", None, error.hint)
+        broken = StatementError(f"it can no longer be read: {error.fact}", None, error.hint)
         return describe.view_body(view, broken, catalog)
     return describe.view_body(view, rows, catalog)
 

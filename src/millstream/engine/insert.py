@@ -199,7 +199,7 @@ class RowWriter:
         return None if failure is None else RequestFailed(SERVER_ERROR, self._reason(failure))
 
     def _reason(self, failure: KafkaException) -> str:
-        return f"Kafka did not take the row: {reason(write_failure(self.source.topic, failure))}{hint(failure)}"
+        return f"Kafka did not accept the row: {reason(write_failure(self.source.topic, failure))}{hint(failure)}"
 
     def _check_key(self, row: Mapping[str, Any]) -> None:
         missing = [name for name in self._required if row.get(name) is None]

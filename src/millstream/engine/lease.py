@@ -218,7 +218,7 @@ class Lease:
             self._owner_at = now
         elif now - self._owner_at > REJOIN_AFTER:
             self._owner_at = now
-            reason = f"the group {self.group} has assigned the lease to no member for {REJOIN_AFTER:.0f} s"
+            reason = f"the group {self.group} has not assigned the lease to any member for {REJOIN_AFTER:.0f} s"
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, reason))
 
     def _confirm(self, consumer: Consumer) -> None:

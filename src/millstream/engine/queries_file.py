@@ -1,4 +1,4 @@
-"""A server that runs the statements of a file (`ksql.queries.file`), and takes none that define others.
+"""A server that runs the statements of a file (`ksql.queries.file`), and does not accept other definitions.
 
 The file says what there is. With a `shop.sql` of
 
@@ -88,8 +88,8 @@ def refusing_definitions(missing_right: MissingRight, path: str) -> MissingRight
         """Why a statement is refused: it defines something, or its user lacks a right."""
         if isinstance(statement, _DEFINING):
             return (
-                f"this server runs the statements of {Path(path).name} ({QUERIES_FILE}), and takes none that define "
-                "others\n  hint: change the file, and start the server again"
+                f"this server runs the statements of {Path(path).name} ({QUERIES_FILE}), and does not accept "
+                "other definitions\n  hint: change the file, and start the server again"
             )
         return missing_right(statement, catalog)
 
@@ -248,9 +248,9 @@ def _drop_others(written: Sequence[tree.Statement], engine: EngineContext) -> tu
     if policy != DROP:
         more = ", …" if len(others) > _MOST_NAMED else ""
         raise StatementError(
-            f"the server has what is not in the file: {', '.join(others[:_MOST_NAMED])}{more}",
+            f"the server has sources or queries that are not in the file: {', '.join(others[:_MOST_NAMED])}{more}",
             None,
-            f"--set {OTHERS}=drop drops it (topics stay), keep keeps it; or use another ksql.service.id",
+            f"--set {OTHERS}=drop drops them (topics stay), keep keeps them; or use another ksql.service.id",
         )
     for id in queries:
         _execute(f"TERMINATE {identifier(id)};", engine)

@@ -255,7 +255,7 @@ class Supervisor:
     def _act_while_stopped(self, id: str, action: Callable[[DesiredQuery], T], done: Future[T]) -> None:
         query = self._queries.get(id)
         if query is None:
-            done.set_exception(StatementError(f"this server does not run query {id} any more"))
+            done.set_exception(StatementError(f"this server no longer runs query {id}"))
             return
         _cancel_start(query)
         _await_start(query)

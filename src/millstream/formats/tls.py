@@ -131,7 +131,7 @@ def _key_of(path: Path, password: str, key_password: str) -> tuple[PrivateKeyTyp
     """
     store = _pkcs12(path, password, key_password)
     if store.key is None or store.cert is None:
-        raise ValueError(f"{path} holds no key with a certificate")
+        raise ValueError(f"{path} does not contain a key with a certificate")
     chain = (store.cert, *store.additional_certs)
     return store.key, b"".join(c.certificate.public_bytes(Encoding.PEM) for c in chain)
 

@@ -242,7 +242,7 @@ def _complete(
     returns = _result(match.signature.returns, generics, types, at)
     if returns is None or _is_generic(returns):
         raise StatementError(
-            f"the type that {function.name} gives cannot be derived from NULL", at, "use CAST(NULL AS …)"
+            f"the type that {function.name} returns cannot be derived from NULL", at, "use CAST(NULL AS …)"
         )
     return ResolvedCall(function, match.signature, tuple(casts), returns)
 
@@ -282,7 +282,9 @@ def _lambda(
     """The lambda's type: its parameters from the generics bound so far, its result from its body."""
     parameters = [_substituted(p, generics) for p in pattern.parameters]
     if lambda_typer is None or None in parameters:
-        raise StatementError("a lambda's parameters cannot be typed from NULL", at, "use CAST(NULL AS …)")
+        raise StatementError(
+            "the types of a lambda's parameters cannot be derived from NULL", at, "use CAST(NULL AS …)"
+        )
     types = tuple(p for p in parameters if p is not None)
     body = lambda_typer(index, types)
     if isinstance(pattern.result, Generic):

@@ -74,7 +74,7 @@ def validate(config: MigrationConfig, metadata: MigrationMetadata) -> list[int]:
     while version != NONE:
         record = metadata.record(version)
         if record is None or record.state is not MigrationState.MIGRATED:
-            state = "nothing is known of it" if record is None else f"its state is {record.state.value}"
+            state = "it is not recorded" if record is None else f"its state is {record.state.value}"
             raise MigrationError(f"version {version} should be applied, but {state}", "millstream migrations info")
         file = existing.get(version)
         if file is None:

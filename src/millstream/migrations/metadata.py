@@ -62,7 +62,7 @@ class MigrationMetadata:
         """Create the stream and the table. Raises MigrationError if the server refuses, or they exist already."""
         for name in (self._config.stream, self._config.table):
             if self._described(name) is not None:
-                hint = "destroy-metadata removes it, with what is known of applied versions"
+                hint = "destroy-metadata removes it, and the record of applied versions"
                 raise MigrationError(f"the server has {name} already: the metadata is initialized", hint)
         service = self._service()
         topics = {

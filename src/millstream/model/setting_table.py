@@ -66,15 +66,15 @@ _STREAMS = (
     session(
         "max.task.idle.ms",
         "0",
-        "for how long a stream without a further record may keep stream time back for the streams that it is joined "
-        "with; -1: not even while Kafka has records that were not fetched",
+        "how long a stream without further records may hold back stream time for the streams that it is joined with; "
+        "-1: not even while Kafka has records that were not fetched",
         whole(-1),
         SettingScope.STREAMS,
     ),
     session(
         IDLE_CLOCK,
         "0",
-        "after how long without a record the stream time of a stream goes on by the clock, so that its windows close; "
+        "how long a stream may be without records before its stream time follows the clock, so that its windows close; "
         "0: never",
         _count,
         SettingScope.OWN,
@@ -89,7 +89,7 @@ _STREAMS = (
     session(
         "cache.max.bytes.buffering",
         "0",
-        "in how many bytes a query that writes a table keeps the last row of each key that has changed, until "
+        "the bytes in which a query that writes a table keeps the last row of each key that has changed, until "
         "commit.interval.ms have passed; 0: each change is written at once",
         _whole,
         SettingScope.STREAMS,
@@ -97,7 +97,7 @@ _STREAMS = (
     session(
         "statestore.cache.max.bytes",
         "-1",
-        "the same by Kafka Streams' newer name, which precedes; -1: as cache.max.bytes.buffering says",
+        "the same under Kafka Streams' newer name, which takes precedence; -1: as cache.max.bytes.buffering says",
         whole(-1),
         SettingScope.STREAMS,
     ),
@@ -124,7 +124,7 @@ _STREAMS = (
     session(
         "max.poll.records",
         "10000",
-        "the most records that a poll gives a query",
+        "the most records that a poll returns to a query",
         whole(1, INT_MAX),
         SettingScope.STREAMS,
     ),
@@ -141,8 +141,10 @@ _KSQL = (
     session("ksql.timestamp.throw.on.invalid", "false", "whether an invalid timestamp ends a query", _flag),
     session("ksql.cast.strings.preserve.nulls", "true", "whether CAST(NULL AS STRING) is NULL", _flag),
     session("ksql.nested.error.set.null", "true", "whether an error in an element nulls only the element", _flag),
-    session("ksql.functions.collect_list.limit", str(INT_MAX), "the most that COLLECT_LIST keeps; -1 is all", _or_all),
-    session("ksql.functions.collect_set.limit", str(INT_MAX), "the most that COLLECT_SET keeps; -1 is all", _or_all),
+    session(
+        "ksql.functions.collect_list.limit", str(INT_MAX), "the most that COLLECT_LIST keeps; -1 means all", _or_all
+    ),
+    session("ksql.functions.collect_set.limit", str(INT_MAX), "the most that COLLECT_SET keeps; -1 means all", _or_all),
     session("ksql.suppress.enabled", "true", "whether EMIT FINAL is allowed", _flag),
     session("ksql.lambdas.enabled", "true", "whether lambdas are allowed", _flag),
     session("ksql.headers.columns.enabled", "true", "whether HEADER columns are allowed", _flag),
@@ -204,7 +206,7 @@ _KSQL = (
     server(
         "ksql.internal.topic.min.insync.replicas",
         "1",
-        "how many of them must have a command before it counts, if the command topic is created",
+        "how many of them must have a command before it is acknowledged, if the command topic is created",
         whole(1, 32767),
     ),
     server("ksql.create.topic.inherit.source.replicas.enabled", "true", ACCEPTED, _flag),
@@ -247,13 +249,13 @@ _KSQL = (
     server(
         "ksql.hidden.topics",
         _INTERNAL_TOPICS,
-        "patterns of topics that no source and no PRINT may read, and SHOW TOPICS leaves out",
+        "patterns of topics that sources and PRINT may not read, and SHOW TOPICS leaves out",
         PATTERNS,
     ),
     server(
         "ksql.readonly.topics",
         _INTERNAL_TOPICS,
-        "patterns of topics that no statement may write",
+        "patterns of topics that statements may not write",
         PATTERNS,
     ),
     server("ksql.logging.processing.topic.auto.create", "true", "whether the processing log's topic is created", _flag),
@@ -413,14 +415,15 @@ _OWN = (
     server(
         "millstream.python.confinement",
         "auto",
-        "how the kernel confines such functions: auto = as far as it can, required = fully or no calls, off = not",
+        "how the kernel confines such functions: auto = as far as it can, "
+        "required = fully or no calls, off = no confinement",
         one_of("auto", "required", "off"),
         SettingScope.OWN,
     ),
     server(
         "millstream.python.readable.paths",
         "",
-        "files and folders that such functions may read beside Python's own, by comma",
+        "files and folders that such functions may read besides Python's own, separated by commas",
         scope=SettingScope.OWN,
     ),
     most("branches", "500", "the most branches of a CASE"),
@@ -509,12 +512,12 @@ _REST = (
     server(
         "millstream.allowed.hosts",
         "",
-        "names besides localhost that a Host header may have without a login, by comma",
+        "names besides localhost that a Host header may have without a login, separated by commas",
         scope=SettingScope.OWN,
     ),
     server("authentication.method", "NONE", "the login methods: NONE, BASIC, BEARER, or BASIC,BEARER"),
     server("authentication.realm", "millstream", "the realm in answers to browsers and clients"),
-    server("authentication.roles", "*", "the roles of which a user needs one to log in"),
+    server("authentication.roles", "*", "a user needs one of these roles to log in"),
     server("authentication.skip.paths", "", "paths without a login; * at the end matches any continuation"),
     server("oauthbearer.jwks.endpoint.url", "", "the keys that sign bearer tokens: a JWKS, as URL or file"),
     server("oauthbearer.expected.issuer", "", "the issuer that a token must have"),
@@ -527,7 +530,7 @@ _REST = (
     server(
         "millstream.audit.topic",
         "",
-        "the topic of the audit log, which no statement may write",
+        "the topic of the audit log, which statements may not write",
         TOPIC.or_empty(),
         SettingScope.OWN,
     ),
@@ -540,7 +543,7 @@ _REST = (
     server(
         "millstream.pg.listen",
         "",
-        "where Postgres's clients are served: HOST:PORT; if empty, nowhere",
+        "where Postgres's clients are served: HOST:PORT; if empty, they are not served",
         ADDRESS.or_empty(),
         SettingScope.OWN,
     ),

@@ -120,7 +120,7 @@ def _image_of(names: Sequence[str], catalog: Catalog) -> DuckDBPyConnection:
 
 
 def _view_relation(name: str, catalog: Catalog) -> ViewRelation | None:
-    """A view of the catalog; None if it cannot be read any more."""
+    """A view of the catalog; None if it can no longer be read."""
     view = catalog.views[name]
     try:
         rows = plan_view(name, query_of(view, catalog), tree.NOWHERE, catalog, effective({})).plan

@@ -114,7 +114,7 @@ def not_grouped(
     columns = ", ".join(dict.fromkeys(identifier(column.name) for _, columns in wrong for column in columns))
     if clause == "HAVING":
         fact = f"Non-aggregate HAVING expression not part of GROUP BY: {columns}"
-        return StatementError(fact, wrong[0][0].span, "a condition on single rows belongs into WHERE, before GROUP BY")
+        return StatementError(fact, wrong[0][0].span, "a condition on single rows belongs in WHERE, before GROUP BY")
     plain = [e for e, _ in wrong if not aggregate_calls([e], functions)]
     if plain:
         fact = f"Non-aggregate SELECT expression(s) not part of GROUP BY: {', '.join(map(to_sql, plain))}"
@@ -270,7 +270,7 @@ def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression
         )
     key = type_expression(expression, scope.inside("GROUP BY"))
     if key.type is None:
-        raise StatementError("GROUP BY NULL makes no group: a row without key is left out", expression.span)
+        raise StatementError("GROUP BY NULL does not form a group: a row without a key is left out", expression.span)
     return key
 
 
@@ -340,7 +340,7 @@ def _check_undo(calls: Sequence[tree.Call], aggregations: Sequence[AggregateCall
         f"The aggregation function{'s' if names[1:] else ''} {listed} cannot be applied to a table source, only to a "
         "stream source.",
         refused[0].span,
-        f"{listed} cannot take a row back, which a table that changes would ask for",
+        f"{listed} cannot take a row back, which changes of a table require",
     )
 
 

@@ -43,7 +43,7 @@ def check_pull(query: tree.SelectQuery) -> None:
     }
     for name, clause in clauses.items():
         if clause is not None:
-            hint = f"{push}, or ask a table that CREATE TABLE … AS makes"
+            hint = f"{push}, or query a table that CREATE TABLE … AS creates"
             raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
     if query.distinct:
         hint = f"{push}; pull queries on tables have it, if {RELATIONAL} is true"
@@ -79,11 +79,11 @@ def check_places(query: tree.SelectQuery) -> None:
 def check_clauses(query: tree.SelectQuery, functions: Library) -> None:
     """Raises StatementError for a clause that requires another one, or that has no columns."""
     for name, expressions, hint in (
-        ("PARTITION BY", query.partition_by, "PARTITION BY NULL takes the key away"),
-        ("GROUP BY", query.group_by, "a constant makes one group of all rows"),
+        ("PARTITION BY", query.partition_by, "PARTITION BY NULL removes the key"),
+        ("GROUP BY", query.group_by, "a constant puts all rows in one group"),
     ):
         if expressions == ():
-            raise StatementError(f"{name} names no expression", query.span, hint)
+            raise StatementError(f"{name} does not name an expression", query.span, hint)
     if query.window is not None and query.group_by is None:
         raise StatementError("WINDOW clause requires a GROUP BY clause.", query.window.span)
     if query.having is not None and query.group_by is None:
@@ -93,7 +93,7 @@ def check_clauses(query: tree.SelectQuery, functions: Library) -> None:
             raise StatementError(
                 f"aggregate function {expression.name} without a GROUP BY clause",
                 expression.span,
-                "group by an expression; a constant makes one group of all rows",
+                "group by an expression; a constant puts all rows in one group",
             )
 
 

@@ -98,7 +98,7 @@ def check_clauses(query: tree.SelectQuery) -> None:
     }
     for name, (clause, hint) in clauses.items():
         if clause:
-            raise StatementError(f"an inner query has no {name} here", query.span, hint)
+            raise StatementError(f"an inner query cannot have {name} here", query.span, hint)
 
 
 def check_input(node: PlanNode, use: str, at: Span) -> None:

@@ -123,7 +123,7 @@ def check_kinds(join: tree.JoinClause, left: PlanNode, first: JoinSide, right: J
             "Invalid join order: table-stream joins are not supported; only stream-table joins. "
             f"Got {first.alias} {kind} JOIN {right.alias}.",
             join.span,
-            "put the stream at the left",
+            "put the stream on the left",
         )
     mixed = left.kind is RelationKind.STREAM and right.node.kind is RelationKind.TABLE
     if mixed and join.kind not in (tree.JoinKind.INNER, tree.JoinKind.LEFT):
@@ -131,7 +131,7 @@ def check_kinds(join: tree.JoinClause, left: PlanNode, first: JoinSide, right: J
             f"{join.kind.value} OUTER joins between streams and tables (stream: {first.alias}, table: {right.alias}) "
             "are not supported.",
             join.span,
-            "a row of the table alone makes no event: INNER or LEFT",
+            "a row of the table alone is not an event: use INNER or LEFT",
         )
 
 

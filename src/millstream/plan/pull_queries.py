@@ -422,7 +422,7 @@ def _why(alternative: _Alternative, source: Source, ranges: bool) -> str | None:
     if any(map(_fixed, direct)) or alternative.ranges:
         return f"Bound on key columns '[{', '.join(map(_column_text, keys))}]' must currently be '='."
     if any(isinstance(m, TypedLike) for m in alternative.missed):
-        return "A Like condition is asked of every row of the table."
+        return "A Like condition is evaluated for every row of the table."
     if direct:
         return "A comparison must be between a key column and a resolvable expression."
     if about:

@@ -36,7 +36,7 @@ def check_no_rebuild(name: str, at: Span, catalog: Catalog) -> None:
 
 def _hint(rebuild: Source) -> str:
     kind, name = rebuild.kind.value, identifier(str(rebuild.rebuilds))
-    return f"DROP {kind} {identifier(rebuild.name)} gives the rebuild up, ALTER {kind} {name} CUT OVER ends it now"
+    return f"DROP {kind} {identifier(rebuild.name)} abandons the rebuild, ALTER {kind} {name} CUT OVER ends it now"
 
 
 def check_rebuild(old: Source, rebuild: Source, at: Span, catalog: Catalog) -> None:

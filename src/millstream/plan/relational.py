@@ -133,10 +133,12 @@ def _check_clauses(query: tree.SelectQuery, planning: _Planning) -> None:
     clauses = {"WINDOW": query.window, "PARTITION BY": query.partition_by, "EMIT": query.emit}
     for name, clause in clauses.items():
         if clause is not None:
-            hint = "EMIT CHANGES is for whole queries" if name == "EMIT" else "a table that a query makes may have it"
+            hint = "EMIT CHANGES is for whole queries" if name == "EMIT" else "CREATE TABLE … AS may have it"
             raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
     if query.group_by == ():
-        raise StatementError("GROUP BY names no expression", query.span, "a constant makes one group of all rows")
+        raise StatementError(
+            "GROUP BY does not name an expression", query.span, "a constant puts all rows in one group"
+        )
     check_places(query)
     calls = table_calls(query, planning.functions)
     if calls:
@@ -333,7 +335,7 @@ def _check_columns(typed: TypedExpression, written: tree.Expression, clause: str
     """Raises StatementError for a record's pseudo-column (ROWOFFSET, for example), since relations have none."""
     for part in typed.walk():
         if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
-            raise StatementError(unresolved(clause, part.name), written.span, "a table's rows have it, no others")
+            raise StatementError(unresolved(clause, part.name), written.span, "only rows of a table have it")
 
 
 # ---------------------------------------------------------------- GROUP BY
@@ -398,7 +400,7 @@ def _key(expression: tree.Expression, scope: NameScope) -> NamedExpression:
         raise StatementError(fact, inner[0].span)
     typed = type_expression(expression, scope.inside("GROUP BY"))
     if typed.type is None:
-        raise StatementError("GROUP BY NULL makes no group: a row without key is left out", expression.span)
+        raise StatementError("GROUP BY NULL does not form a group: a row without a key is left out", expression.span)
     _check_columns(typed, expression, "GROUP BY")
     name = expression.name if isinstance(expression, tree.ColumnRef) else to_sql(expression)
     return NamedExpression(name, typed, to_sql(expression))

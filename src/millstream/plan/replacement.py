@@ -66,7 +66,7 @@ class Replacement:
 
 
 REBUILD_HINT = (
-    "WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept"
+    "WITH (REBUILD=true) rebuilds it alongside the running query; EXPLAIN of this statement shows what would be kept"
 )
 
 

@@ -182,7 +182,7 @@ def _of_plans(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
     yield from _of_groups(tuple(groups(before)), tuple(groups(after)))
     if len(stateful_filters(before)) != len(stateful_filters(after)):
         reason = "a WHERE over a table stores for each row whether it has passed"
-        rule = "a WHERE over a table can become another one, but be neither added nor removed"
+        rule = "a WHERE over a table can be changed, but not added or removed"
         yield _Comparison("WHERE", _filters(before, False), _filters(after, False), reason, rule)
     else:
         yield _Comparison("WHERE", _filters(before, False), _filters(after, False))

@@ -34,7 +34,7 @@ def _check_reader(view: View, at: Span, after: Catalog, settings: Mapping[str, s
     try:
         plan_view(view.name, query_of(view, after), at, after, settings)
     except StatementError as error:
-        fact = f"view {identifier(view.name)} reads it, and could not then: {error.fact}"
+        fact = f"view {identifier(view.name)} reads it, and would no longer be valid: {error.fact}"
         raise StatementError(fact, at, error.hint) from error
 
 
@@ -52,7 +52,7 @@ def drop_view(statement: tree.DropView, catalog: Catalog) -> Outcome:
     name, at, path = statement.name, statement.span, _path(statement.name, "drop")
     if name in catalog.sources:
         kind = catalog.sources[name].kind.value
-        raise StatementError(f"{identifier(name)} is a {kind.lower()}, no view", at, f"DROP {kind} drops it")
+        raise StatementError(f"{identifier(name)} is a {kind.lower()}, not a view", at, f"DROP {kind} drops it")
     if name not in catalog.views:
         fact = f"View {identifier(name)} does not exist"
         if not statement.if_exists:

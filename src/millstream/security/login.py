@@ -87,7 +87,7 @@ class Login:
 
     def _authenticated(self, name: str, role_names: tuple[str, ...]) -> Principal:
         if "*" not in self.allowed and not self.allowed & set(role_names):
-            raise LoginRefused(f"user {name} has none of the roles that authentication.roles asks for")
+            raise LoginRefused(f"user {name} has none of the roles that authentication.roles requires")
         roles = tuple(self.roles[role] for role in role_names if role in self.roles)
         return Principal(name, roles, self.topic_prefix, others=tuple(self.roles.values()))
 

@@ -90,7 +90,7 @@ def parse_object(text: bytes | str, example: str = "") -> dict[str, Any]:
         raise RequestFailed(BAD_REQUEST, f"the request must be a JSON object, not {kind_of(value)}")
     if "\\u" in decoded and (position := _half_a_pair(decoded)) is not None:
         half = decoded[position : position + 6]
-        raise RequestFailed(BAD_REQUEST, f"{half} is half of a surrogate pair and no character (char {position})")
+        raise RequestFailed(BAD_REQUEST, f"{half} is half of a surrogate pair, not a character (char {position})")
     return value
 
 

@@ -32,7 +32,7 @@ QUERY_COUNTERS = (
     ("read", "records_read", "Records that the query has read since it was last started."),
     ("written", "records_written", "Records that it has written since then."),
     ("bytes", "bytes_written", "Bytes of keys and values that it has written since then."),
-    ("failed", "records_failed", "Entries of its processing log about records, but for late ones."),
+    ("failed", "records_failed", "Entries of its processing log about records other than late ones."),
     ("late", "records_late", "Records that came after the end of their window and its grace period."),
 )
 QUERY_GAUGES = (
@@ -202,7 +202,7 @@ def _gauge(name: str, text: str, value: float) -> Metric:
 
 
 def _checkpoint_ages(running: Iterable[tuple[str, Mapping[str, Any]]], now: float) -> Metric:
-    text = "Seconds since its position was last saved; there is none before the first time."
+    text = "Seconds since its position was last saved; absent before the first save."
     ages = GaugeMetricFamily("millstream_query_checkpoint_age_seconds", text, labels=["query"])
     for id, figures in running:
         if figures["committed"]:

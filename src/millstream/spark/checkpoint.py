@@ -147,7 +147,7 @@ def save(session: SparkSession, url: str, savepoint: str, part: str, leads: Call
     try:
         _copied(session, url, part)
         if not leads():
-            raise OSError("this server does not run the queries any more")
+            raise OSError("this server no longer runs the queries")
         rename(session, part, savepoint)
     except Py4JError as failure:
         raise OSError(f"{url} cannot be copied to {savepoint}: {failure}") from failure

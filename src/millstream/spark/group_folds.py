@@ -177,7 +177,7 @@ class GroupFolds(AggregateStates):
             columns.append(WINDOW_START)
         prepared = rows.select(*columns)
         missing = spark_sql(~self.key.complete(column("group_key")))
-        why = "a GROUP BY expression of the row is null, so it belongs to no group: it is left out"
+        why = "a GROUP BY expression of the row is null, so it does not belong to a group: it is left out"
         error = error_if(f"is_row and ({missing})", why)
         fine = report(EXPRESSION, error, f"{self.run.query}.groupby", "value", self._topic(), None)
         return prepared.select("*", f"is_row and {fine} as has_group").drop("is_row")

@@ -81,7 +81,7 @@ def limits_unions(join: Join) -> bool:
 
 def with_key(rows: LazyFrame, missing: str, side: PlanNode, query: str) -> LazyFrame:
     """A join's input without the rows whose key is `missing`, which are written to the processing log."""
-    reason = "the row's join key is null, so it joins no row: it is left out"
+    reason = "the row's join key is null, so it does not join any row: it is left out"
     topic = leaves(side)[0].origin.topic
     return rows.where(report(EXPRESSION, error_if(missing, reason), f"{query}.join", "key", topic, None))
 

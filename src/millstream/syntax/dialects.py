@@ -117,7 +117,7 @@ INSERT = {
     "OVERWRITE": "what is in a topic stays there: INSERT INTO a SELECT …",
     ") SELECT": "INSERT INTO a SELECT … has no list of columns: SELECT names them, SELECT v AS name",
     "SET": "INSERT INTO a (x, y) VALUES (1, 2)",
-    "RETURNING": "INSERT gives no row back: SELECT … FROM a shows it",
+    "RETURNING": "INSERT does not return rows: SELECT … FROM a shows it",
     "ON CONFLICT": _REPLACES,
     "ON DUPLICATE": _REPLACES,
     "INTO … .": _NO_SCHEMA,

@@ -171,7 +171,7 @@ def _fields(c: Cursor, begin: int) -> tree.SelectItem:
     c.back(begin)
     at, struct = c.span, primary(c)
     if not c.at("->", "*"):
-        raise SqlSyntaxError("->* takes the fields of one struct", at, "put what gives it in parentheses: (…)->*")
+        raise SqlSyntaxError("->* takes the fields of one struct", at, "put the expression in parentheses: (…)->*")
     c.expect("->", "*")
     return tree.SelectFields(struct, span=at)
 

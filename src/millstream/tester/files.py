@@ -57,5 +57,7 @@ def _records(path: Path, field: str) -> list[Json]:
         raise ValueError(f"{path} has no {field}\n  hint: ksql-test-runner needs at least one record")
     for number, record in enumerate(records):
         if not isinstance(record, dict) or "topic" not in record:
-            raise ValueError(f'{path}: record {number} of {field} names no topic\n  hint: {{"topic": …, "value": …}}')
+            raise ValueError(
+                f'{path}: record {number} of {field} does not name a topic\n  hint: {{"topic": …, "value": …}}'
+            )
     return records

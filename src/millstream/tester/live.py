@@ -172,7 +172,7 @@ def _reason(
 
 def _judged(case: ConformanceCase, play: LivePlay, result: PlayResult | None) -> str:
     if case.rejected is not None:
-        return f"neither refused nor failed, and should be: {case.rejected.get('because', '')}"
+        return f"should be refused or fail, but did neither: {case.rejected.get('because', '')}"
     if result is None:
         return "the statements are refused in a bounded run, and accepted live"
     topics = {r.topic for r in case.outputs}

@@ -204,7 +204,7 @@ def run(case: ConformanceCase, result: PlayResult, bounded: Bounded) -> None:
 def record_of(row: CaseRecord, case: ConformanceCase, result: PlayResult) -> Record:
     """An input as a record of its topic, in the formats of the first source over that topic. Raises StatementError."""
     if row.timestamp is not None and row.timestamp < 0:
-        hint = "Kafka takes no record of a negative time"
+        hint = "Kafka does not accept records with a negative time"
         raise StatementError(f"an input for topic {row.topic} has the time {row.timestamp}", None, hint)
     key, value, keys, values = _written_as(row.topic, case, result)
     headers = tuple((name, _from_base64(data)) for name, data in row.headers)

@@ -81,7 +81,7 @@ def _refusal(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str
         return "" if refused(error, case) else f"refused for another reason: {error}\n  expected: {because}"
     if _failed_at_run_time(case, result, bounded):
         return ""
-    return f"neither refused nor failed, and should be: {because}"
+    return f"should be refused or fail, but did neither: {because}"
 
 
 def _failed_at_run_time(case: ConformanceCase, result: PlayResult, bounded: Bounded) -> bool:

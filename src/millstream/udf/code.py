@@ -138,7 +138,7 @@ def _body(code: Code, tree: ast.Module) -> list[ast.stmt]:
         body[-1] = ast.copy_location(ast.Return(body[-1].value), body[-1])
     if not any(isinstance(part, ast.Return) for statement in body for part in _in_scope(statement)):
         hint = f"end it with an expression, or return one, or define {code.name.lower()}(…)"
-        raise BadCode("this gives no result", 1, hint)
+        raise BadCode("this does not return a result", 1, hint)
     return body
 
 

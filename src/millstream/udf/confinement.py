@@ -114,7 +114,7 @@ def _call(function: Any, *arguments: Any) -> int:
 
 def _libc() -> Any:
     if not sys.platform.startswith("linux"):
-        raise LookupError(f"there is none on {sys.platform}")
+        raise LookupError(f"it does not exist on {sys.platform}")
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
     return libc

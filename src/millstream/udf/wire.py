@@ -236,7 +236,7 @@ def _dict(key: Convert, element: Convert) -> Convert:
 
 def _text(key: Any, convert: Convert) -> str:
     if key is None:
-        raise WrongType("a MAP has no null keys")
+        raise WrongType("a MAP cannot have null keys")
     converted = convert(key)
     return str(converted).lower() if isinstance(converted, bool) else str(converted)
 

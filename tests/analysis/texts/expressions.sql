@@ -73,11 +73,11 @@ I IS DISTINCT FROM NULL
 
 T < TRUE
 -- → StatementError: line 1:1: Cannot compare T (BOOLEAN) to TRUE (BOOLEAN) with LESS_THAN.
--- →   hint: such values are equal or not, none is greater
+-- →   hint: such values can only be compared by = and <>
 
 A < A
 -- → StatementError: line 1:1: Cannot compare A (ARRAY<INTEGER>) to A (ARRAY<INTEGER>) with LESS_THAN.
--- →   hint: such values are equal or not, none is greater
+-- →   hint: such values can only be compared by = and <>
 
 A = MP
 -- → StatementError: line 1:1: Cannot compare A (ARRAY<INTEGER>) to MP (MAP<STRING, BIGINT>) with EQUAL.
@@ -184,20 +184,20 @@ S LIKE 'a%'
 -- → BOOLEAN
 
 I LIKE 'a'
--- → StatementError: line 1:1: LIKE requires a STRING, and I (INTEGER) is none
+-- → StatementError: line 1:1: LIKE requires a STRING, and I (INTEGER) is not one
 
 S LIKE I
--- → StatementError: line 1:8: LIKE requires a STRING, and I (INTEGER) is none
+-- → StatementError: line 1:8: LIKE requires a STRING, and I (INTEGER) is not one
 
 S LIKE 'a!' ESCAPE '!'
 -- → StatementError: line 1:8: the pattern ends in its escape character
 
 T AND I
--- → StatementError: line 1:7: AND requires a BOOLEAN, and I (INTEGER) is none
+-- → StatementError: line 1:7: AND requires a BOOLEAN, and I (INTEGER) is not one
 -- →   hint: compare it with a value, by = or >
 
 NOT I
--- → StatementError: line 1:5: NOT requires a BOOLEAN, and I (INTEGER) is none
+-- → StatementError: line 1:5: NOT requires a BOOLEAN, and I (INTEGER) is not one
 -- →   hint: compare it with a value, by = or >
 
 CASE WHEN T THEN 1 ELSE 2.5 END
@@ -295,7 +295,7 @@ MP[1]
 -- → StatementError: line 1:4: [ ] requires STRING here, and 1 (INTEGER) is not
 
 ST['ID']
--- → StatementError: line 1:1: [ ] goes into an ARRAY or a MAP, and ST (STRUCT<`ID` INTEGER, `NAME` STRING>) is neither
+-- → StatementError: line 1:1: [ ] reads an element of an ARRAY or a MAP, and ST (STRUCT<`ID` INTEGER, `NAME` STRING>) is neither
 -- →   hint: the fields of a STRUCT are read with ->
 
 ST->ID
@@ -309,7 +309,7 @@ ST->NAMES
 -- →   hint: did you mean NAME?
 
 I->ID
--- → StatementError: line 1:1: I (INTEGER) has no fields: -> goes into a STRUCT
+-- → StatementError: line 1:1: I (INTEGER) has no fields: -> reads a field of a STRUCT
 
 CAST(S AS DECIMAL(4, 2))
 -- → DECIMAL(4, 2)
@@ -425,7 +425,7 @@ TRANSFORM(A, x => y)
 -- →   hint: columns here: I, L, D, M, S, T, B, BIN, DAY, CLOCK, TS, A, MP, ST, SAME, DEEP
 
 TRANSFORM(A, x => NULL)
--- → StatementError: line 1:19: this lambda gives NULL, which has no type
+-- → StatementError: line 1:19: this lambda returns NULL, which has no type
 -- →   hint: CAST it
 
 REDUCE(A, 0, (x, x) => x)

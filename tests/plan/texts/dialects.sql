@@ -179,7 +179,7 @@ SELECT * FROM orders WHERE item SIMILAR TO 'a' EMIT CHANGES;
 
 INSERT INTO orders (id, item) VALUES (1, 'a') RETURNING id;
 -- → line 1:47: unexpected RETURNING; expected the end of the statement
--- →   hint: INSERT gives no row back: SELECT … FROM a shows it
+-- →   hint: INSERT does not return rows: SELECT … FROM a shows it
 
 INSERT INTO orders (id, item) VALUES (1, 'a'), (2, 'b');
 -- → line 1:46: INSERT INTO … VALUES writes one row
@@ -652,7 +652,7 @@ SELECT item FROM orders WHERE amount EMIT CHANGES;
 
 SELECT item FROM orders WHERE COUNT(*) > 3 EMIT CHANGES;
 -- → line 1:31: aggregate function COUNT without a GROUP BY clause
--- →   hint: group by an expression; a constant makes one group of all rows
+-- →   hint: group by an expression; a constant puts all rows in one group
 
 SELECT COUNT(*) AS n FROM orders GROUP BY item HAVING n > 3 EMIT CHANGES;
 -- → line 1:55: HAVING column 'N' cannot be resolved.
@@ -660,7 +660,7 @@ SELECT COUNT(*) AS n FROM orders GROUP BY item HAVING n > 3 EMIT CHANGES;
 
 SELECT * FROM people p JOIN orders o ON p.name = o.item EMIT CHANGES;
 -- → line 1:24: Invalid join order: table-stream joins are not supported; only stream-table joins. Got P [INNER] JOIN O.
--- →   hint: put the stream at the left
+-- →   hint: put the stream on the left
 
 SELECT item, WINDOWSTART FROM orders EMIT CHANGES;
 -- → line 1:14: SELECT column 'WINDOWSTART' cannot be resolved.

@@ -94,7 +94,7 @@ CREATE TABLE n AS SELECT item, COUNT(DISTINCT) AS n FROM orders GROUP BY item;
 -- → line 1:46: unexpected ')'; expected an expression
 
 CREATE TABLE n AS SELECT UCASE(DISTINCT item) AS item, COUNT(*) AS n FROM orders GROUP BY item;
--- → line 1:26: DISTINCT is for aggregate functions, and UCASE is none
+-- → line 1:26: DISTINCT applies only to aggregate functions, and UCASE is not one
 
 CREATE TABLE n WITH (state_ttl='1 DAY') AS SELECT item, COUNT(DISTINCT amount) AS n FROM orders GROUP BY item;
 -- → line 1:22: STATE_TTL and DISTINCT in an aggregate cannot be together: the values of a group would be forgotten
@@ -110,7 +110,7 @@ CREATE TABLE n AS SELECT item, COUNT(DISTINCT amont) AS n FROM orders GROUP BY i
 
 CREATE STREAM n AS SELECT id, COUNT(DISTINCT amount) AS n FROM orders;
 -- → line 1:31: aggregate function COUNT without a GROUP BY clause
--- →   hint: group by an expression; a constant makes one group of all rows
+-- →   hint: group by an expression; a constant puts all rows in one group
 
 CREATE TABLE n AS SELECT item, COUNT(*) FILTER (WHERE amount > 3) AS large, COUNT(DISTINCT id) FILTER (WHERE amount > 3) AS ids, COUNT(DISTINCT id) AS all_ids FROM orders GROUP BY item;
 -- → Created query with ID CTAS_N_0
@@ -154,7 +154,7 @@ CREATE TABLE n AS SELECT item, COUNT(*) FILTER (WHERE COUNT(*) > 3) AS n FROM or
 -- →   hint: group a first time in an inner query: FROM (SELECT … GROUP BY …)
 
 CREATE TABLE n AS SELECT item, UCASE(item) FILTER (WHERE amount > 3) AS n, COUNT(*) FROM orders GROUP BY item;
--- → line 1:32: FILTER is for aggregate functions, and UCASE is none
+-- → line 1:32: FILTER applies only to aggregate functions, and UCASE is not one
 
 CREATE TABLE n AS SELECT item, COUNT(*) FILTER (amount > 3) AS n FROM orders GROUP BY item;
 -- → line 1:48: unexpected '('; expected ',' or FROM

@@ -51,7 +51,7 @@ $$;
 CREATE FUNCTION f(x STRING) RETURNS STRING LANGUAGE PYTHON AS $$
   y = x.strip()
 $$;
--- → line 2:1: this gives no result
+-- → line 2:1: this does not return a result
 -- →   hint: end it with an expression, or return one, or define f(…)
 
 CREATE FUNCTION f(x STRING) RETURNS STRING LANGUAGE PYTHON AS $$
@@ -102,7 +102,7 @@ CREATE AGGREGATE FUNCTION add_up(x INT) RETURNS INT LANGUAGE PYTHON AS $$
 $$; CREATE TABLE t AS SELECT age, add_up(age) FROM people GROUP BY age;
 -- → Function ADD_UP created
 -- → line 6:35: The aggregation function ADD_UP cannot be applied to a table source, only to a stream source.
--- →   hint: ADD_UP cannot take a row back, which a table that changes would ask for
+-- →   hint: ADD_UP cannot take a row back, which changes of a table require
 
 CREATE AGGREGATE FUNCTION add_up(x INT) RETURNS INT LANGUAGE PYTHON AS $$
   class Add_Up:

@@ -157,7 +157,7 @@ SELECT id, total FROM (SELECT id, amount * 2 AS total FROM orders) WHERE total >
 
 SELECT ROWKEY, id FROM (SELECT ROWKEY, ROWVALUE->item FROM orders) EMIT CHANGES;
 -- → line 1:8: SELECT column 'ROWKEY' cannot be resolved.
--- →   hint: no key columns are there
+-- →   hint: there are no key columns
 
 CREATE STREAM s AS SELECT v FROM (SELECT a, v FROM pairs);
 -- → line 1:34: The query used to build S must include the key columns A and B in its projection.
@@ -218,11 +218,11 @@ CREATE TABLE s AS SELECT item, n FROM (SELECT item, COUNT(*) AS n FROM orders GR
 -- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 CREATE STREAM s AS SELECT id FROM (SELECT id, item FROM orders LIMIT 3);
--- → line 1:36: an inner query has no LIMIT here
+-- → line 1:36: an inner query cannot have LIMIT here
 -- →   hint: LIMIT is for the whole query, at its end
 
 CREATE STREAM s AS SELECT id, item FROM (SELECT id, item FROM orders EMIT CHANGES);
--- → line 1:42: an inner query has no EMIT here
+-- → line 1:42: an inner query cannot have EMIT here
 -- →   hint: EMIT is for the whole query, at its end
 
 CREATE STREAM s AS SELECT id, item FROM (SELECT DISTINCT id, item FROM orders);
@@ -382,11 +382,11 @@ CREATE STREAM s AS SELECT * FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW 
 -- →   hint: write EMIT FINAL at its end; or CREATE TABLE … AS it
 
 CREATE STREAM s AS SELECT * FROM (SELECT item, COUNT(*) AS n FROM orders GROUP BY item EMIT FINAL);
--- → line 1:35: an inner query has no EMIT here
+-- → line 1:35: an inner query cannot have EMIT here
 -- →   hint: EMIT is for the whole query, at its end
 
 CREATE STREAM s AS SELECT * FROM (SELECT id FROM orders EMIT CHANGES);
--- → line 1:35: an inner query has no EMIT here
+-- → line 1:35: an inner query cannot have EMIT here
 -- →   hint: EMIT is for the whole query, at its end
 
 CREATE STREAM s AS SELECT w.item AS item, age FROM (SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY item EMIT FINAL) w JOIN people ON w.item = people.name;

@@ -163,7 +163,7 @@ CREATE STREAM o AS SELECT * FROM a JOIN t WITHIN 1 HOUR ON a.id = t.id;
 
 CREATE STREAM o AS SELECT * FROM a RIGHT JOIN t ON a.id = t.id;
 -- → line 1:36: RIGHT OUTER joins between streams and tables (stream: A, table: T) are not supported.
--- →   hint: a row of the table alone makes no event: INNER or LEFT
+-- →   hint: a row of the table alone is not an event: use INNER or LEFT
 
 CREATE STREAM o AS SELECT * FROM a JOIN t ON a.id = t.u_id;
 -- → line 1:36: Invalid join condition: stream-table joins require to join on the table's primary key. Got A.ID = T.U_ID.
@@ -178,7 +178,7 @@ CREATE STREAM o AS SELECT * FROM a JOIN far ON a.id = far.id;
 
 CREATE TABLE o AS SELECT * FROM t JOIN a ON a.id = t.id;
 -- → line 1:35: Invalid join order: table-stream joins are not supported; only stream-table joins. Got T [INNER] JOIN A.
--- →   hint: put the stream at the left
+-- →   hint: put the stream on the left
 
 CREATE TABLE o AS SELECT * FROM t JOIN u ON t.id = u.name;
 -- → line 1:45: Invalid join condition: types don't match. Got T.ID{INTEGER} = U.NAME{STRING}.

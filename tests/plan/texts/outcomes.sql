@@ -388,7 +388,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (
 -- →     Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:109: Cannot replace table COUNTED: its aggregates cannot change
--- →   hint: it has COUNT(*); WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
+-- →   hint: it has COUNT(*); WITH (REBUILD=true) rebuilds it alongside the running query; EXPLAIN of this statement shows what would be kept
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 1 MINUTE) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 2 MINUTES) GROUP BY item;
 -- → Created query with ID CTAS_COUNTED_0
@@ -400,7 +400,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (S
 -- →     Group by ITEM in HOPPING windows of 3600000 ms, advance 60000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:129: Cannot replace table COUNTED: its window cannot change
--- →   hint: it has HOPPING of 3600000 ms every 60000 ms; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
+-- →   hint: it has HOPPING of 3600000 ms every 60000 ms; WITH (REBUILD=true) rebuilds it alongside the running query; EXPLAIN of this statement shows what would be kept
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item EMIT FINAL;
 -- → Created query with ID CTAS_COUNTED_0
@@ -412,7 +412,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (
 -- →     Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:109: Cannot replace table COUNTED: its window cannot change
--- →   hint: it has TUMBLING of 3600000 ms; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
+-- →   hint: it has TUMBLING of 3600000 ms; WITH (REBUILD=true) rebuilds it alongside the running query; EXPLAIN of this statement shows what would be kept
 
 CREATE TABLE adults AS SELECT name, age FROM people WHERE age >= 18; CREATE OR REPLACE TABLE adults AS SELECT name, age FROM people WHERE age >= 21;
 -- → Created query with ID CTAS_ADULTS_0
@@ -442,8 +442,8 @@ CREATE TABLE adults AS SELECT name, age FROM people WHERE age >= 18; CREATE OR R
 -- →   Select NAME KEY, AGE
 -- →     Filter AGE >= 18 (other rows become tombstones)
 -- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
--- → line 1:70: Cannot replace table ADULTS: a WHERE over a table can become another one, but be neither added nor removed
--- →   hint: it has AGE >= 18; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
+-- → line 1:70: Cannot replace table ADULTS: a WHERE over a table can be changed, but not added or removed
+-- →   hint: it has AGE >= 18; WITH (REBUILD=true) rebuilds it alongside the running query; EXPLAIN of this statement shows what would be kept
 
 CREATE TABLE adults AS SELECT name, age FROM people; CREATE OR REPLACE TABLE adults AS SELECT name, age FROM people WHERE age >= 21;
 -- → Created query with ID CTAS_ADULTS_0
@@ -453,8 +453,8 @@ CREATE TABLE adults AS SELECT name, age FROM people; CREATE OR REPLACE TABLE adu
 -- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
 -- →   Select NAME KEY, AGE
 -- →     Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
--- → line 1:54: Cannot replace table ADULTS: a WHERE over a table can become another one, but be neither added nor removed
--- →   hint: it has none; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
+-- → line 1:54: Cannot replace table ADULTS: a WHERE over a table can be changed, but not added or removed
+-- →   hint: it has none; WITH (REBUILD=true) rebuilds it alongside the running query; EXPLAIN of this statement shows what would be kept
 
 CREATE TABLE ages AS SELECT age, COUNT(*) AS n FROM people GROUP BY age; CREATE OR REPLACE TABLE ages AS SELECT age, COUNT(*) AS n FROM people WHERE age > 18 GROUP BY age;
 -- → Created query with ID CTAS_AGES_0

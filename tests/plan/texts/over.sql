@@ -95,7 +95,7 @@ CREATE STREAM o AS SELECT id, RANK() OVER (PARTITION BY item ORDER BY ROWOFFSET)
 -- →   hint: write TOPK(v, 3) for the greatest of a group, or ROW_NUMBER() OVER (PARTITION BY k ORDER BY ROWOFFSET) for the order of arrival
 
 CREATE STREAM o AS SELECT id, UCASE(item) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM orders;
--- → line 1:31: UCASE is not an aggregate function; OVER needs one
+-- → line 1:31: UCASE is no aggregate function, and OVER is for these
 -- →   hint: e.g. SUM(v), COUNT(*), LAG(v), ROW_NUMBER(); others need no OVER
 
 CREATE STREAM o AS SELECT id, COUNT(DISTINCT amount) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM orders;
@@ -108,7 +108,7 @@ CREATE STREAM o AS SELECT id, SUM(LAG(amount) OVER (PARTITION BY item ORDER BY R
 
 CREATE STREAM o AS SELECT id, SUM(COUNT(amount)) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM orders;
 -- → line 1:35: aggregate function COUNT without a GROUP BY clause
--- →   hint: group by an expression; a constant makes one group of all rows
+-- →   hint: group by an expression; a constant puts all rows in one group
 
 CREATE STREAM o AS SELECT id FROM orders WHERE ROW_NUMBER() OVER (PARTITION BY item ORDER BY ROWOFFSET) = 1;
 -- → line 1:48: OVER is only allowed in SELECT
@@ -170,7 +170,7 @@ CREATE STREAM late AS SELECT id, LAG(item) OVER (PARTITION BY item ORDER BY ROWO
 -- →     Over all rows with the same ITEM before a row: LAG(ITEM)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:106: Cannot replace stream LATE: its OVER cannot change
--- →   hint: it has LAG(ITEM) by ITEM; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
+-- →   hint: it has LAG(ITEM) by ITEM; WITH (REBUILD=true) rebuilds it alongside the running query; EXPLAIN of this statement shows what would be kept
 
 CREATE STREAM late AS SELECT id, LAG(item) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM orders; CREATE OR REPLACE STREAM late AS SELECT id, LAG(item) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n, amount FROM orders WHERE amount > 0;
 -- → Created query with ID CSAS_LATE_0

@@ -111,7 +111,7 @@ SELECT * FROM txt WHERE s > 'm';
 
 SELECT * FROM txt WHERE s LIKE 'm%';
 -- → whole table, each row asked
--- → without scans: line 1:1: A Like condition is asked of every row of the table.
+-- → without scans: line 1:1: A Like condition is evaluated for every row of the table.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
 SELECT * FROM two WHERE id = 1 AND s = 'x';
@@ -188,15 +188,15 @@ SELECT id, COUNT(*) FROM one GROUP BY id;
 
 SELECT id FROM one PARTITION BY n;
 -- → line 1:1: Pull queries don't support PARTITION BY clauses.
--- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+-- →   hint: add EMIT CHANGES if you intended to issue a push query, or query a table that CREATE TABLE … AS creates
 -- → without scans: line 1:1: Pull queries don't support PARTITION BY clauses.
--- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+-- →   hint: add EMIT CHANGES if you intended to issue a push query, or query a table that CREATE TABLE … AS creates
 
 SELECT id FROM one WINDOW TUMBLING (SIZE 1 HOUR) WHERE id = 1;
 -- → line 1:1: Pull queries don't support WINDOW clauses.
--- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+-- →   hint: add EMIT CHANGES if you intended to issue a push query, or query a table that CREATE TABLE … AS creates
 -- → without scans: line 1:1: Pull queries don't support WINDOW clauses.
--- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+-- →   hint: add EMIT CHANGES if you intended to issue a push query, or query a table that CREATE TABLE … AS creates
 
 SELECT n AS a, id FROM one WHERE id = 1 LIMIT 1;
 -- → keys (1)

@@ -241,7 +241,7 @@ CREATE STREAM copy AS SELECT * FROM pairs; CREATE OR REPLACE STREAM pairs (a INT
 -- → create topic pairs with 2 partition(s)
 -- → PAIRS (A INTEGER KEY, B INTEGER KEY, C INTEGER KEY, V STRING)
 -- → line 1:176: Cannot upgrade data source: DataSource '`COPY`' has schema = `A` INTEGER KEY, `B` INTEGER KEY, `V` STRING which is not upgradeable to `A` INTEGER KEY, `B` INTEGER KEY, `C` INTEGER KEY, `V` STRING. (Key columns must be identical.)
--- →   hint: it has A INTEGER, B INTEGER; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
+-- →   hint: it has A INTEGER, B INTEGER; WITH (REBUILD=true) rebuilds it alongside the running query; EXPLAIN of this statement shows what would be kept
 
 CREATE OR REPLACE STREAM narrow (id BIGINT KEY, amount DECIMAL(4, 2)) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:1: Cannot upgrade data source: DataSource '`NARROW`' has topic = n which is not upgradeable to orders
@@ -411,11 +411,11 @@ CREATE STREAM s AS SELECT id, item FROM orders EMIT CHANGES LIMIT 5;
 
 CREATE TABLE t AS SELECT item, COUNT(*) FROM orders WHERE amount > 0;
 -- → line 1:32: aggregate function COUNT without a GROUP BY clause
--- →   hint: group by an expression; a constant makes one group of all rows
+-- →   hint: group by an expression; a constant puts all rows in one group
 
 CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item HAVING COUNT(*) > 1 AND amount > 1;
 -- → line 1:79: Non-aggregate HAVING expression not part of GROUP BY: AMOUNT
--- →   hint: a condition on single rows belongs into WHERE, before GROUP BY
+-- →   hint: a condition on single rows belongs in WHERE, before GROUP BY
 
 CREATE TABLE t AS SELECT item, amount + COUNT(*) AS n FROM orders GROUP BY item;
 -- → line 1:32: Column used in aggregate SELECT expression(s) outside of aggregate functions not part of GROUP BY: AMOUNT
@@ -488,12 +488,12 @@ SELECT o.id, people.age FROM orders o EMIT CHANGES;
 -- →   hint: sources here: O
 
 CREATE STREAM o AS SELECT * FROM orders PARTITION BY ();
--- → line 1:20: PARTITION BY names no expression
--- →   hint: PARTITION BY NULL takes the key away
+-- → line 1:20: PARTITION BY does not name an expression
+-- →   hint: PARTITION BY NULL removes the key
 
 CREATE TABLE o AS SELECT COUNT(*) FROM orders GROUP BY ();
--- → line 1:19: GROUP BY names no expression
--- →   hint: a constant makes one group of all rows
+-- → line 1:19: GROUP BY does not name an expression
+-- →   hint: a constant puts all rows in one group
 
 CREATE TABLE o AS SELECT item, COUNT(*), EXPLODE(tags) FROM orders GROUP BY item;
 -- → line 1:42: Table functions cannot be used with aggregations.
@@ -547,7 +547,7 @@ CREATE STREAM o AS SELECT * FROM orders WHERE EXPLODE(id) = 1;
 
 CREATE TABLE o AS SELECT age, LATEST_BY_OFFSET(name), MIN(name), COUNT(*), MAX(age), MIN(age) FROM people GROUP BY age;
 -- → line 1:31: The aggregation functions LATEST_BY_OFFSET, MIN and MAX cannot be applied to a table source, only to a stream source.
--- →   hint: LATEST_BY_OFFSET, MIN and MAX cannot take a row back, which a table that changes would ask for
+-- →   hint: LATEST_BY_OFFSET, MIN and MAX cannot take a row back, which changes of a table require
 
 CREATE TABLE o AS SELECT name, EXPLODE(age) FROM people;
 -- → line 1:32: Table source is not supported with table functions
@@ -705,7 +705,7 @@ INSERT INTO wide SELECT id, amount, price, 1 AS one FROM orders; DROP STREAM ord
 -- →   hint: You need to terminate them before dropping it.
 
 DROP TABLE people DELETE TOPIC;
--- → line 1:1: topic people is not deleted: no statement has created it
+-- → line 1:1: topic people cannot be deleted: no statement created it
 -- →   hint: millstream.delete.topics.of.others=true in the server's configuration allows it
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='_schemas', value_format='JSON', partitions=1);
@@ -751,7 +751,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:210: COUNTED is being rebuilt as COUNTED_1
--- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
+-- →   hint: DROP TABLE COUNTED_1 abandons the rebuild, ALTER TABLE COUNTED CUT OVER ends it now
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted_1 AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;
 -- → Created query with ID CTAS_COUNTED_0
@@ -771,7 +771,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:210: COUNTED_1 is the rebuild of COUNTED, and takes its name when it has caught up
--- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
+-- →   hint: DROP TABLE COUNTED_1 abandons the rebuild, ALTER TABLE COUNTED CUT OVER ends it now
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; DROP TABLE counted;
 -- → Created query with ID CTAS_COUNTED_0
@@ -791,7 +791,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:210: COUNTED is being rebuilt as COUNTED_1
--- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
+-- →   hint: DROP TABLE COUNTED_1 abandons the rebuild, ALTER TABLE COUNTED CUT OVER ends it now
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE TABLE more AS SELECT * FROM counted;
 -- → Created query with ID CTAS_COUNTED_0
@@ -811,7 +811,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:210: COUNTED is being rebuilt as COUNTED_1
--- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
+-- →   hint: DROP TABLE COUNTED_1 abandons the rebuild, ALTER TABLE COUNTED CUT OVER ends it now
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE TABLE more AS SELECT * FROM counted_1;
 -- → Created query with ID CTAS_COUNTED_0
@@ -831,7 +831,7 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:210: COUNTED_1 is the rebuild of COUNTED, and takes its name when it has caught up
--- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
+-- →   hint: DROP TABLE COUNTED_1 abandons the rebuild, ALTER TABLE COUNTED CUT OVER ends it now
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE TABLE more AS SELECT * FROM counted; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item;
 -- → Created query with ID CTAS_COUNTED_0
@@ -880,7 +880,7 @@ CREATE STREAM late AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM late
 -- →   Select ID KEY, AMOUNT
 -- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:136: LATE is being rebuilt as LATE_1
--- →   hint: DROP STREAM LATE_1 gives the rebuild up, ALTER STREAM LATE CUT OVER ends it now
+-- →   hint: DROP STREAM LATE_1 abandons the rebuild, ALTER STREAM LATE CUT OVER ends it now
 
 ALTER TABLE nothing CUT OVER;
 -- → line 1:1: Source NOTHING does not exist.

@@ -209,7 +209,7 @@ SELECT n FROM one GROUP BY n;
 
 SELECT n, COUNT(*) FROM one GROUP BY n HAVING id > 1;
 -- → line 1:47: Non-aggregate HAVING expression not part of GROUP BY: ID
--- →   hint: a condition on single rows belongs into WHERE, before GROUP BY
+-- →   hint: a condition on single rows belongs in WHERE, before GROUP BY
 -- → without scans: line 1:1: Missing WHERE clause.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
@@ -273,7 +273,7 @@ SELECT DISTINCT v FROM a;
 
 SELECT ROWTIME FROM (SELECT id FROM one) ORDER BY 1;
 -- → line 1:8: SELECT column 'ROWTIME' cannot be resolved.
--- →   hint: a table's rows have it, no others
+-- →   hint: only rows of a table have it
 -- → without scans: line 1:22: Missing WHERE clause.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
@@ -317,7 +317,7 @@ SELECT COUNT(*) FROM nothing;
 -- → line 1:22: NOTHING does not exist: no stream or table has that name
 
 SELECT UCASE(DISTINCT s) AS u FROM two ORDER BY u;
--- → line 1:8: DISTINCT is for aggregate functions, and UCASE is none
+-- → line 1:8: DISTINCT applies only to aggregate functions, and UCASE is not one
 -- → without scans: line 1:1: Missing WHERE clause.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
@@ -335,7 +335,7 @@ SELECT ROWPARTITION FROM one ORDER BY id;
 
 SELECT n FROM one PARTITION BY n ORDER BY n;
 -- → line 1:1: Pull queries don't support PARTITION BY clauses.
--- →   hint: a table that a query makes may have it
+-- →   hint: CREATE TABLE … AS may have it
 
 SELECT t, COUNT(*) AS n FROM many WHERE i = 1 GROUP BY t;
 -- → (T STRING, N BIGINT)

@@ -101,7 +101,7 @@ CREATE TABLE sold AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREAT
 -- →         Sort by N DESC, the first 3
 -- →           Project ITEM, N
 -- →             Rows of TABLE SOLD: read the whole table
--- → line 1:195: view MOST cannot be read: an inner query has no ORDER BY here
+-- → line 1:195: view MOST cannot be read: an inner query cannot have ORDER BY here
 -- →   hint: the rows are in the order in which they arrive
 
 CREATE TABLE sold AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE VIEW most AS SELECT item, m FROM sold ORDER BY n DESC LIMIT 3;
@@ -236,7 +236,7 @@ CREATE VIEW dear AS SELECT id, item, amount FROM orders WHERE amount > 5; CREATE
 CREATE VIEW dear AS SELECT id, item, amount FROM orders WHERE amount > 5; CREATE VIEW dearest AS SELECT id FROM dear WHERE amount > 100; CREATE OR REPLACE VIEW dear AS SELECT id FROM orders;
 -- → View DEAR created
 -- → View DEAREST created
--- → line 1:138: view DEAREST reads it, and could not then: WHERE column 'AMOUNT' cannot be resolved.
+-- → line 1:138: view DEAREST reads it, and would no longer be valid: WHERE column 'AMOUNT' cannot be resolved.
 -- →   hint: columns here: ID
 
 CREATE VIEW dear AS SELECT id, item, amount FROM orders WHERE amount > 5; CREATE VIEW dearest AS SELECT id, item FROM dear; CREATE OR REPLACE VIEW dear AS SELECT id FROM dearest;
@@ -287,7 +287,7 @@ CREATE VIEW dear AS SELECT id, item, amount FROM orders WHERE amount > 5; DROP V
 -- →   hint: did you mean DEAR?
 
 DROP VIEW orders;
--- → line 1:1: ORDERS is a stream, no view
+-- → line 1:1: ORDERS is a stream, not a view
 -- →   hint: DROP STREAM drops it
 
 CREATE VIEW dear AS SELECT id, item, amount FROM orders WHERE amount > 5; CREATE VIEW dearest AS SELECT id, item FROM dear; DROP STREAM orders;

@@ -149,7 +149,7 @@ SELECT * FROM x PARTITION BY a AND b;
 
 SELECT a + b->* FROM x;
 -- → line 1:8: ->* takes the fields of one struct
--- →   hint: put what gives it in parentheses: (…)->*
+-- →   hint: put the expression in parentheses: (…)->*
 
 SELECT a FROM x EMIT CHNAGES;
 -- → line 1:22: unexpected CHNAGES; expected the end of the statement

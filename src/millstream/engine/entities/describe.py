@@ -120,7 +120,7 @@ def _query(query: PersistentQuery, catalog: Catalog, observed: Observed) -> dict
 
 
 def view_body(view: View, rows: ClientOutput | StatementError, catalog: Catalog) -> dict[str, Any]:
-    """A view in SHOW VIEWS and DESCRIBE. `rows` is the plan of `SELECT *` from it, or why it cannot be read any more.
+    """A view in SHOW VIEWS and DESCRIBE. `rows` is the plan of `SELECT *` from it, or why it can no longer be read.
 
     The type is that of its rows, STREAM or TABLE; `sources` are the streams and tables that it reads, also through
     `views`.
