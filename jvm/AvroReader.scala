@@ -61,7 +61,7 @@ class AvroInput(record: Array[Byte], start: Int) {
 
   def bytes(): Array[Byte] = bytes(decoder.readLong())
 
-  /** So many bytes; throws EOFException (see Refused) if the record has fewer. */
+  /** The next bytes, as many as `length` says; throws EOFException (see Refused) if the record has fewer. */
   def bytes(length: Long): Array[Byte] = {
     if (length < 0 || length > decoder.inputStream.available) throw new EOFException
     val data = new Array[Byte](length.toInt)

@@ -59,7 +59,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
 
   private def nameOf(save: Int) = s"$save-${run.id.substring(run.id.lastIndexOf('/') + 1)}"
 
-  // It stays closed when the query is being ended, and has no fence any more.
+  // It stays closed when the query is being ended, and no longer has a fence.
   private val fence = Option(Fences.of(QueryRuns.query(run.id)))
   private def isLeaseHeld: Boolean = fence.forall(_.isOpen)
 
@@ -185,10 +185,10 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
     if (participants.exists(_.isInstanceOf[OperatorParticipant])) counts.saveStates(save.rows, save.stateBytes)
   }
 
-  /** The run is over: nothing is saved any more. */
+  /** The run is over: nothing more is saved. */
   def close(): Unit = synchronized { isClosed = true }
 
-  /** Nothing can be saved in this batch any more: it ends. */
+  /** Nothing more can be saved in this batch: it ends. */
   def refuse(): Unit = {
     synchronized {
       isRefused = true

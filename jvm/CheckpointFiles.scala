@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileMan
  * log's file of a batch is renamed, the batch's Kafka transaction is committed (Transactions.scala).
  */
 class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCheckpointFileManager(path, conf) {
-  // Hadoop's local file system would run the program `chmod` for each new file, and write a checksum file beside it.
+  // Hadoop's local file system would run the program `chmod` for each new file, and write a checksum file next to it.
   override def createTempFile(path: Path): FSDataOutputStream =
     if (!isLocal) super.createTempFile(path)
     else {

@@ -247,7 +247,7 @@ private[millstream] object CountsReport {
 
 /** The counters of all queries that run in this JVM. */
 object Counts {
-  /** An executor reports every so many seconds, even if there is nothing new. */
+  /** The interval, in seconds, at which an executor reports even if there is nothing new. */
   private val SilentReports = 60
   /** Stands for the partitions whose counts executors report. */
   private val Reported = -1

@@ -27,7 +27,7 @@ object Eval {
    * The steps between the `leaf`s and `frame`: projections, filters, generators, unions and stateful operators;
    * anything that needs a job is refused. Rows of input i enter at leaf i, counted from left to right. If `compiled`,
    * expressions are compiled to Java, which pays off from some hundred rows on. Its operators continue with the
-   * states of `before`, which has the same operators and must not be used any more; with none if it is null.
+   * states of `before`, which has the same operators and must no longer be used; without states if it is null.
    */
   def of(frame: DataFrame, in: String, out: String, compiled: Boolean, before: Eval): Eval = {
     val (eval, states) = DriverStates.of(Option(before).fold(Seq.empty[DriverStateMap[_]])(_.states)) {

@@ -204,7 +204,7 @@ object TextFunctions extends Family {
     if (group > matches.groupCount) null
     else array(Iterator.continually(matches).takeWhile(_.find()).map(_.group(group)).toSeq)
   }
-  /** REGEXP_SPLIT_TO_ARRAY: the parts between matches; a pattern that matches empty text gives no empty last parts. */
+  /** REGEXP_SPLIT_TO_ARRAY: the parts between matches; one that matches empty text gives no empty parts at the end. */
   def regexpSplit(text: UTF8String, regexp: UTF8String): ArrayData = {
     val by = pattern(regexp)
     array(by.split(RowBudget.timed(text), if (by.matcher("").matches) 0 else -1))

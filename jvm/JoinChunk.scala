@@ -24,7 +24,7 @@ final class JoinChunk(val partition: Int) {
   def entry(i: Int): Array[Byte] = if (rows == null) onlyEntry else rows.entries(i)
   /** The arrival number of a row that waits for its outer result; 0 if it does not wait. */
   def arrival(i: Int): Long = if (rows == null) onlyArrival else rows.arrivals(i)
-  /** Record that a row does not wait for its outer result any more. */
+  /** Record that a row no longer waits for its outer result. */
   def settle(i: Int): Unit = if (rows == null) onlyArrival = 0 else rows.arrivals(i) = 0
 
   /** The index of the first row at or after a time. */

@@ -48,7 +48,7 @@ private class KafkaTable extends Table with SupportsRead {
  * The options of a source: `topic`; `starts` and `ends`, JSON of partition → offset (a partition that is not named
  * begins with its first record; only a bounded read has ends); `run`, the id of its QueryRun, "" for none; `shared`,
  * whether it may share a scan with other queries (SharedScans.scala); `recordTime`, whether the rows of the query have
- * the times of the records, `idle`, when it does not limit stream time any more, and `clockAfter`, when stream time
+ * the times of the records, `idle`, when it no longer limits stream time, and `clockAfter`, when stream time
  * goes on by the clock (all three Watermarks.scala); `kafka.…`, the consumer's settings.
  */
 private case class KafkaOptions(topic: String, starts: Map[Int, Long], ends: Map[Int, Long], run: String,

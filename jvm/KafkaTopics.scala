@@ -92,7 +92,7 @@ object Topics {
     all.computeIfAbsent(adminSettings, _ => new Topics(Admin.create((adminSettings: Map[String, Object]).asJava)))
   }
 
-  /** The error for a topic that does not exist any more. */
+  /** The error for a topic that no longer exists. */
   def missing(name: String): TopicReplaced = new TopicReplaced(s"topic $name, which the query reads, is not there")
 
   /** The error for a topic that was deleted and created again. */
@@ -148,7 +148,7 @@ object TopicWatch {
     watched
   }
 
-  /** The run has ended: its topics are not watched any more. */
+  /** The run has ended: its topics are no longer watched. */
   def remove(run: QueryRun): Unit = all.removeIf(_.run eq run)
 
   private def checkAll(): Unit = all.asScala.toSeq.groupBy(_.topics).foreach { case (topics, watchedTopics) =>

@@ -7,7 +7,7 @@ import org.apache.spark.util.ThreadUtils
 
 /** Periodic work of this JVM. A failed execution does not cancel the next ones. */
 object Periodic extends Logging {
-  /** Failures of one kind of work are logged at most once in so many ns. */
+  /** The shortest time, in ns, between two logged failures of one kind of work. */
   private val Quiet = TimeUnit.MINUTES.toNanos(1)
 
   /**

@@ -69,7 +69,7 @@ object Producers {
   /** What sends at once what lingers in a producer. */
   def prompt(producer: Producer): ProducerPrompt = prompts.computeIfAbsent(producer, new ProducerPrompt(_))
 
-  /** After a fatal error a producer cannot send any more: close it, so that the next `get` creates another one. */
+  /** After a fatal error a producer can no longer send: close it, so that the next `get` creates another one. */
   private def replaceAfter(e: Exception, producer: Producer): Unit =
     if (isFatal(e) && open.values.remove(producer)) {
       producer.close(Duration.ZERO)

@@ -31,7 +31,7 @@ object PythonFunctions {
 
   /**
    * The process pool of a function. The document is base64 of JSON, so that it needs no quoting in SQL. A pool without
-   * processes that is not used any more is dropped.
+   * processes that is no longer used is dropped.
    */
   def pool(document: String): PythonPool = pools.compute(document, (_, known) => {
     val pool = if (known == null) new PythonPool(document) else known

@@ -39,7 +39,7 @@ private final class ExpressionBudget {
   /** The outermost expression has ended. */
   def leave(): Unit = within = false
 
-  /** Count a result of so many bytes. Throws a Fault if the limit of one, or of all together, is exceeded. */
+  /** Count a result of `size` bytes. Throws a Fault if the limit of one, or of all together, is exceeded. */
   def reserve(size: Long): Unit = {
     if (within) bytes += size
     if (size > MaxBytes || bytes > MaxBytes * Results) throw new Fault(TooLarge)
@@ -93,7 +93,7 @@ object RowBudget {
   /** An expression has ended; `outermost` is what `enter` has returned. */
   def leave(outermost: Boolean): Unit = if (outermost) current.get.leave()
 
-  /** Count a result of so many bytes that is about to be made or was just made: throws a Fault if it is too much. */
+  /** Count the `bytes` of a result before or after it is computed; throws a Fault if they are too many. */
   def reserve(bytes: Long): Unit = current.get.reserve(bytes)
 
   /** Called before each evaluation of a lambda: throws a Fault if the time for lambdas is used up. */

@@ -196,12 +196,12 @@ object RowChannel {
   private val WatermarkBytes = 16
   private val SmallestChunk = 1 << 10
   private val LargestChunk = 32 << 10
-  /** A busy writer wakes its reader after so many bytes. */
+  /** The number of bytes after which a busy writer wakes its reader. */
   private val AnnounceAt = 16 << 10
   /** The bytes that a writer may be ahead of its reader. */
   private val MostUnread = 512L << 10
 
-  /** Bytes, of which so many as its number says are published. */
+  /** Bytes, and the number of those that are published. */
   private final class Chunk(val bytes: Array[Byte]) extends AtomicInteger {
     @volatile var next: Chunk = _
   }

@@ -218,7 +218,7 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
 /** The registries of this JVM by address. */
 object SchemaRegistry {
 
-  /** How long an answer is waited for in a streaming task; and for a client, so many times. */
+  /** How long a streaming task waits for an answer; and how often a client tries. */
   private val TaskSeconds = 10L
   private val ClientSeconds = 4L
   private val Rounds = 3
@@ -226,7 +226,7 @@ object SchemaRegistry {
   private val IsAway = Set(401, 429)
   /** How long, in nanoseconds, nothing more is logged of a registry that queries wait for. */
   private val LogNanos = TimeUnit.MINUTES.toNanos(1)
-  /** For so many nanoseconds after a failure, other clients' calls fail without a request. */
+  /** The time after a failure, in ns, in which other clients' calls fail without a request. */
   private val FailureNanos = 1_000_000_000L
   /** How long, in nanoseconds, an id that the registry does not know is not requested again. */
   private val UnknownIdNanos = 10_000_000_000L

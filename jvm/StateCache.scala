@@ -308,7 +308,7 @@ object StateCaches {
   /** The bytes of states that a task may keep in memory; all tasks together may use a quarter of the heap. */
   @volatile var memoryLimit: Long = Runtime.getRuntime.maxMemory / 4
 
-  /** Share the memory out to so many tasks more, or less. */
+  /** Divide the memory among `number` more tasks, or fewer if it is negative. */
   private def addTasks(number: Int): Unit =
     memoryLimit = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(number))
 

@@ -102,7 +102,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     case _ => false
   }
 
-  /** The run of the query; "" if its sources have none. */
+  /** The run of the query; "" if its sources do not have one. */
   private def runId: String = SparkInternals.scans(child).flatten.collectFirst {
     case task: KafkaInputPartition => task.key.run
   }.getOrElse("")

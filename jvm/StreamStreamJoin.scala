@@ -260,7 +260,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     }
   }
 
-  /** Mark the joined rows of a side: they do not wait for an outer result any more. */
+  /** Mark the joined rows of a side: they no longer wait for an outer result. */
   private def settleJoined(key: Array[Byte], chunk: JoinChunk, side: Int, from: Long, to: Long): Unit = {
     var (i, changed) = (chunk.from(from), false)
     while (i < chunk.size && chunk.time(i) <= to) {
@@ -322,7 +322,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   private def isAnyClosed(work: Array[PendingSide], clock: Long): Boolean =
     closed(work, 0, clock) != null || closed(work, 1, clock) != null
 
-  /** Remove the chunks whose rows cannot join any more, by the stream time of their side. */
+  /** Remove the chunks whose rows can no longer join, by the stream time of their side. */
   private def removeChunks(work: PendingSide, sideClock: Long): Unit =
     while (!work.chunks.isEmpty && (work.chunks.firstKey + 1) * width - 1 + retention < sideClock)
       work.chunks.pollFirstEntry().getValue.forEach(states.remove(_))

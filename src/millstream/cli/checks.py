@@ -48,7 +48,7 @@ GIB = 2**30
 # The clock difference that is allowed, in seconds: timestamps of windows and leases are compared between machines.
 TOLERANCE = 1.0
 SECONDS = 5.0
-# A certificate is to be renewed so many days before its end.
+# The days before its end from which on a certificate should be renewed.
 RENEWAL_DAYS = 14
 DAY = 24 * 3600
 

@@ -44,7 +44,7 @@ class ScriptStatement:
         return any(word.key == "LIMIT" for word in self.words)
 
     def limited(self, rows: int) -> str:
-        """The text with a LIMIT, at its end, of at most so many rows."""
+        """The text with a LIMIT of at most `rows` at its end."""
         limit = next((i for i, word in enumerate(self.words) if word.key == "LIMIT"), None)
         if limit is None:
             return f"{self.text.removesuffix(';')} LIMIT {rows};"

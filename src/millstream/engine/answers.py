@@ -229,7 +229,7 @@ def _topics_by_query(source: Source, engine: EngineContext) -> dict[str, list[st
 def _topic_summaries(
     topics: Mapping[str, Sequence[str]], progress: Progress, bounds: Mapping[str, Bounds]
 ) -> tuple[dict[str, Any], ...]:
-    """How far each query has read its topics, of which those without bounds are deleted."""
+    """How far each query has read its topics; a topic without bounds was deleted, and is left out."""
     summaries = []
     for id, of_query in topics.items():
         read = [topic for topic in of_query if topic in bounds]

@@ -84,7 +84,7 @@ class Rows(Protocol):
 
 
 class PreparedLookup(Protocol):
-    """A look-up by key that needs no planning any more."""
+    """A look-up by key that is already planned."""
 
     @property
     def table(self) -> str:

@@ -1,4 +1,4 @@
-"""ASSERT TOPIC and ASSERT SCHEMA: wait until a topic or schema exists, or does not exist any more."""
+"""ASSERT TOPIC and ASSERT SCHEMA: wait until a topic or schema exists, or no longer exists."""
 
 import threading
 import time
@@ -72,7 +72,7 @@ def _wait(
 
 
 def _wrong_schema(statement: tree.AssertSchema, schemas: RegistryAccess, seconds: float) -> str:
-    """Why the assertion does not hold now; "" if it does. A check takes so many seconds at most."""
+    """Why the assertion does not hold now; "" if it does. A check takes at most `seconds`."""
     conditions = [f"subject name {statement.subject}"] if statement.subject is not None else []
     conditions += [f"id {statement.id}"] if statement.id is not None else []
     try:
@@ -85,7 +85,7 @@ def _wrong_schema(statement: tree.AssertSchema, schemas: RegistryAccess, seconds
 
 
 def _wrong(statement: tree.AssertTopic, kafka: KafkaClient, seconds: float) -> str:
-    """Why the assertion does not hold now; "" if it does. A check takes so many seconds at most."""
+    """Why the assertion does not hold now; "" if it does. A check takes at most `seconds`."""
     name = statement.topic
     try:
         replicas = kafka.topics(seconds).get(name)

@@ -18,7 +18,7 @@ from millstream.engine.api import Entity
 
 # The most servers that are remembered: of more, those that have been silent the longest are forgotten.
 MOST_SERVERS = 100
-# After so many seconds of silence a server is not shown any more.
+# The seconds of silence after which a server is no longer shown.
 HIDDEN_AFTER = 600.0
 LAGS_UNKNOWN: Mapping[str, Any] = {"stateStoreLags": {}, "updateTimeMs": 0}
 

@@ -1,4 +1,4 @@
-"""Topics that a server creates for itself when it starts, perhaps beside brokers that are starting too."""
+"""Topics that a server creates for itself when it starts, perhaps while the brokers are starting, too."""
 
 import time
 from collections.abc import Mapping

@@ -85,7 +85,7 @@ class KafkaClient(TopicOffsets):
     def topics(self, seconds: float | None = None) -> dict[str, tuple[int, ...]]:
         """Every topic's name, and the number of replicas of each of its partitions.
 
-        Raises KafkaException if no broker answers in `seconds`, of which PATIENCE is the default.
+        Raises KafkaException if no broker answers in `seconds`, by default PATIENCE.
         """
         topics = self._admin.metadata(PATIENCE if seconds is None else seconds).topics
         return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(topics.items())}
@@ -209,11 +209,11 @@ class KafkaClient(TopicOffsets):
             consumer.close()
 
     def consumer(self, settings: Mapping[str, Any], logger: logging.Logger) -> WatchedConsumer:
-        """A consumer with these settings beside the client's own; the caller closes it."""
+        """A consumer with these settings in addition to the client's own; the caller closes it."""
         return WatchedConsumer({**self._settings, **settings}, self.answers, logger)
 
     def producer(self, settings: Mapping[str, Any], logger: logging.Logger) -> Producer:
-        """A producer with these settings beside the client's own."""
+        """A producer with these settings in addition to the client's own."""
         return Producer({**self._settings, **settings}, logger=logger)
 
     def committed(self, group: str, topic: str) -> int | None:

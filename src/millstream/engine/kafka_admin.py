@@ -32,7 +32,7 @@ LOG.addFilter(OncePerKind(60.0))
 PATIENCE = 15.0
 RENEWAL_PATIENCE = 2.0
 SETTLE = 10.0
-# After so many seconds without an answer a request is made again by a new client.
+# The seconds without an answer after which a request is made again by a new client.
 SILENCE = 3.0
 # The pauses in which a change of the topics is waited for: the first one, and the longest.
 FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1
@@ -103,7 +103,7 @@ class KafkaAdmin:
     def _answered(self, send: Callable[[AdminClient], Mapping[K, "Future[Any]"]]) -> "Mapping[K, Future[Any]]":
         """The futures of the first request that is answered, of several by new clients; else of the first request."""
         silence, deadline = SILENCE, time.monotonic() + PATIENCE
-        # A client that nobody has any more is closed, and its requests fail.
+        # A client without references is closed, and its requests fail.
         clients = [self.client]
         requests = [send(clients[0])]
         wait(requests[0].values(), silence)
@@ -242,7 +242,7 @@ def named(topic: str, failure: KafkaException) -> KafkaException:
 
 
 def wait_until(done: Callable[[], Any], seconds: float = SETTLE) -> Any:
-    """The result of `done`, which is called until it is true or so many seconds have passed."""
+    """The result of `done`, which is called until it is true or `seconds` have passed."""
     deadline, pause = time.monotonic() + seconds, FIRST_PAUSE
     while not (result := done()) and time.monotonic() < deadline:
         time.sleep(pause)

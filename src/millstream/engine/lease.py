@@ -48,9 +48,9 @@ REPLACED = (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID)
 # After these errors a client never works again, and does not always report it when it is polled. A member can be fenced
 # by itself: after an outage it joins again under the same name, and a commit under its old membership is refused.
 FATAL = (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL)
-# A leader to whom the group assigns nothing for so many seconds, though no other server has led, joins again.
+# The seconds without an assignment after which a leader joins again, if no other server has led.
 REJOIN_AFTER = 30.0
-# A member whose commit has no answer for so many seconds joins again, too.
+# The seconds after which a member whose commit was not answered joins again, too.
 ANSWERED_WITHIN = 30.0
 
 

@@ -139,7 +139,7 @@ def _constants(accesses: Sequence[Access]) -> Iterator[TypedExpression]:
 
 @dataclass(frozen=True, slots=True)
 class PlannedLookup:
-    """A look-up that needs no planning any more: its statement (with other keys), its query and its accesses."""
+    """A look-up that is already planned: its statement (with other keys), its query and its accesses."""
 
     statement: tree.Statement
     query: TableQuery

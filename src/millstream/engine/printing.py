@@ -97,7 +97,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords
 
 
 def _check_right(topic: str, message: Message | None) -> None:
-    """Raises RequestFailed if the message is the error that the topic must not be read any more."""
+    """Raises RequestFailed if the message is the error that the topic may no longer be read."""
     error = message.error() if message is not None else None
     if error is not None and is_denial(KafkaException(error)):
         raise RequestFailed(topic_access.FORBIDDEN, str(topic_access.denied(topic_access.READ, topic)))
@@ -107,7 +107,7 @@ class TopicWatch:
     """Ends the PRINT of a topic that is deleted, for which Kafka's client waits forever."""
 
     def __init__(self, topic: str, kafka: KafkaClient) -> None:
-        """Raises RequestFailed if there is none any more."""
+        """Raises RequestFailed if it no longer exists."""
         self._identity = TopicIdentity(topic, kafka.identity)
         self._check_now()
 

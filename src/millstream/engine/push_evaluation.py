@@ -75,7 +75,7 @@ class PushEvaluation:
                 self._changes = self._access.prepare(self.plan, self.id, self._only_changes)
 
     def release(self) -> None:
-        """Free what the compiled plan has; it is not compiled any more."""
+        """Free what the compiled plan has; it is no longer compiled."""
         with self._preparing:
             is_first, self._released = not self._released, True
             if is_first and self._changes is not None:

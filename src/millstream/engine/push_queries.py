@@ -45,7 +45,7 @@ BATCH = 500
 TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000"}
 PUSH_V2 = "ksql.query.push.v2.enabled"
 PUSH_TOKENS = "ksql.query.push.v2.continuation.tokens.enabled"
-# A client that asks for tokens gets one at least every so many seconds while records are read, with or without rows.
+# The seconds after which a client that asks for tokens gets one while records are read, with or without rows.
 TOKEN_SECONDS = 5.0
 NO_CONTINUATION = "the push query cannot go on after the continuation token"
 PUSH_LIMIT = "ksql.max.push.queries"
@@ -310,7 +310,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         return self._subscription is None or self._closed or self._left == 0
 
     def arrived(self, seconds: float = 0.0) -> list[Sequence[list[Any]]]:
-        """The batches of rows since the last call; waits so many seconds if there are none. Raises RequestFailed."""
+        """The batches of rows since the last call; waits up to `seconds` if there are none. Raises RequestFailed."""
         if self._subscription is None or self._left == 0:
             return []
         try:

@@ -110,7 +110,7 @@ class RebuildWatch:
             raise failure
 
     def _end_moved(self) -> None:
-        """End the push queries that read a source's former topic, which no query writes any more."""
+        """End the push queries that read a source's former topic, which queries no longer write."""
         sources = self._state().catalog.sources
         for query in list(self._push.values()):
             for name, topic in query.topics.items():

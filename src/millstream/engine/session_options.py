@@ -16,7 +16,7 @@ CONF = {
     # A server that is killed in a query's first batch leaves files behind; they are harmless (spark/checkpoint.py).
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
-# On a local disk Spark's checksum file beside each file costs more than the rest of the batch.
+# On a local disk Spark's checksum file next to each file costs more than the rest of the batch.
 LOCAL = {"spark.sql.streaming.checkpoint.fileChecksum.enabled": "false"}
 
 

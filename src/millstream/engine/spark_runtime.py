@@ -246,7 +246,7 @@ class SparkRuntime:
             raise CannotRun(str(failure)) from failure
 
     def release_push(self, id: str) -> None:
-        """Free what such an evaluation has beside its plan: its processing log and its figures."""
+        """Free what such an evaluation has besides its plan: its processing log and its figures."""
         if jvm.alive(self._session):
             sink.close_log(self._session, self._scope + id)
             figures.forget(self._session, self._scope + id)
@@ -267,7 +267,7 @@ class SparkRuntime:
         return indexed_values(table, self._bounded)
 
     def images(self, tables: Materializer, most: Callable[[], int]) -> TableImages:
-        """The images of tables for relational pull queries, of at most so many bytes together."""
+        """The images of tables for relational pull queries, of at most `most()` bytes together."""
         return TableImages(tables, self._relational.image, self._bounded, most)
 
     def relational_rows(

@@ -21,7 +21,7 @@ from millstream.services.loop import Loop, attempt, no_resource
 
 T = TypeVar("T")
 LOG = logging.getLogger(__name__)
-# A query that has run for so many seconds has recovered: its next failure counts as the first and is retried soon.
+# The seconds after which a running query has recovered: its next failure counts as the first and is retried soon.
 HEALTHY_AFTER = 60.0
 # Seconds between two checks of the queries.
 PULSE = 0.5
@@ -173,7 +173,7 @@ class Supervisor:
     def while_stopped(self, id: str, action: Callable[[DesiredQuery], T]) -> T:
         """Stop a query in an orderly way, call `action` on it, and start it again if it should run.
 
-        Raises what `action` raises, and StatementError if the query does not exist any more.
+        Raises what `action` raises, and StatementError if the query no longer exists.
         """
         done: Future[T] = Future()
         self._submit(lambda: self._act_while_stopped(id, action, done)).result()

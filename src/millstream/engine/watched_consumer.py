@@ -18,7 +18,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 
-# After so many seconds without a message the brokers are asked for metadata; librdkafka connects again within 10 s.
+# The seconds without a message after which the brokers are asked for metadata; librdkafka connects again within 10 s.
 SILENCE = 10.0
 # How long a client may take to get a topic's metadata, in seconds.
 PATIENCE = 2.0

@@ -86,7 +86,7 @@ class Registry:
         self._deadline: float | None = None
 
     def within(self, seconds: float) -> "Registry":
-        """The same client, for requests that take so many seconds at most, all of them together."""
+        """The same client, for requests that take at most `seconds`, all of them together."""
         limited = copy(self)
         limited._deadline = time.monotonic() + seconds
         return limited

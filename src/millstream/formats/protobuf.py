@@ -219,7 +219,7 @@ def root_type(schema: SchemaText, message: str = "") -> SqlType | None:
 def _struct(message: Descriptor, inside: tuple[str, ...]) -> Struct:
     """The STRUCT of a message: its oneofs, then its other fields.
 
-    A oneof is a STRUCT of its fields, of which one at most is not NULL, with its number in its name, as in Kafka
+    A oneof is a STRUCT of its fields, at most one of them not NULL, with its number in its name, as in Kafka
     Connect: the first oneof `choice` is `choice_0`. A message that contains itself, at any depth, is left out: SQL has
     no recursive types.
     """

@@ -4,7 +4,7 @@
     let("age", column("clock") - latest, lambda age: if_(age > 10, age, bigint(0)))
 
 is lowered by `spark_sql` (operator_sql.py) to `ms_let((clock - state.latest), age -> if((age > 10L), age, 0L))`.
-A Python int is a BIGINT beside an operator and an INT among the arguments of a call; a float is a DOUBLE.
+A Python int is a BIGINT next to an operator and an INT among the arguments of a call; a float is a DOUBLE.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -254,7 +254,7 @@ class SqlLambda(OperatorExpression):
 
 @dataclass(frozen=True, slots=True)
 class SqlLet(OperatorExpression):
-    """A body with bound variables; a value cannot use the variables bound beside it."""
+    """A body with bound variables; a value cannot use the variables bound with it."""
 
     bindings: tuple[NamedValue, ...]
     body: OperatorExpression

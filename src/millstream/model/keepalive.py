@@ -2,7 +2,7 @@
 
 import socket
 
-# After so many seconds without data TCP probes the other side; it is gone if several probes in a row get no answer.
+# The seconds without data after which TCP probes the other side; it is gone if several probes in a row get no answer.
 IDLE_SECONDS, PROBE_SECONDS, PROBES = 60, 15, 4
 # The name of an option, which not every system has, and its value.
 _TIMES = (("TCP_KEEPIDLE", IDLE_SECONDS), ("TCP_KEEPINTVL", PROBE_SECONDS), ("TCP_KEEPCNT", PROBES))

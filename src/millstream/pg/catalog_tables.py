@@ -27,7 +27,7 @@ OWNER, CATALOG_OID, PUBLIC_OID, INFORMATION_OID, DATABASE_OID, HEAP, KEY_METHOD 
 TABLESPACE_OID = 1663
 FIRST_OID, OIDS = 100_000, 2_000_000_000
 TableRow = Mapping[str, Any]
-# The columns that a windowed source has in SELECT *, beside those of its schema.
+# The columns that a windowed source has in SELECT *, besides those of its schema.
 WINDOW_BOUNDS = (Column("WINDOWSTART", BIGINT, RecordPart.KEY), Column("WINDOWEND", BIGINT, RecordPart.VALUE))
 CATEGORIES = {"bool": "B", "date": "D", "time": "D", "timestamptz": "D", "timestamp": "D", "json": "U", "bytea": "U"}
 NUMBERS = frozenset({"int2", "int4", "int8", "float4", "float8", "numeric", "oid"})

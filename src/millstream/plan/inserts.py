@@ -76,7 +76,7 @@ def column_expressions(
 ) -> dict[Column, TypedExpression]:
     """The expression for each column that the statement names; they refer to no column. Raises StatementError.
 
-    `times` are the columns that a statement may name beside the source's own: BIGINTs in epoch ms.
+    `times` are the columns that a statement may name besides the source's own: BIGINTs in epoch ms.
     """
     columns = _columns(statement, sink, times)
     if len(columns) != len(statement.values):

@@ -68,7 +68,7 @@ def create_as(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
 
 
 def _rebuild(statement: tree.CreateAs, old: Source, p: Properties, context: PlanningContext) -> Outcome:
-    """The outcome of a rebuild of `old` beside its query. Raises StatementError."""
+    """The outcome of a rebuild of `old` alongside its query. Raises StatementError."""
     renamed = replace(statement, name=rebuild_name(statement.name, context.catalog))
     plan = _write(renamed, p, None, context, _query_id(statement, context.catalog))
     sink = replace(plan.sink, rebuilds=old.name)

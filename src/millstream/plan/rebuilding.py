@@ -1,4 +1,4 @@
-"""A rebuild beside the query that runs, and the cut-over to it (docs/upgrades.md).
+"""A rebuild alongside the query that runs, and the cut-over to it (docs/upgrades.md).
 
     CREATE OR REPLACE TABLE hits WITH (rebuild=true) AS …   query CTAS_HITS_7 writes the table HITS_7 from the beginning
     ALTER TABLE hits CUT OVER                               HITS is what HITS_7 was; the query CTAS_HITS_1 is stopped

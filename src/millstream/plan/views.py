@@ -118,7 +118,7 @@ def views_over(name: str, catalog: Catalog) -> tuple[View, ...]:
 
 @contextmanager
 def in_view(source: tree.FromSource) -> Iterator[None]:
-    """An error of planning a view's query says of which view it is: its position is that of the view's name."""
+    """An error of planning a view's query names the view: its position is that of the view's name."""
     view = source.view if isinstance(source, tree.FromQuery) else None
     try:
         yield

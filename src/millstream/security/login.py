@@ -24,7 +24,7 @@ class LoginRefused(Exception):
 class Login:
     """How a server authenticates requests: by a file of users, by tokens, or by both.
 
-    `allowed` has the roles of which a user needs one ("*" = any), `open_paths` the paths that need no login; a `*` at
+    `allowed` has the roles; a user needs one of them ("*" = any), `open_paths` the paths that need no login; a `*` at
     the end of a path matches any continuation.
     """
 

@@ -21,7 +21,7 @@ from millstream.server.options import MIB
 from millstream.server.request_fields import EXAMPLES, missing_field
 from millstream.server.text import dumps
 
-# Bodies of so many bytes, and more, are parsed in a thread, so that others are not delayed.
+# Bodies of at least this many bytes are parsed in a thread, so that other requests are not delayed.
 LARGE = 64 * 1024
 # The field with the statements, in ksqlDB's clients; its name by path where it is another.
 KSQL_FIELD, SQL_FIELDS = "ksql", {"/query-stream": "sql"}

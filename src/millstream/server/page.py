@@ -1,4 +1,4 @@
-"""The web page at /: its static files, and the two endpoints it uses beside the REST API (docs/page.md)."""
+"""The web page at /: its static files, and the two endpoints it uses besides the REST API (docs/page.md)."""
 
 import hashlib
 from collections.abc import Mapping

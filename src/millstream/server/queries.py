@@ -123,7 +123,7 @@ class CompleteAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RunningAnswer:
-    """A running query, all of its items, of which some may have been read, and the form of its answer."""
+    """A running query, all of its items (some may have been read already), and the form of its answer."""
 
     rows: Rows
     items: Iterable[Any]

@@ -3,7 +3,7 @@
     {"kslq": "SHOW STREAMS;"}   →   the request has no "ksql", only "kslq"
                                       hint: is "kslq" meant to be "ksql"?
 
-Unknown fields beside those that a path needs are ignored, as in ksqlDB, whose clients send some.
+Unknown fields besides those that a path needs are ignored, as in ksqlDB, whose clients send some.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What runs beside the engine: downloaded jar files, and the broker and registry processes that use them."""
+"""What runs alongside the engine: downloaded jar files, and the broker and registry processes that use them."""
 
 from pathlib import Path
 

@@ -36,7 +36,7 @@ SETTINGS: Mapping[str, object] = {
 class ConnectProcess(Service):
     """A worker at `bootstrap`; see Service for `data`, `port`, `host` and `heap`.
 
-    `plugins` are more folders with plugins, beside `plugin_folder`. `settings` are the worker's own and override ours.
+    `plugins` are more folders with plugins, besides `plugin_folder`. `settings` are the worker's own and override ours.
     """
 
     name = "connect"

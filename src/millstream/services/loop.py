@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 # Seconds until a loop that failed begins again: after the first failure, and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
-# A loop that fails for so many seconds, other than by an outage, will not recover; nor one whose step does not return.
+# The seconds after which a loop that fails other than by an outage, or whose step does not return, will not recover.
 FATAL_AFTER = 60.0
 STUCK_AFTER = 300.0
 
@@ -158,7 +158,7 @@ class Loops:
         self._loops.update({loop.name: loop for loop in loops})
 
     def remove(self, loop: Loop[Any]) -> None:
-        """Do not watch this loop any more."""
+        """Stop watching this loop."""
         self._loops.pop(loop.name, None)
 
     def health(self) -> dict[str, LoopHealth]:

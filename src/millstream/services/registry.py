@@ -64,7 +64,7 @@ class RegistryProcess(Service):
 
 
 def unpacked(archive: Path) -> Path:
-    """The folder of an unpacked .tar.gz of the cache, beside `jars`; it is unpacked if the folder does not exist."""
+    """The folder of an unpacked .tar.gz of the cache, next to `jars`; it is unpacked if the folder does not exist."""
     folder = jars.cache_folder() / archive.name.removesuffix(".tar.gz")
     if not folder.is_dir():
         _unpack(archive, folder)
@@ -72,7 +72,7 @@ def unpacked(archive: Path) -> Path:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Unpack beside `folder` and rename, so that it is complete or absent, even if other processes unpack it too."""
+    """Unpack next to `folder` and rename, so that it is complete or absent, even if other processes unpack it too."""
     beside = Path(tempfile.mkdtemp(prefix=folder.name, dir=folder.parent))
     with tarfile.open(archive) as files:
         files.extractall(beside, filter="data")

@@ -10,7 +10,7 @@ from millstream.services.errors import EndedWhileStarting, SetupError
 
 # Seconds between two checks of a process.
 PAUSE = 0.5
-# A service that ends so many times within so many seconds, or in so many starts in succession, is not started again.
+# A service that ends MOST times within WITHIN seconds, or in that many starts in succession, is not started again.
 MOST, WITHIN = 3, 120.0
 
 
@@ -55,7 +55,7 @@ def keep_running(
 ) -> None:
     """Until `leaving` is set, start a service that has been started again whenever its process ends by itself.
 
-    `report` is called with a sentence for each end and each new start. If the service does not start any more, or ends
+    `report` is called with a sentence for each end and each new start. If the service no longer starts, or ends
     MOST times within WITHIN seconds or in as many starts, it is given up. `ending`: how its first start has ended, ""
     if it answers.
     """

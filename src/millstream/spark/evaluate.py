@@ -40,7 +40,7 @@ class Evaluator:
 
     Python values are as types.wire_writer has them. A frame with folds keeps its states between calls. Expressions are
     `compiled` to Java, as in Spark's tasks, or interpreted, which is faster for few rows: compiling may take a second.
-    Folds continue with the states of `before`, whose frame has the same folds and which must not be called any more.
+    Folds continue with the states of `before`, whose frame has the same folds and which must no longer be called.
     The constructor and calls raise EvaluationFailed if an expression throws that no guard catches.
     """
 

@@ -235,7 +235,7 @@ class GroupFolds(AggregateStates):
         )
 
     def _group_fields(self) -> Mapping[str, tuple[str, OperatorExpression]]:
-        """The fields of a state beside those of its aggregates: their types, and their values after the row."""
+        """The fields of a state besides those of its aggregates: their types, and their values after the row."""
         return {"latest": ("bigint", latest())}
 
     def _without_windows(self, states: Mapping[str, OperatorExpression]) -> Fold:

@@ -146,7 +146,7 @@ class JoinStep:
     # ------------------------------------------------------------ what an operator emits
 
     def value(self, left: OperatorExpression, right: OperatorExpression) -> OperatorExpression:
-        """The joined value of two structs, of which either may be null."""
+        """The joined value of two structs; either may be null."""
         values = [left.field(f"V{i}") for i in range(len(self.join.left.schema.value))]
         values += [right.field(f"V{i}") for i in range(len(self.join.right.schema.value))]
         return struct_of({f"V{i}": value for i, value in enumerate(values or [null("int")])})

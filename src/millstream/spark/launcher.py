@@ -120,7 +120,7 @@ class LaunchedJvm:
         return GatewayAddress(port, data[8 : 8 + size].decode())
 
 
-# The JVM of this process, of which there is one.
+# The only JVM of this process.
 _LAUNCHED: list[LaunchedJvm] = []
 _LAUNCHING = threading.Lock()
 

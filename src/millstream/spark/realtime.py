@@ -368,7 +368,7 @@ class RealTimeQueries:
 
 
 def _free(session: SparkSession, id: str, run: source.Run) -> None:
-    """Free what a run of the query `id`, which does not run, has in the JVM beside what is Spark's."""
+    """Free what a run of the query `id`, which does not run, has in the JVM besides what is Spark's."""
     sink.close_log(session, id)
     jvm.module(session, "Counts").forget(id)
     table_bootstrap.remove(session, id)

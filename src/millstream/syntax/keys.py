@@ -44,7 +44,7 @@ def _key(c: Cursor) -> _Field:
         at, fields = c.span, _fields(c)
         if not c.at("AS"):
             raise SqlSyntaxError(
-                "STRUCT<…> beside other expressions needs a name",
+                "STRUCT<…> next to other expressions needs a name",
                 at,
                 "STRUCT<…> AS name, or all of them in one STRUCT<…>",
             )
@@ -79,7 +79,7 @@ def _structured(c: Cursor) -> KeyExpressions:
             return _key_expressions((*fields, *c.list_of(_key)), False)
     elif c.at(","):
         raise SqlSyntaxError(
-            "STRUCT<…> beside other expressions needs a name", at, "STRUCT<…> AS name, or all of them in one STRUCT<…>"
+            "STRUCT<…> next to other expressions needs a name", at, "STRUCT<…> AS name, or all of them in one STRUCT<…>"
         )
     return _key_expressions(fields, True)
 

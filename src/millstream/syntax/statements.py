@@ -363,7 +363,7 @@ def _print(c: Cursor) -> tree.Statement:
 
 
 def _assert(c: Cursor) -> tree.Statement:
-    """Parses ASSERT in all of its forms, of which some are for SQL test files only."""
+    """Parses ASSERT in all of its forms; some are for SQL test files only."""
     at = c.expect("ASSERT").span
     exists = not c.accept("NOT", "EXISTS")
     if c.accept("TOPIC"):

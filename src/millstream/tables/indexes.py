@@ -45,7 +45,7 @@ from millstream.tables.keys import keys_of
 from millstream.tables.plain_rows import NotPlain, plain_rows
 from millstream.tables.store import Change
 
-# Longer values are cut; a hash has so many bytes.
+# The most bytes of a value, which is cut if it is longer, and the bytes of a hash.
 LONGEST, HASH = 128, 16
 _NESTED = (Array, Map, Struct)
 _OFFSET = ColumnReference(BIGINT, ColumnPlace.ROWOFFSET, 0, "ROWOFFSET")

@@ -29,7 +29,7 @@ PULSE = 0.1
 BATCH = 5000
 PATIENCE = 30.0
 RETRY = 1.0
-# After a failure to store records the next polls may be empty; within so many seconds the records are there again.
+# After a failure to store records the next polls may be empty; within these seconds the records are there again.
 SETTLING = 3.0
 
 
@@ -303,7 +303,7 @@ class Materializer:
 
 
 def _corrupt(failure: Exception) -> bool:
-    """True if a file is not a valid SQLite database any more, but not for a full disk or a locked file."""
+    """True if a file is no longer a valid SQLite database; False for a full disk or a locked file."""
     return isinstance(failure, StoreRemoved) or (
         isinstance(failure, sqlite3.DatabaseError) and not isinstance(failure, sqlite3.OperationalError)
     )

@@ -220,7 +220,7 @@ class Store:
         return [name for name, index in self._indexes.items() if not index.complete]
 
     def after(self, last_key: StoredKey | None, rows: int) -> list[Change]:
-        """So many rows after a key, in the order of their keys, for the thread that writes; None = from the first."""
+        """The next rows after a key, in the order of their keys, for the thread that writes; None = from the first."""
         where = [] if last_key is None else ["(r.key, r.since, r.until) > (?, ?, ?)"]
         return [*_changes(self._writer, where, last_key or (), limit=rows)]
 

@@ -8,7 +8,7 @@ from millstream.catalog.catalog import Source
 from millstream.tables.keys import keys_of
 from millstream.tables.store import remove
 
-# For so many seconds the store of a dropped table stays: a query that has looked it up may not have opened it yet.
+# The seconds for which the store of a dropped table stays: a query that has looked it up may not have opened it yet.
 STORE_GRACE = 10.0
 
 

@@ -1,4 +1,4 @@
-"""The functions that only OVER has, beside the aggregates: ROW_NUMBER, LAG, FIRST_VALUE (docs/reference/queries.md).
+"""The functions that only OVER has, besides the aggregates: ROW_NUMBER, LAG, FIRST_VALUE (docs/reference/queries.md).
 
 They are aggregates of the rows that OVER gives to a row, which is the last one. So LAG(v, 2) keeps three values, and
 its result is the first of them:
