@@ -64,8 +64,8 @@ def split(text: str) -> list[ScriptStatement]:
     """
     statements, lines = list[ScriptStatement](), 0
     while text:
-        some, end = _until_command(text)
-        statements += (replace(statement, line=statement.line + lines) for statement in some)
+        first, end = _until_command(text)
+        statements += (replace(statement, line=statement.line + lines) for statement in first)
         lines, text = lines + text.count("\n", 0, end), text[end:]
     return [statement for statement in statements if statement.text != ";"]
 

@@ -89,11 +89,11 @@ def _described(kind: RelationKind, extended: bool, context: StatementContext, en
     sources = [catalog.sources[name] for name in sorted(catalog.sources) if catalog.sources[name].kind is kind]
     observed, outage = [], ""
     for source in sources:
-        one = _observed(source, extended, engine, outage)
-        observed.append((source, one))
+        observation = _observed(source, extended, engine, outage)
+        observed.append((source, observation))
         # While Kafka is away only one source is requested from it: each request waits long for an answer.
-        if one.kafka_error and not outage and not engine.kafka.answers():
-            outage = one.kafka_error
+        if observation.kafka_error and not outage and not engine.kafka.answers():
+            outage = observation.kafka_error
     return describe.sources_entity(context.text, observed, catalog, extended)
 
 
@@ -196,7 +196,7 @@ def _observed(source: Source, extended: bool, engine: EngineContext, outage: str
     ]
     healths = {id: engine.supervisor.health(id) for id in sorted(ids)}
     failures = [describe.failure_text(id, h.failures[-1]) for id, h in healths.items() if h and h.failures]
-    text, errors = ("\n".join(filter(None, some)) for some in (lines, failures))
+    text, errors = ("\n".join(filter(None, texts)) for texts in (lines, failures))
     return Observed(topic, text, tuple(cluster), errors, offsets, states, kafka_error)
 
 

@@ -247,13 +247,13 @@ def check_value_formats(sources: Sequence[Source], clause: str, at: Span) -> Non
 
 def _keys(expressions: tuple[tree.Expression, ...], node: PlanNode, scope: NameScope) -> tuple[NamedExpression, ...]:
     keys: list[NamedExpression] = []
-    known: set[typed.TypedExpression] = set()
+    seen: set[typed.TypedExpression] = set()
     for expression in expressions:
         key = NamedExpression(_name(expression), _key(expression, scope), to_sql(expression))
         compared = bare(key.expression)
-        if compared in known:
+        if compared in seen:
             raise StatementError(f"Duplicate GROUP BY expression: {to_sql(expression)}", expression.span)
-        known.add(compared)
+        seen.add(compared)
         keys.append(key)
     return tuple(keys)
 

@@ -97,8 +97,8 @@ def _wrong_count(statement: tree.InsertValues, sink: Source, columns: Sequence[C
     if statement.columns:
         fact = f"Expected number columns and values to match: {len(columns)}, {len(statement.values)}"
     else:
-        got = ", ".join(map(to_sql, statement.values))
-        reason = f"Expected a value for each column. Expected Columns: []. Got [{got}]"
+        values = ", ".join(map(to_sql, statement.values))
+        reason = f"Expected a value for each column. Expected Columns: []. Got [{values}]"
         fact = _failed(sink, reason)
     return StatementError(fact, statement.span, "the columns are " + ", ".join(identifier(c.name) for c in columns))
 

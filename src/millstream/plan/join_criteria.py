@@ -39,8 +39,8 @@ class Equality:
 def equalities(join: tree.JoinClause, scope: NameScope, visible: Sequence[JoinSide]) -> tuple[Equality, ...]:
     """The equalities of ON, which are joined by AND, as written. Raises StatementError for any other condition."""
     scope = scope.inside("JOIN ON")
-    compared = tuple(_equality(each, join.condition, scope, visible) for each in _conjuncts(join.condition))
-    lefts, rights = {bare(each.left) for each in compared}, {bare(each.right) for each in compared}
+    compared = tuple(_equality(conjunct, join.condition, scope, visible) for conjunct in _conjuncts(join.condition))
+    lefts, rights = {bare(equality.left) for equality in compared}, {bare(equality.right) for equality in compared}
     if len(compared) > min(len(lefts), len(rights)):
         raise _unsupported(join.condition, _MULTIPLE, "compare each column once")
     return compared

@@ -55,12 +55,12 @@ def topic_config(
 def exists(statement: tree.CreateSource | tree.CreateAs, old: Source | View, context: PlanningContext) -> Outcome:
     """The outcome of CREATE for a name that is taken, without OR REPLACE. Raises StatementError."""
     kind = statement.kind.value.lower()
-    taken = "view" if isinstance(old, View) else old.kind.value.lower()
-    reason = f"A {taken} with the same name already exists"
+    old_kind = "view" if isinstance(old, View) else old.kind.value.lower()
+    reason = f"A {old_kind} with the same name already exists"
     if not statement.if_not_exists:
         fact = f"Cannot add {kind} '{old.name}': {reason}"
-        others = "use CREATE OR REPLACE, or DROP it first"
-        raise StatementError(fact, statement.span, "choose another name, or DROP VIEW" if taken == "view" else others)
+        hint = "use CREATE OR REPLACE, or DROP it first"
+        raise StatementError(fact, statement.span, "choose another name, or DROP VIEW" if old_kind == "view" else hint)
     message = f"Cannot add {kind} {quoted(old.name)}: {reason}."
     return Outcome(context.catalog, (), message, f"{kind}/`{old.name}`/create", warning=True)
 

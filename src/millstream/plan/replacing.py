@@ -284,7 +284,7 @@ def _call_shapes(group: Aggregate) -> tuple[object, ...]:
 
 def _both(text: Callable[[Aggregate], str], before: Sequence[Aggregate], after: Sequence[Aggregate]) -> tuple[str, str]:
     """The texts of the groups before and after."""
-    old_text, new_text = ("; ".join(filter(None, map(text, each))) or ABSENT for each in (before, after))
+    old_text, new_text = ("; ".join(filter(None, map(text, groups))) or ABSENT for groups in (before, after))
     return old_text, new_text
 
 
@@ -377,7 +377,7 @@ def _group_text(group: Aggregate) -> str:
 
 def _of_joins(before: Sequence[Join], after: Sequence[Join]) -> Iterator[_Comparison]:
     if len(before) != len(after):
-        old_text, new_text = ("; ".join(map(_join_text, each)) or ABSENT for each in (before, after))
+        old_text, new_text = ("; ".join(map(_join_text, joins)) or ABSENT for joins in (before, after))
         yield _Comparison("join", old_text, new_text, "the state is that of the old joins")
         return
     for old, new in zip(before, after, strict=True):

@@ -73,14 +73,14 @@ def _properties(c: Cursor) -> tuple[tree.Property, ...]:
 
 
 # Reserved words that are written for the name of a property.
-_MEANT = {"TOPIC": "KAFKA_TOPIC", "RETENTION": "RETENTION_MS", "SIZE": "WINDOW_SIZE"}
+_INTENDED = {"TOPIC": "KAFKA_TOPIC", "RETENTION": "RETENTION_MS", "SIZE": "WINDOW_SIZE"}
 
 
 def _property(c: Cursor) -> tree.Property:
-    meant = _MEANT.get(c.token.key)
-    if meant and c.ahead(1).key == "=":
+    intended = _INTENDED.get(c.token.key)
+    if intended and c.ahead(1).key == "=":
         fact = f"unexpected {c.token}; expected the name of a property"
-        raise SqlSyntaxError(fact, c.span, f"did you mean {meant}?")
+        raise SqlSyntaxError(fact, c.span, f"did you mean {intended}?")
     at, name = c.span, _as_written(c, "the name of a property")
     c.expect("=")
     return tree.Property(name, literal(c), span=at)
