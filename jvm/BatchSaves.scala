@@ -120,7 +120,7 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
     }
   }
 
-  /** The number of the last save that is not going on: a task that begins now takes part in all after it. */
+  /** The number of the last finished save: a task that begins now takes part in all saves after it. */
   def lastDone: Int = synchronized(if (current == null) run.saveRequests else current.number - 1)
 
   /** The rows of all records before `offset` have been passed on by a source's task. */

@@ -160,7 +160,7 @@ abstract class CheckedOperand extends UnaryExpression with EvaluatedOnce {
 
 /** The child's value; throws if it is null. */
 case class NonNullOperand(child: Expression) extends CheckedOperand {
-  // It never is, but the optimizer would use that.
+  // It is never null, but the optimizer must not make use of that.
   override def nullable: Boolean = true
   override def prettyName: String = "ms_need"
 

@@ -60,7 +60,7 @@ final class JoinChunk(val partition: Int) {
   }
 }
 
-/** Rows as arrays that grow; it has been made for a first row. */
+/** Rows as arrays that grow; it is created for a first row. */
 private final class SortedRows(time: Long, entry: Array[Byte], arrival: Long) {
   var times: Array[Long] = Array(time, 0)
   var entries: Array[Array[Byte]] = Array(entry, null)

@@ -86,8 +86,8 @@ private[streaming] object LocalExchanges {
 }
 
 /**
- * Wakes the readers of tasks that are busy with one row for so long that they do not come to announce the rows before
- * it: at the interval of Spark's own timer for that.
+ * Wakes the readers of a task that has been busy with one row for a while, and has not announced the rows before it:
+ * it checks at the interval that Spark's own timer has for this.
  */
 private[streaming] object SlowTasks {
   private val writers = ConcurrentHashMap.newKeySet[LocalShuffleWriter[_, _]]

@@ -37,7 +37,7 @@ object Marks {
   /** The current task. */
   def current: MarkedTask = tasks.of(TaskContext.get())(new MarkedTask)
 
-  /** False while other tasks do not know the stream time of the task of a number yet. */
+  /** False while other tasks do not yet know the stream time of the task with that number. */
   def hasSentTime(task: Long): Boolean = {
     val marked = tasks.of(task)
     marked == null || marked.hasSentTime

@@ -274,7 +274,7 @@ object QueryRuns {
   /** On the driver: remove the run of a query that has ended. */
   def end(id: String): Unit = Option(all.remove(id)).foreach(_.stop())
 
-  /** The run of a source or a task; if there is no (longer a) run of that id, one that never finishes. */
+  /** The run of a source or a task; if that does not exist (any more), one that never finishes. */
   def of(id: String): QueryRun = {
     val known = all.get(id)
     if (known != null) known

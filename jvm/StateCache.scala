@@ -137,7 +137,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   }
 
   /**
-   * A removed state that the store never had needs no write, and no save if no earlier save has it. A batch may create
+   * A removed state that was never in the store is not written, nor saved if no earlier save has it. A batch may create
    * and remove millions of such states: they leave the lists of changed states once they are half of a list.
    */
   private def forgetNeverStored(cached: CachedState[S]): Unit = {

@@ -100,11 +100,11 @@ trait OperatorSpec[S >: Null <: AnyRef] {
     common.groupBy.filter(_ != StreamTimePunctuation.Column).map(name => row(name).dataType)
   /** How states are stored. */
   def codec: StateCodec[S]
-  /** The types of what is stored of a group; with the version all that a later run must know to read it. */
+  /** The types of what is stored for a group. A later run needs them, and the version, to read it. */
   def storedTypes: String
   /** True if output rows may wait to be computed until later changes of their state have replaced them. */
   def coalesces: Boolean = false
-  /** The work of one task, over its states. `waiting`: its changes that wait, if it coalesces; null if none is to. */
+  /** The work of one task, over its states. `waiting`: its changes that wait, if it coalesces; else null. */
   def task(states: StateMap[S], backlog: Backlog, waiting: WaitingChanges): OperatorTask
 
   /** The table input (TableBootstrapBarrier.scala) to which rows with `side` 1 belong; empty for none. */

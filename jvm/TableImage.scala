@@ -141,7 +141,7 @@ object TableImage {
   private final val KeySize = 20
   private[millstream] final val Header = 24
 
-  // What the row that begins at `at` of a page has there.
+  // What the page has for the row that begins at `at`.
   private[millstream] def rowSize(page: Array[Byte], at: Int): Int = Platform.getInt(page, base + at + RowSize)
   private[millstream] def keySize(page: Array[Byte], at: Int): Int = Platform.getInt(page, base + at + KeySize)
   private[millstream] def keyStart(page: Array[Byte], at: Int): Int = at + Header + rowSize(page, at)

@@ -8,13 +8,13 @@ import org.apache.spark.TaskContext
 private[spark] final class TaskValues[A >: Null] {
   private val values = new ConcurrentHashMap[Long, A]
 
-  /** The value of the task of a number; null if it has none. */
+  /** The value of the task with a number; null if it does not have one. */
   def of(task: Long): A = values.get(task)
 
   /** Set the value of a task. */
   def put(task: TaskContext, value: A): Unit = if (values.put(task.taskAttemptId(), value) == null) removeAtEnd(task)
 
-  /** The value of a task, which is made if it has none. */
+  /** The value of a task, which is created if it does not have one. */
   def of(task: TaskContext)(make: => A): A = values.computeIfAbsent(task.taskAttemptId(), _ => {
     removeAtEnd(task)
     make

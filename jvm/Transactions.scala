@@ -76,7 +76,7 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
     positions ++= offset.next.map { case (partition, next) => new TopicPartition(offset.topic.name, partition) -> next }
 
   /**
-   * Commit what the batch has read and written; does nothing if it has done neither. `marker` identifies the batch.
+   * Commit what the batch has read and written; has no effect if it did neither. `marker` identifies the batch.
    * `note` stores a text where `complete` finds it after a crash. Returns true if `note` was called.
    */
   private[millstream] def commit(marker: String, note: String => Unit): Boolean = {

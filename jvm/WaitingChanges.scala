@@ -48,7 +48,7 @@ final class WaitingChanges(limits: CacheLimits) {
 
   private def nanosLeft: Long = if (limits.interval == 0) Long.MaxValue else dueAt - System.nanoTime
 
-  /** They are due at once. */
+  /** Make the changes due at once. */
   def expire(): Unit = expired = !isEmpty
 
   /** A state changes from `old` to `next`, by a row at a stream time. */

@@ -162,7 +162,7 @@ object Watermarks {
   /** True if what the current task evaluates is above an operator: its input is not a source. */
   def isAbove: Boolean = Option(TaskContext.get()).exists(task => of(task.taskAttemptId()) != null)
 
-  /** Those of the task of a number; null if it has no operator. */
+  /** The watermarks of the task with a number; null if it does not have an operator. */
   private[spark] def of(task: Long): TaskWatermarks = tasks.of(task)
 }
 

@@ -280,7 +280,7 @@ def _constant(const: Constant, target: SqlType, at: Span) -> TypedExpression:
 
 
 def read_constant(text: str, target: SqlType, at: Span) -> Constant:
-    """The constant of type `target` that `text` denotes. Raises StatementError if it denotes none."""
+    """The constant of type `target` that `text` denotes. Raises StatementError if it does not denote one."""
     try:
         return Constant(target, text_conversions.read(text, target))
     except ValueError:

@@ -83,7 +83,7 @@ def _check_has_schemas(side: SchemaSide, format: str) -> None:
 
 
 def infer_columns(side: SchemaSide) -> list[Column]:
-    """The side's columns by the registry's schema; none if its format has no schemas.
+    """The side's columns by the registry's schema; empty if its format does not have schemas.
 
     Raises StatementError if there is no such schema, or it has types that SQL lacks.
     """

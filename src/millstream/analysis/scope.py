@@ -80,7 +80,7 @@ class NameScope:
         return replace(self, clause=clause)
 
     def lookup(self, reference: tree.ColumnRef) -> ColumnReference:
-        """The column that `reference` refers to. Raises StatementError if there is none, or more than one."""
+        """The column that `reference` refers to. Raises StatementError if it is unknown or ambiguous."""
         if not self.enabled(reference.name):
             raise StatementError(
                 f"the pseudocolumn {reference.name} is disabled", reference.span, f"set {PLACES_ENABLED} to true"

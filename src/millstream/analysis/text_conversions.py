@@ -72,7 +72,7 @@ def decimal_type(value: Number) -> Decimal:
 
 
 def read(text: str, target: SqlType) -> object:
-    """The value of type `target` that `text` denotes. Raises ValueError if it denotes none.
+    """The value of type `target` that `text` denotes. Raises ValueError if it does not denote one.
 
     DATE results in epoch days, TIME in milliseconds of the day, TIMESTAMP in epoch milliseconds.
     """

@@ -164,7 +164,7 @@ class Engine(Protocol):
         ...
 
     def close_query(self, query_id: str) -> bool:
-        """End a running push query; False if there is none of that id."""
+        """End a running push query; False if that id does not exist."""
         ...
 
     def inserter(self, target: str, properties: Mapping[str, Any], missing_right: MissingRight) -> "Inserter":

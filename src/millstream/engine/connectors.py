@@ -211,7 +211,7 @@ def _(statement: tree.DescribeConnector, context: ConnectorContext) -> Entity:
 
 
 def _status(name: str, client: ConnectClient, info: Entity) -> Entity:
-    """A connector's state; Connect has none until a worker has started the connector."""
+    """A connector's state; Connect does not have it until a worker has started the connector."""
     try:
         return client.status(name)
     except ConnectFailed as failure:

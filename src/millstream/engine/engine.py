@@ -138,7 +138,7 @@ class MillstreamEngine:
         return isinstance(execute.only(request, self._context).statement, tree.Print)
 
     def close_query(self, query_id: str) -> bool:
-        """End a running push query; False if there is none of that id."""
+        """End a running push query; False if that id does not exist."""
         query = self._context.push.get(query_id)
         if query is not None:
             query.close()

@@ -18,7 +18,7 @@ class BadExtension(Exception):
 
 
 def functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
-    """The functions that the files of the folder declare, by name; none if they are switched off.
+    """The functions that the files of the folder declare, by name; empty if they are switched off.
 
     Raises BadExtension.
     """
@@ -32,7 +32,7 @@ def functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
 
 
 def _files(folder: Path) -> Sequence[Path]:
-    """The Python files of the folder; none if it does not exist. Raises BadExtension if it cannot be read."""
+    """The Python files of the folder; empty if it does not exist. Raises BadExtension if it cannot be read."""
     try:
         return sorted(path for path in folder.iterdir() if path.suffix == ".py") if folder.is_dir() else []
     except OSError as error:

@@ -164,7 +164,7 @@ class RowWriter:
         """No effect: the engine's producer stays open."""
 
     def _records(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Bytes, Bytes, int] | RequestFailed]:
-        """The record of each row, or why it has none; all valid rows are encoded in one call."""
+        """The record of each row, or why it cannot be encoded; all valid rows are encoded in one call."""
         checked_rows = [self._checked(row) for row in rows]
         valid = [row for row in checked_rows if not isinstance(row, RequestFailed)]
         encoded = iter(self._context.spark.records(self.source, valid))

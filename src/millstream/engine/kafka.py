@@ -117,7 +117,7 @@ class KafkaClient(TopicOffsets):
         return self._admin.request(lambda client: client.describe_configs(resources, request_timeout=PATIENCE))
 
     def allowed(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
-        """The operations that ACLs allow on each topic, such as READ and WRITE; none if it must not even be described.
+        """The operations that ACLs allow on each topic, such as READ and WRITE; empty if it must not even be described.
 
         Topics that do not exist, have no leader now or have an invalid name are left out; so are all topics if the
         brokers do not report the operations. Raises KafkaException.

@@ -46,7 +46,7 @@ LEADERLESS = (
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.OFFSET_NOT_AVAILABLE,
-    # librdkafka's own: none of the partitions of a request has a leader.
+    # librdkafka's own: the partitions of a request do not have leaders.
     KafkaError._NOENT,
 )
 # A group's coordinator has just begun to be that, or has just ended.
@@ -139,8 +139,7 @@ class KafkaAdmin:
             return self.client is not client
 
     def _reaching(self, seconds: float) -> AdminClient | None:
-        """A new client that is told of brokers in `seconds`; a broker that is fenced answers, but says that there is
-        none."""
+        """A new client that is told of brokers in `seconds`, or None; a fenced broker answers, but reports no brokers."""
         new = self._new_client()
         try:
             return new if wait_until(lambda: new.list_topics(timeout=seconds).brokers, seconds) else None

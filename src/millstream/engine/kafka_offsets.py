@@ -160,7 +160,7 @@ class TopicOffsets:
 
 
 def _offset(listed: ListOffsetsResultInfo) -> int:
-    """The offset of an answer. Raises KafkaException if it has none: so librdkafka reports some broken connections."""
+    """The offset of an answer. Raises KafkaException if it is missing, as after some broken connections."""
     if listed.offset < 0:
         raise KafkaException(KafkaError(BROKEN_CONNECTION))
     return listed.offset

@@ -292,7 +292,7 @@ class Lease:
             raise KafkaException(error)
         if error.code() in REPLACED:
             # The member was replaced, or the client has not learned of the group's new generation yet. The
-            # rebalance callbacks report whether the partition is still assigned; without a change none is called.
+            # rebalance callbacks report whether the partition is still assigned; without a change they are not called.
             self._confirmed = False
         LOG.warning("the lease could not be extended: %s", reason(KafkaException(error)))
 

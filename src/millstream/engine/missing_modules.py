@@ -8,9 +8,9 @@ from millstream.udf.code import dedented, imports
 
 
 def missing_modules(statement: tree.Statement, settings: Mapping[str, str]) -> Iterator[str]:
-    """A warning for each such module of CREATE FUNCTION; none for other statements.
+    """A warning for each such module of CREATE FUNCTION; empty for other statements.
 
-    Nothing is imported. With `millstream.python.executable` functions run in another Python, of which nothing is known.
+    Nothing is imported. With `millstream.python.executable` functions run in another Python, which is not inspected.
     """
     if isinstance(statement, tree.CreateFunction) and not settings.get("millstream.python.executable"):
         for module in imports(dedented(statement.body.text)):

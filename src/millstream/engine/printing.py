@@ -38,7 +38,7 @@ LATEST_BOUND = 2**43
 
 
 def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]) -> None:
-    """Raises StatementError if the topic is hidden, RequestFailed 40000 if there is none; AccessDenied."""
+    """Raises StatementError if the topic is hidden, RequestFailed 40000 if it does not exist; AccessDenied."""
     check_readable(statement.topic, statement.span, settings)
     # Kafka's client takes no empty name.
     if statement.topic:
@@ -169,12 +169,12 @@ class FormatGuess:
         self._printed = self.failure = ""
 
     def show(self, data: bytes | None) -> str:
-        """The record's text in the likeliest format that fits all records so far; if none does, in one that fits it."""
+        """The record's text in the likeliest format that fits all records so far, else in one that fits this record."""
         self.failure = ""
         if data is None:
             return NULL
         plain = self._formats(data)
-        # A record whose schema is not known now says nothing of the side's formats.
+        # A record whose schema is not known now does not show the side's formats.
         self.failure = self._schema_ids.failure
         if self.failure:
             return next(iter(plain.values()))

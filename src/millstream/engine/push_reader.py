@@ -177,7 +177,7 @@ class PushReader:
         return {partition: m.offset() or 0 for partition, m, code in reached if code == KafkaError._PARTITION_EOF}
 
     def _pass_removed(self, consumer: Consumer, topic: str, partition: int) -> None:
-        """Go on at the next record that a partition still has. Raises BacklogLost if none may be missing."""
+        """Go on at the next record that a partition still has. Raises BacklogLost if records must not be missing."""
         self._check_now()
         first, end = self._kafka.bounds(topic).get(partition, (0, 0))
         offset = self.positions[topic].get(partition, 0)

@@ -81,7 +81,7 @@ class RegistryAccess:
         """True if there is a schema of that id, a subject of that name or, if both are given, that id under the
         subject.
 
-        Raises RegistryFailed, also if the registry does not answer in so many seconds; NoRegistry.
+        Raises RegistryFailed, also if the registry does not answer in `seconds`; NoRegistry.
         """
         registry = self._needed.within(seconds)
         if id is None:

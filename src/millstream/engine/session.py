@@ -51,7 +51,7 @@ class RequestSession:
         self.properties[setting.name] = setting.stored(value) or ""
 
     def apply(self, statement: tree.Statement) -> bool:
-        """Apply a statement about the session; False if it is none. Raises SettingRefused."""
+        """Apply a statement about the session; False for another statement. Raises SettingRefused."""
         match statement:
             case tree.SetProperty(name, value):
                 self.put(name, value)

@@ -115,7 +115,7 @@ class PushSubscription:
                 self._append(batch)
 
     def take(self, seconds: float) -> list[RowBatch]:
-        """All that is in the buffer; waits so many seconds if that is nothing. Raises RequestFailed if it was ended."""
+        """All that is in the buffer; waits up to `seconds` while it is empty. Raises RequestFailed if it was ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._batches or self._error or self._closed, seconds)
             if self._error:

@@ -59,7 +59,7 @@ class WatchedProducer:
                 raise
 
     def poll(self, timeout: float) -> None:
-        """Handle acknowledgements for so many seconds.
+        """Handle acknowledgements for `timeout` seconds.
 
         Raises KafkaException if records wait and no broker answers, or their topic is unknown; they are sent again.
         """
@@ -77,7 +77,7 @@ class WatchedProducer:
             self._replace()
 
     def flush(self, timeout: float) -> int:
-        """Wait so many seconds for acknowledgements; returns the number of records that have none."""
+        """Wait up to `seconds` for acknowledgements; returns the number of records that are not acknowledged."""
         return self._producer.flush(timeout)
 
     def _first_topic(self) -> str:
@@ -131,5 +131,5 @@ class WatchedProducer:
 
 
 def no_broker(waiting: int) -> KafkaException:
-    """The error while so many records wait for a broker."""
+    """The error while `waiting` records wait for a broker."""
     return KafkaException(KafkaError(KafkaError._TRANSPORT, f"no broker answers; {waiting} records wait"))

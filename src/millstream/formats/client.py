@@ -232,7 +232,7 @@ def _id(answer: Any) -> int:
 
 
 def _no_result(answer: Any) -> None:
-    """The result of a request whose response has nothing but a status."""
+    """The result of a request whose response has only a status."""
 
 
 def _is_not_found(answer: httpx.Response) -> bool:

@@ -8,8 +8,8 @@ FULL_NAME = "schema_full_name"
 NULLABLE = "protobuf_nullable_representation"
 SCHEMA = frozenset({"schema_id", FULL_NAME})
 NULLS = frozenset({NULLABLE})
-# What the sink of a query inherits from a source with the same format. AVRO and JSON_SR have none: there the name of a
-# schema is that of one source only, as in ksqlDB.
+# What the sink of a query inherits from a source with the same format. AVRO and JSON_SR do not have such properties:
+# there the name of a schema is that of one source only, as in ksqlDB.
 INHERITED = NULLS | {FULL_NAME}
 PROTOBUF_CHECKS: tuple[Check, ...] = (
     string_map_keys,

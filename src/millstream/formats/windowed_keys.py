@@ -26,7 +26,7 @@ def with_window(key: bytes, window: Windowed, start: int, end: int) -> bytes:
 
 
 def without_window(key: bytes, window: Windowed) -> tuple[bytes, int, int]:
-    """The key, and the start and end of its window in epoch ms. Raises ValueError if it has none."""
+    """The key, and the start and end of its window in epoch ms. Raises ValueError if it does not have a window."""
     size = BOUND_BYTES * len(bounds(window))
     if len(key) < size:
         raise ValueError(f"{TOO_SHORT}: {key!r}")

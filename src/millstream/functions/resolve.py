@@ -78,7 +78,7 @@ def resolve(
 
 
 def look_up(name: str, at: Span, library: Library = BUILT_IN) -> Function:
-    """The function of that name. Raises StatementError if there is none."""
+    """The function of that name. Raises StatementError if it does not exist."""
     function = library.lookup(name)
     if function is None:
         known = did_you_mean(name.upper(), library.names)

@@ -136,7 +136,7 @@ def table_calls(node: tree.SyntaxNode, functions: Library) -> tuple[tree.Call, .
 
 
 def check_table_functions(query: tree.SelectQuery, kind: RelationKind, functions: Library) -> None:
-    """Raises StatementError for a table function in a place that allows none; argument types are not checked here."""
+    """Raises StatementError for a table function where it is not allowed; argument types are not checked here."""
     calls = table_calls(query, functions)
     if calls and query.group_by is not None:
         raise StatementError(

@@ -87,7 +87,7 @@ class Aliases:
 
 
 def origin(source: tree.FromSource, catalog: Catalog) -> Source:
-    """The stream or table that a FROM item names. Raises StatementError if the catalog has none of that name."""
+    """The stream or table that a FROM item names. Raises StatementError if it is not in the catalog."""
     if source.name not in catalog.sources:
         raise StatementError(
             f"{identifier(source.name)} does not exist: no stream or table has that name",

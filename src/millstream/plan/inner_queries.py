@@ -120,7 +120,7 @@ def check_names(items: Sequence[ProjectionItem], names: Sequence[str]) -> None:
 
 
 def final_rows(node: PlanNode) -> PlanNode:
-    """The groups of an inner query with EMIT FINAL, filtered by HAVING or not, as events: none of them changes."""
+    """The groups of an inner query with EMIT FINAL, filtered by HAVING or not, as events: they do not change."""
     match node:
         case Filter():
             return replace(node, source=final_rows(node.source))

@@ -50,7 +50,7 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
 
 
 def _check_headers(statement: tree.InsertValues, sink: Source) -> None:
-    """Raises StatementError if the statement names header columns, or takes all columns by naming none."""
+    """Raises StatementError if the statement names header columns, or lists no columns and so takes all of them."""
     headers = [c.name for c in sink.schema.headers if c.name in statement.columns or not statement.columns]
     if headers:
         fact = f"Cannot insert into HEADER columns: {', '.join(headers)}"

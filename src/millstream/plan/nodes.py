@@ -546,7 +546,7 @@ def groups(node: PlanNode) -> Iterator[Aggregate]:
 
 
 def stateful_filters(node: PlanNode) -> tuple[Filter, ...]:
-    """The filters of a plan that have a state. A filter whose rows are grouped needs none: tombstones are not
+    """The filters of a plan that have a state. A filter whose rows are grouped needs no state: tombstones are not
     grouped."""
     grouped = [group.source for group in groups(node)]
     filters = (n for n in node.walk() if isinstance(n, Filter) and n.is_stateful)

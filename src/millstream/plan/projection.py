@@ -104,7 +104,7 @@ def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Projecti
 
 
 def _joined_star(source: str | None, relation: Relation, join: JoinedSources, at: Span) -> Iterator[ProjectionItem]:
-    """The columns of all sources, or of one, prefixed with their source's name; first keys that are of none."""
+    """The columns of all sources, or of one, prefixed with their source's name; first keys that are of no source."""
     names = [(alias, name) for alias, name in join.star_columns if source in (None, alias)]
     if not names:
         raise StatementError(f"'{source}' is not a valid stream/table name or alias.", at)

@@ -109,7 +109,7 @@ class _Alternative:
     missed: list[TypedExpression] = field(default_factory=list)
 
     def names_keys(self, width: int) -> bool:
-        """True if it says nothing but which values each of `width` key columns may have, and within which windows."""
+        """True if it only says which values each of `width` key columns may have, and within which windows."""
         return len(self.equal) == width and not (self.ranges or self.missed)
 
     def compares(self, width: int) -> bool:
@@ -243,7 +243,7 @@ def check_queryable(source: Source, at: Span) -> None:
 
 
 def check_keys(source: Source, condition: TypedExpression | None, at: Span) -> None:
-    """Raises StatementError if keys are to be looked up by values that are none of their types, as ksqlDB does.
+    """Raises StatementError if keys are to be looked up by values of other types, as ksqlDB does.
 
     Its QueryFilterNode checks so where each alternative compares each key column, and compares columns only; else it
     reads the whole table, whose rows are compared as in any other query.

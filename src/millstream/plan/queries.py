@@ -373,7 +373,7 @@ def _flattened(query: tree.SelectQuery, relation: Relation) -> Relation:
 
 
 def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> Relation:
-    """The relation after PARTITION BY; unchanged if the query has none, or partitions by the current key.
+    """The relation after PARTITION BY; unchanged if the query does not have it, or partitions by the current key.
 
     Raises StatementError for a table, for windowed keys, and for expressions that cannot be a key.
     """

@@ -332,7 +332,7 @@ def _over_columns(typed: TypedExpression, rows: TableRows) -> TypedExpression:
 
 
 def _check_columns(typed: TypedExpression, written: tree.Expression, clause: str) -> None:
-    """Raises StatementError for a record's pseudo-column (ROWOFFSET, for example), since relations have none."""
+    """Raises StatementError for a record's pseudo-column (ROWOFFSET, for example), which relations do not have."""
     for part in typed.walk():
         if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
             raise StatementError(unresolved(clause, part.name), written.span, "only rows of a table have it")

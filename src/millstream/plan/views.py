@@ -50,7 +50,7 @@ def _view_query(node: tree.SyntaxNode, catalog: Catalog) -> tree.FromQuery | Non
     if view is None:
         return None
     alias = node.alias or view.name
-    # The positions in the view's own text mean nothing in the statement's.
+    # Positions in the view's own text have no meaning in the statement's.
     query = _placed(query_of(view, catalog), node.span)
     return tree.FromQuery(alias, alias, query=query, view=view.name, span=node.span)
 

@@ -34,5 +34,5 @@ def status_body(status: CommandStatus) -> Entity:
 
 
 def warning(text: str, message: str) -> Entity:
-    """The message of a statement that had nothing to do, or whose answer is only a message."""
+    """The message of a statement that had no effect, or whose answer is only a message."""
     return entity("warning_entity", text, message=message)

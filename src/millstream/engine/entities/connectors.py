@@ -49,7 +49,7 @@ def _listed(name: str, info: Mapping[str, Any], status: Mapping[str, Any]) -> di
 
 
 def _state(status: Mapping[str, Any]) -> str:
-    """A connector's state in ksqlDB's words: `RUNNING (1/2 tasks RUNNING)`; WARNING if none of its tasks runs."""
+    """A connector's state in ksqlDB's words: `RUNNING (1/2 tasks RUNNING)`; WARNING if its tasks do not run."""
     state = str(status.get("connector", UNASSIGNED)["state"])
     if state != RUNNING:
         return state

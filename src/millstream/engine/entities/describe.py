@@ -279,7 +279,7 @@ def _task_positions(topic: str, progress: Mapping[str, Any]) -> dict[str, int]:
 
 
 def tasks_text(tasks: int | None) -> str:
-    """The line of EXPLAIN that says how many tasks share a query's state; empty where it has none."""
+    """The line of EXPLAIN that says how many tasks share a query's state; empty if it does not have state."""
     return "" if tasks is None else f"State shared by {tasks} task{'' if tasks == 1 else 's'}"
 
 
@@ -323,7 +323,7 @@ def statistics_of_host(host: str, id: str, figures: Mapping[str, Any], at: int) 
 
 
 def last_written(progress: Mapping[str, Any]) -> int:
-    """When a query wrote its last record, in milliseconds; 0 if it wrote none since it runs here."""
+    """When a query wrote its last record, in milliseconds; 0 if it has not written since it runs here."""
     return int((progress.get("counts") or {}).get("last") or 0)
 
 
