@@ -139,7 +139,7 @@ class KafkaAdmin:
             return self.client is not client
 
     def _reaching(self, seconds: float) -> AdminClient | None:
-        """A new client that is told of brokers in `seconds`, or None; a fenced broker answers, but reports no brokers."""
+        """A new client that is told of brokers in `seconds`, or None: a fenced broker answers, but reports none."""
         new = self._new_client()
         try:
             return new if wait_until(lambda: new.list_topics(timeout=seconds).brokers, seconds) else None

@@ -77,7 +77,7 @@ class WatchedProducer:
             self._replace()
 
     def flush(self, timeout: float) -> int:
-        """Wait up to `seconds` for acknowledgements; returns the number of records that are not acknowledged."""
+        """Wait up to `timeout` seconds for acknowledgements; returns the number of those that are missing."""
         return self._producer.flush(timeout)
 
     def _first_topic(self) -> str:
