@@ -174,6 +174,11 @@ PREPARED = "SELECT * FROM orders WHERE id = $1 AND name = $2"
             "EXECUTE p(-7, NULL)",
             "SELECT * FROM orders WHERE id = -7 AND name = NULL;",
         ),
+        (
+            "PREPARE p (smallint, character varying) AS",
+            "EXECUTE p (7, NULL)",
+            "SELECT * FROM orders WHERE id = 7 AND name = NULL;",
+        ),
         ("prepare p(integer) as", "execute p (+7, '')", "SELECT * FROM orders WHERE id = 7 AND name = '';"),
     ],
 )

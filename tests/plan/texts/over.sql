@@ -262,4 +262,4 @@ CREATE STREAM late AS SELECT id, SUM(amount) OVER (PARTITION BY item ORDER BY RO
 -- →     Over the rows of 3600000 ms with the same ITEM before a row, which may be 3600000 ms late: SUM(AMOUNT)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:129: Cannot replace stream LATE: its OVER cannot change
--- →   hint: it has SUM(AMOUNT) by ITEM, rows of 3600000 ms before, kept for 7200000 ms without rows; WITH (REBUILD=true) rebuilds it beside the running query; EXPLAIN of this statement shows what would be kept
+-- →   hint: it has SUM(AMOUNT) by ITEM, rows of 3600000 ms before, kept for 7200000 ms without rows; WITH (REBUILD=true) rebuilds it alongside the running query; EXPLAIN of this statement shows what would be kept
