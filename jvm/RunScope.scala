@@ -5,6 +5,9 @@ import java.util.concurrent.atomic.AtomicLong
 
 import scala.util.control.NonFatal
 
+import org.apache.logging.log4j.spi.AbstractLoggerAdapter
+import org.slf4j.LoggerFactory
+
 import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreProviderId}
@@ -54,9 +57,20 @@ object RunScope extends Logging {
     scope.stores.forEach(store => closing.execute(() => close(store)))
   }
 
-  private def close(store: StateStoreProviderId): Unit =
+  private def close(store: StateStoreProviderId): Unit = {
     try StateStore.removeFromLoadedProvidersAndClose(store)
     catch { case NonFatal(failure) => logWarning(s"a state store of a run that has ended stays open: $store", failure) }
+    removeLoggers(store.toString)
+  }
+
+  /** Remove the loggers that Spark has named after a state store: each lives as long as the JVM, and a run has new ones. */
+  private def removeLoggers(store: String): Unit = LoggerFactory.getILoggerFactory match {
+    case factory: AbstractLoggerAdapter[_] =>
+      factory.getLoggerContexts.forEach { context =>
+        factory.getLoggersInContext(context).keySet.removeIf(_.endsWith(store))
+      }
+    case _ =>
+  }
 
   /** The shared value of a key in the current task's run; created by `make` if there is none. */
   def shared[A <: AnyRef](key: Any)(make: => A): A = values.computeIfAbsent(key, _ => make).asInstanceOf[A]

@@ -21,7 +21,8 @@ import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileMan
   FileContextBasedCheckpointFileManager}
 import org.apache.spark.sql.execution.streaming.runtime.{AsyncProgressTrackingMicroBatchExecution, MicroBatchExecution}
 import org.apache.spark.sql.execution.streaming.sources.ForeachWriterTable
-import org.apache.spark.sql.execution.streaming.state.{StateStoreChangelogReaderV2, StateStoreChangelogWriterV2}
+import org.apache.spark.sql.execution.streaming.state.{StateStoreChangelogReaderV2, StateStoreChangelogWriterV2,
+  StateStoreCoordinatorRef}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
@@ -131,6 +132,13 @@ object SparkInternals {
     val plain = new CheckpointFiles(path, conf)
     if (plain.isLocal) plain else new FileContextBasedCheckpointFileManager(path, conf)
   }
+
+  /**
+   * Who knows which executor has a state store open. Not that of `session.streams`: a query's session is a copy of its
+   * own, whose manager of queries would listen to all events of Spark as long as Spark runs.
+   */
+  def storeCoordinator(session: SparkSession): StateStoreCoordinatorRef =
+    StateStoreCoordinatorRef.forDriver(SparkEnv.get, classic(session).sessionState.conf)
 
   private def changelogCodec = CompressionCodec.createCodec(SparkEnv.get.conf, CompressionCodec.LZ4)
 

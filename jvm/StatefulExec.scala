@@ -89,7 +89,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     Option(QueryRuns.of(run).saves).foreach(_.operator(info.storeVersion, info.operatorId, info.numPartitions))
     rows.mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
-      Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) =>
+      Some(SparkInternals.storeCoordinator(session)), useColumnFamilies = true) { (store, rows) =>
         process(spec, store, rows, reference.get, backlog, SourceNumbers(sources.map(_.number), byClock.map(_.number)),
           run, limits)
       }

@@ -231,7 +231,8 @@ class RealTimeQueries:
             rows = pipeline.as_records(pipeline.answered(plan, self._batch(ends, job), job.id), plan).frame()
             if plan.limit is not None:
                 rows = rows.limit(plan.limit)
-            for row in rows.select("value").toLocalIterator():
+            # The frame's own iterator ends its execution before its jobs begin, and Spark keeps these for ever.
+            for row in rows.select("value").rdd.toLocalIterator():
                 yield bytes(row["value"])
         except (PySparkException, Py4JError) as failure:
             raise QueryRefused(without_class(first_line(failure))) from failure
