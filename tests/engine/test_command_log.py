@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from unittest.mock import Mock, call
+from unittest.mock import DEFAULT, Mock, call
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
@@ -17,6 +17,7 @@ from millstream.engine.kafka import KafkaClient
 from millstream.engine.kafka_writer import RecordWriter
 from millstream.engine.lease import Lease
 from millstream.engine.log import RETENTION, CommandLog, CommandTopicReplaced
+from millstream.engine.state import CommandStatus
 from millstream.model.settings import effective
 from millstream.services.errors import SetupError
 from support.kafka import BrokerClient, wait_for
@@ -225,3 +226,57 @@ def test_a_topic_is_used_again_when_the_leader_has_deleted_it(
     assert other.await_deletions({topic}, PATIENCE) == set()
     assert topic not in kafka.topics()
     other.close()
+
+
+def failing(client: KafkaClient, code: int, times: int, monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Has Kafka's answer to the first requests for deletions be an error."""
+    failures = [KafkaException(KafkaError(code, "no"))] * times
+    requests = Mock(side_effect=[*failures, *[DEFAULT] * 9], wraps=client.delete)
+    monkeypatch.setattr(client, "delete", requests)
+    return requests
+
+
+@pytest.mark.parametrize("is_logged", [True, False], ids=["the last leader was told", "the leader is told"])
+def test_a_deletion_that_is_not_answered_is_tried_again(
+    client: KafkaClient, kafka: BrokerClient, lead: Lead, monkeypatch: pytest.MonkeyPatch, is_logged: bool
+) -> None:
+    """The topic stayed for ever: the source was dropped, and no statement could delete its topic any more."""
+    topic = kafka.create_topic()
+    log = CommandLog(client, kafka.unique(), 1)
+    create, drop = _commands(topic)
+    requests = failing(client, KafkaError._TIMED_OUT, 2, monkeypatch)
+    log.append(create)
+    if is_logged:
+        log.append(drop)
+    follower, lease, _ = lead(log, 0)
+    if not is_logged:
+        log.append(drop)
+    wait_for(lambda: lease.executed() == 2, "both commands are executed")
+    assert (requests.call_count, follower.skipped) == (3, ())
+    assert topic not in kafka.topics()
+
+
+def test_a_deletion_that_is_refused_is_reported(
+    client: KafkaClient, kafka: BrokerClient, lead: Lead, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = kafka.create_topic()
+    log = CommandLog(client, kafka.unique(), 1)
+    create, drop = _commands(topic)
+    requests = failing(client, KafkaError.POLICY_VIOLATION, 1, monkeypatch)
+    log.append(create)
+    follower, _, _ = lead(log, 0)
+    log.append(drop)
+    assert follower.wait(2, PATIENCE)
+    assert follower.state.statuses[drop.path] == CommandStatus("ERROR", f"delete topic {topic}: no")
+    assert follower.skipped == (f"command 1: delete topic {topic}: no",)
+    assert requests.call_count == 1
+
+
+def _commands(topic: str) -> tuple[Command, Command]:
+    """The creation of a stream, and its end with that of its topic."""
+    create, drop, _ = RECREATED
+    facts = Facts({topic: TopicFacts(1)})
+    return (
+        Command("0", "server", "stream/S/create", create.format(topic), effective({}), Facts()),
+        Command("1", "server", "stream/`S`/drop", drop, effective({}), facts),
+    )

@@ -95,6 +95,7 @@ def test_what_the_server_has_no_right_to_is_refused_at_once(server: EngineProces
         f"CREATE STREAM s {declared.format('absent')};": "Authorization denied to Read on topic(s): [absent]",
         "CREATE STREAM other AS SELECT * FROM orders;": "Authorization denied to Write on topic(s): [OTHER]",
         "INSERT INTO orders (id, v) VALUES ('a', 1);": "Authorization denied to Write on topic(s): [orders]",
+        "DROP STREAM orders DELETE TOPIC;": "Authorization denied to Delete on topic(s): [orders]",
     }
     assert {statement: refused(server, statement) for statement in cases} == {s: (40301, e) for s, e in cases.items()}
     with pytest.raises(RequestFailed, match=r"Authorization denied to Read on topic\(s\): \[secret\]"):

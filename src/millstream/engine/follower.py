@@ -7,7 +7,8 @@
 The same code brings a server up to date at its start, and applies new commands. A server that does not lead keeps what
 the leader has to do in Kafka and with checkpoints, and does it if it becomes the leader before the previous leader has
 done it. Until a leader has deleted a topic, no statement uses it (`await_deletions`): a topic that is created after its
-deletion was logged is another one, which a new leader must not delete.
+deletion was logged is another one, which a new leader must not delete. While Kafka does not answer, a leader tries a
+deletion again, as it does the reading of commands; what Kafka refuses is reported, and the next command follows.
 """
 
 import logging
@@ -38,7 +39,7 @@ from millstream.engine.supervisor import Supervisor
 from millstream.model.errors import StatementError
 from millstream.model.settings import shortened
 from millstream.plan.steps import CreateTopic, DeleteTopic
-from millstream.services.kafka_errors import reason
+from millstream.services.kafka_errors import UNANSWERED, reason
 from millstream.services.loop import Loop, attempt
 
 LOG = logging.getLogger(__name__)
@@ -207,7 +208,9 @@ class Follower:
             now = [s for s in result.topics if isinstance(s, CreateTopic)] if is_own and self._ready.is_set() else []
             return self._with_topics(result, now)
         attempt("stopping queries", lambda: self._supervisor.stop_others(result.state.desired))
+        self._deletions = _deletions(result, offset)
         result = self._with_topics(result, result.topics)
+        self._deletions = {}
         self._supervisor.set_desired(result.state.desired)
         self._lease.commit(offset + 1)
         return result
@@ -223,22 +226,27 @@ class Follower:
             executed = self._executed()
             self._pending = deque(pending for pending in self._pending if pending.offset >= executed)
             self._deletions = {topic: at for topic, at in self._deletions.items() if at >= executed}
-        deleted = {step.name: offset for step in result.topics if isinstance(step, DeleteTopic)}
-        self._deletions = {**self._deletions, **deleted}
+        self._deletions = {**self._deletions, **_deletions(result, offset)}
 
     def _with_topics(self, result: AppliedCommand, steps: Sequence[CreateTopic | DeleteTopic]) -> AppliedCommand:
         for step in steps:
             reason = self._step_failure(step)
             if reason and result.outcome is not None:
-                self._skip(result.state.position - 1, f"{step.sentence}: {reason}")
-                status = CommandStatus("ERROR", reason, result.outcome.query_id)
+                failure = f"{step.sentence}: {reason}"
+                self._skip(result.state.position - 1, failure)
+                status = CommandStatus("ERROR", failure, result.outcome.query_id)
                 return AppliedCommand(with_status(result.state, result.outcome.path, status), result.outcome)
         return result
 
     def _step_failure(self, step: CreateTopic | DeleteTopic) -> str:
-        """Execute a step; why it failed, "" if it succeeded. A failed step must not stop the commands after it."""
-        failure = attempt(step.sentence, lambda: topics.carry_out(step, self._kafka))
+        """Execute a step; why it failed, "" if it succeeded. A step that fails must not stop the commands after it.
+
+        Raises KafkaException if the deletion of a topic is not answered; then the command is to be tried again.
+        """
+        failure = attempt(step.sentence, lambda: topics.carry_out(step, self._kafka), refusals=(KafkaException,))
         if isinstance(failure, KafkaException):
+            if isinstance(step, DeleteTopic) and failure.args[0].code() in UNANSWERED:
+                raise failure
             return reason(failure)
         return f"internal error: {failure!r}" if failure is not None else ""
 
@@ -285,3 +293,8 @@ class Follower:
         """The topics that statements have created, and those that sources read."""
         catalog = self._state.catalog
         return catalog.topics | {source.topic for source in catalog.sources.values()}
+
+
+def _deletions(result: AppliedCommand, offset: int) -> dict[str, int]:
+    """The topics that the command at `offset` deletes, each with the offset."""
+    return {step.name: offset for step in result.topics if isinstance(step, DeleteTopic)}

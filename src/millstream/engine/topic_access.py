@@ -20,7 +20,7 @@ from millstream.services.kafka_errors import is_denial
 from millstream.syntax import tree
 
 ENABLED = "ksql.access.validator.enable"
-CREATE, READ, WRITE = "Create", "Read", "Write"
+CREATE, READ, WRITE, DELETE = "Create", "Read", "Write", "Delete"
 # ksqlDB's ERROR_CODE_FORBIDDEN_KAFKA_ACCESS.
 FORBIDDEN = 40301
 RIGHTS = "docs/security.md has the rights that a server's user needs at Kafka"
@@ -72,6 +72,11 @@ def _(statement: tree.CreateAs, catalog: Catalog, settings: Mapping[str, str]) -
 @operations.register
 def _(statement: tree.InsertInto, catalog: Catalog, settings: Mapping[str, str]) -> dict[str, str]:
     return _read(statement.query, catalog) | dict.fromkeys(topics_of((statement.target,), catalog), WRITE)
+
+
+@operations.register
+def _(statement: tree.Drop, catalog: Catalog, settings: Mapping[str, str]) -> dict[str, str]:
+    return dict.fromkeys(topics_of((statement.name,), catalog), DELETE) if statement.delete_topic else {}
 
 
 @operations.register
