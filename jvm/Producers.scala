@@ -4,6 +4,7 @@ import java.time.Duration
 import java.util.{Map => JavaMap}
 import java.util.concurrent.{ConcurrentHashMap, Future, Semaphore}
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.commons.lang3.reflect.FieldUtils
@@ -13,19 +14,69 @@ import org.apache.kafka.common.{KafkaException, Uuid}
 import org.apache.kafka.common.errors._
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
+import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
+import org.apache.spark.util.ThreadUtils
 
-/** The producers of this JVM: all tasks with the same settings share one. */
+/**
+ * The producers of this JVM: all tasks with the same settings share one. A producer keeps figures and partitions of each
+ * topic that it has ever written, so that another one takes its place when tasks have written MostTopics with it: Spark
+ * writes a topic for each push query that it evaluates.
+ *
+ *   use(conf, "a", task), …, use(conf, "z", task)   one producer, the MostTopics of which are written
+ *   use(conf, "next", task)                         another producer; the first is closed when its tasks have ended
+ */
 object Producers {
   type Producer = KafkaProducer[Array[Byte], Array[Byte]]
+  val MostTopics = 500
   private val open = new ConcurrentHashMap[JavaMap[String, String], Producer]
   private val prompts = new ConcurrentHashMap[Producer, ProducerPrompt]
+  // The topics that tasks have written with a producer, and how many tasks use it now. Used under the lock of this.
+  private val topics = new mutable.HashMap[Producer, mutable.HashSet[String]]
+  private val users = new mutable.HashMap[Producer, Int].withDefaultValue(0)
   // In ms. A broker may answer with the old topic's metadata for a moment.
   private val RefreshTimeoutMs = 10_000L
   private val RefreshMs = 200L
+  private lazy val closing = ThreadUtils.newDaemonSingleThreadExecutor("producer end")
 
   /** The producer of these settings, created at its first use. */
   def get(conf: JavaMap[String, String]): Producer = open.computeIfAbsent(conf, create(_))
+
+  /** The producer with which a task writes a topic; it stays open until the task has ended. */
+  def use(conf: JavaMap[String, String], topic: String, task: TaskContext): Producer = {
+    val producer = take(conf, topic)
+    task.addTaskCompletionListener[Unit](_ => leave(producer))
+    producer
+  }
+
+  private def take(conf: JavaMap[String, String], topic: String): Producer = synchronized {
+    val full = open.get(conf)
+    if (full != null && topics.get(full).exists(known => known.size >= MostTopics && !known(topic))) {
+      open.remove(conf)
+      if (users(full) == 0) closeLater(full)
+    }
+    val producer = get(conf)
+    topics.getOrElseUpdate(producer, mutable.HashSet.empty).add(topic)
+    users(producer) += 1
+    producer
+  }
+
+  private def leave(producer: Producer): Unit = synchronized {
+    users(producer) -= 1
+    if (users(producer) == 0) {
+      users.remove(producer)
+      if (!open.containsValue(producer)) closeLater(producer)
+    }
+  }
+
+  /** Close a producer that no task uses any more when what others have sent with it is acknowledged. */
+  private def closeLater(producer: Producer): Unit = {
+    topics.remove(producer)
+    closing.execute { () =>
+      producer.close()
+      Option(prompts.remove(producer)).foreach(_.close())
+    }
+  }
 
   /** A new producer with these settings, of which `own` replace others. */
   private[millstream] def create(conf: JavaMap[String, String], own: (String, String)*): Producer = {
@@ -72,6 +123,7 @@ object Producers {
   /** After a fatal error a producer can no longer send: close it, so that the next `get` creates another one. */
   private def replaceAfter(e: Exception, producer: Producer): Unit =
     if (isFatal(e) && open.values.remove(producer)) {
+      synchronized(topics.remove(producer))
       producer.close(Duration.ZERO)
       Option(prompts.remove(producer)).foreach(_.close())
     }

@@ -77,7 +77,7 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
     if (isTransactional && transactions == null || isGuarded && fence == null)
       throw new IllegalStateException(s"the query $query has ended")
     if (transactions == null) {
-      producer = Producers.get(conf)
+      producer = Producers.use(conf, topic.name, TaskContext.get())
       Producers.refreshMetadata(producer, topic)
       if (isPrompt) {
         prompt = Producers.prompt(producer)

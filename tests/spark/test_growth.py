@@ -13,6 +13,7 @@ from millstream.model.settings import effective
 from millstream.plan.nodes import ClientOutput
 from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
+from millstream.spark import jvm
 from millstream.spark.realtime import RealTimeQueries, StreamingJob
 from millstream.syntax.parser import parse_one
 from support.kafka import BrokerClient, wait_for
@@ -83,3 +84,31 @@ def test_listeners_and_loggers_of_queries_with_state(
     finally:
         query.abort()
     wait_for(lambda: not [name for name in loggers(spark) if run in name], "the end of the loggers")
+
+
+def test_topics_of_a_producer(spark: SparkSession, kafka: BrokerClient) -> None:
+    """A producer never forgets a topic: each push query in Spark has one. Another takes its place, and it is closed."""
+    machine, producers, client = jvm.machine(spark), jvm.module(spark, "Producers"), kafka.unique()
+    conf = jvm.java_map(spark, {"bootstrap.servers": kafka.bootstrap, "client.id": client})
+    contexts = getattr(getattr(machine.org.apache.spark, "TaskContext$"), "MODULE$")
+    tasks = [contexts.empty() for _ in range(3)]
+
+    def open_producers() -> int:
+        names = [str(thread.getName()) for thread in machine.Thread.getAllStackTraces().keySet()]
+        return sum(name == f"kafka-producer-network-thread | {client}" for name in names)
+
+    def used(topic: int, task: Any) -> Any:
+        return producers.use(conf, f"{client}-{topic}", task)
+
+    most = producers.MostTopics()
+    first = used(0, tasks[0])
+    assert all(used(topic, tasks[0]).equals(first) for topic in range(1, most))
+    assert used(0, tasks[1]).equals(first)
+    assert not used(most, tasks[2]).equals(first)
+    tasks[0].markTaskCompleted(machine.scala.Option.empty())
+    assert open_producers() == 2
+    tasks[1].markTaskCompleted(machine.scala.Option.empty())
+    wait_for(lambda: open_producers() == 1, "the end of the first producer")
+    tasks[2].markTaskCompleted(machine.scala.Option.empty())
+    assert used(most, tasks[2]) is not None
+    assert open_producers() == 1
