@@ -6,7 +6,8 @@ import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.consumer.{ConsumerRecord, KafkaConsumer, OffsetOutOfRangeException}
+import org.apache.kafka.clients.consumer.{ConsumerRecord, KafkaConsumer, LogTruncationException,
+  OffsetOutOfRangeException}
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{TimeoutException, WakeupException}
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
@@ -230,9 +231,8 @@ object PartitionConsumer extends Logging {
   }
 
   /**
-   * Seeks and returns the offset to continue at when Kafka no longer has offset `at`: the earliest record if retention
-   * has removed the records before it; the end if the log was truncated; `at` itself if a wakeup came before it was
-   * found, so that the next poll finds it. Throws if the topic was replaced by another one.
+   * Seeks and returns the offset to continue at when Kafka no longer has offset `at` (`offsetAfter`); `at` itself if a
+   * wakeup came before it was found, so that the next poll finds it. Throws if the topic was replaced by another one.
    */
   private[millstream] def nearestOffset(consumer: KafkaConsumer[_, _], conf: Map[String, String], topic: KafkaTopic,
       partition: TopicPartition, at: Long, lost: OffsetOutOfRangeException): Long = {
@@ -241,11 +241,25 @@ object PartitionConsumer extends Logging {
     try {
       val first = consumer.beginningOffsets(partitions).get(partition).longValue
       val end = consumer.endOffsets(partitions).get(partition).longValue
-      val to = Math.max(first, Math.min(at, end))
+      val to = offsetAfter(lost, partition, at, first, end)
       logWarning(s"$partition no longer has offset $at; reading continues at $to (${lost.getMessage})")
       consumer.seek(partition, to)
       to
     } catch { case _: WakeupException => at }
+  }
+
+  /**
+   * The offset to continue at, of a partition that has the offsets from `first` to `end`: the earliest record if
+   * retention has removed the records before it. If the log was cut back, the offset from which on its records were
+   * replaced by others, as far as Kafka knows it, else the end: after a while it may be beyond `at` again.
+   */
+  def offsetAfter(lost: OffsetOutOfRangeException, partition: TopicPartition, at: Long, first: Long,
+      end: Long): Long = {
+    val kept = lost match {
+      case cut: LogTruncationException => Option(cut.divergentOffsets.get(partition)).fold(at)(_.offset)
+      case _ => at
+    }
+    Math.max(first, Math.min(kept, end))
   }
 }
 
