@@ -242,7 +242,7 @@ object PartitionConsumer extends Logging {
       val first = consumer.beginningOffsets(partitions).get(partition).longValue
       val end = consumer.endOffsets(partitions).get(partition).longValue
       val to = offsetAfter(lost, partition, at, first, end)
-      logWarning(s"$partition no longer has offset $at; reading continues at $to (${lost.getMessage})")
+      logError(s"$partition no longer has offset $at; reading continues at $to (${lost.getMessage})")
       consumer.seek(partition, to)
       to
     } catch { case _: WakeupException => at }
