@@ -73,7 +73,7 @@ def one_pass(engine: Engine, bootstrap: str, workload: str, records: int, keys: 
     topics, both = new_topics(bootstrap), workload == "stream-join"
     if workload == "table-join":
         name_keys(topics, keys)
-    let_through = fill(topics, records, keys, both)
+    let_through = fill(topics, records, keys, both, tied=workload != "range")
     with engine.running(workload, topics) as running:
         _await_answers(engine, workload, topics, TIED, running)
         began = let_through()
@@ -137,13 +137,9 @@ def _paired(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:
 
 
 def _of_ten_seconds(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:
-    """Records are a millisecond apart, but the first ones have one time: ten seconds are 10,000 numbers."""
+    """Records are a millisecond apart: ten seconds are 10,000 numbers."""
     number = value["A"] - 1
-    frame = [
-        n
-        for n in range(number, max(number - 10_000 - TIED, 0) - 1, -keys)
-        if number - (n if n >= TIED else 0) <= 10_000
-    ]
+    frame = range(number, max(number - 10_000, 0) - 1, -keys)
     return bool((value["N"], value["S"]) == (len(frame), sum(frame) + len(frame)) and number % keys == int(key[1:]))
 
 

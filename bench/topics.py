@@ -94,26 +94,27 @@ def name_keys(topics: BenchTopics, keys: int) -> None:
     producer.flush()
 
 
-def fill(topics: BenchTopics, records: int, keys: int, both: bool) -> Callable[[], float]:
+def fill(topics: BenchTopics, records: int, keys: int, both: bool, tied: bool = True) -> Callable[[], float]:
     """Put a backlog into the source topic, or with `both` half of it into each input.
 
     Until the function is called that is returned, readers of committed records get the first TIED records of each input
     only; it returns when that was, in epoch s.
 
     Records are a millisecond apart: A counts from 1, B is letters and a number. With `both`, a record is joined with
-    the one of its number, which is 1 ms away. The first and the last TIED records have one time each, which all
-    partitions have then: an engine whose stream time is that of the partition that is behind sees all records be past.
+    the one of its number, which is 1 ms away. If `tied`, the first and the last TIED records have one time each, which
+    all partitions have then: an engine whose stream time is that of the partition that is behind sees all records be
+    past. Else each has a time of its own: Flink's OVER leaves out a record with the time of one that it has answered.
     """
     producer = bulk_producer(topics.bootstrap, **{"transactional.id": topics.source, "transaction.timeout.ms": 900_000})
     producer.init_transactions()
     put, numbers, at = (_put_both, records // 2, started()) if both else (_put, records, started())
     producer.begin_transaction()
     for i in range(TIED):
-        put(producer, topics, i, keys, at)
+        put(producer, topics, i, keys, at if tied else at + i)
     producer.commit_transaction()
     producer.begin_transaction()
     for i in range(TIED, numbers):
-        put(producer, topics, i, keys, at + (i if i < numbers - TIED else numbers - 1))
+        put(producer, topics, i, keys, at + (i if i < numbers - TIED or not tied else numbers - 1))
     producer.flush()
 
     def let_through() -> float:
