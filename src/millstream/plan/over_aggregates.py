@@ -107,7 +107,7 @@ def _frame(written: tree.RowsFrame | tree.RangeFrame | None) -> LastRows | LastT
 def _check_call(call: tree.Call, functions: Library) -> None:
     function = functions.lookup(call.name)
     if function is not None and function.kind is not FunctionKind.AGGREGATE:
-        fact = f"{call.name} is no aggregate function, and OVER is for these"
+        fact = f"{call.name} is not an aggregate function: OVER requires one"
         raise StatementError(fact, call.span, "e.g. SUM(v), COUNT(*), LAG(v), ROW_NUMBER(); others need no OVER")
     if call.distinct:
         raise StatementError(f"{call.name}(DISTINCT …) cannot have OVER", call.span, "COUNT_DISTINCT estimates")

@@ -95,7 +95,7 @@ CREATE STREAM o AS SELECT id, RANK() OVER (PARTITION BY item ORDER BY ROWOFFSET)
 -- →   hint: write TOPK(v, 3) for the greatest of a group, or ROW_NUMBER() OVER (PARTITION BY k ORDER BY ROWOFFSET) for the order of arrival
 
 CREATE STREAM o AS SELECT id, UCASE(item) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM orders;
--- → line 1:31: UCASE is no aggregate function, and OVER is for these
+-- → line 1:31: UCASE is not an aggregate function: OVER requires one
 -- →   hint: e.g. SUM(v), COUNT(*), LAG(v), ROW_NUMBER(); others need no OVER
 
 CREATE STREAM o AS SELECT id, COUNT(DISTINCT amount) OVER (PARTITION BY item ORDER BY ROWOFFSET) AS n FROM orders;
