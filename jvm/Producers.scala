@@ -19,9 +19,9 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.util.ThreadUtils
 
 /**
- * The producers of this JVM: all tasks with the same settings share one. A producer keeps figures and partitions of each
- * topic that it has ever written, so that another one takes its place when tasks have written MostTopics with it: Spark
- * writes a topic for each push query that it evaluates.
+ * The producers of this JVM: all tasks with the same settings share one. A producer keeps figures and partitions of
+ * each topic that it has ever written, so that another one takes its place when tasks have written MostTopics with it:
+ * Spark writes a topic for each push query that it evaluates.
  *
  *   use(conf, "a", task), …, use(conf, "z", task)   one producer, the MostTopics of which are written
  *   use(conf, "next", task)                         another producer; the first is closed when its tasks have ended

@@ -63,7 +63,7 @@ object RunScope extends Logging {
     removeLoggers(store.toString)
   }
 
-  /** Remove the loggers that Spark has named after a state store: each lives as long as the JVM, and a run has new ones. */
+  /** Removes the loggers that Spark names after a state store, which would live as long as the JVM. */
   private def removeLoggers(store: String): Unit = LoggerFactory.getILoggerFactory match {
     case factory: AbstractLoggerAdapter[_] =>
       factory.getLoggerContexts.forEach { context =>

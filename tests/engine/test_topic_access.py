@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]
+from confluent_kafka import KafkaError, KafkaException, Uuid
+from confluent_kafka.admin import AclOperation, TopicDescription  # type: ignore[attr-defined]
 
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.topic_access import AccessDenied, check_topics
@@ -31,7 +30,7 @@ class Brokers:
         if isinstance(answer, int):
             future.set_exception(KafkaException(KafkaError(answer)))
         else:
-            future.set_result(SimpleNamespace(authorized_operations=answer))
+            future.set_result(TopicDescription(name, Uuid(1, 2), False, [], list(answer)))
         return future
 
 
