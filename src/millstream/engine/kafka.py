@@ -146,16 +146,18 @@ class KafkaClient(TopicOffsets):
             return client.create_topics([topic], validate_only=validate_only, request_timeout=PATIENCE)
 
         try:
-            answer(self._admin.request(send, lambda failure: self._is_fenced(failure, replicas))[name])
+            answer(self._admin.request(send, lambda _, failure: self._is_fenced(failure, replicas))[name])
         except KafkaException as failure:
             if is_denial(failure):
                 raise about(f"topic {name} cannot be created", failure) from failure
             if failure.args[0].code() != ERROR_EXISTS:
                 raise
+            self._admin.has_created(name)
             # If the request was repeated, an earlier one may have created the topic, which is then waited for.
             if len(requests) == 1:
                 return False
         if not validate_only:
+            self._admin.has_created(name)
             wait_until(lambda: len(self.topics().get(name, ())) == partitions)
         return True
 
@@ -181,6 +183,7 @@ class KafkaClient(TopicOffsets):
             except KafkaException as failure:
                 if failure.args[0].code() != ERROR_UNKNOWN:
                     raise
+        self._admin.has_deleted(existing)
         wait_until(lambda: not set(existing) & set(self.topics()))
 
     def may_delete(self) -> bool:

@@ -83,25 +83,43 @@ class KafkaAdmin:
         self._settings = settings
         self.client = self._new_client()
         self._lock, self._attempts = threading.Lock(), 0
+        # When topics were found to exist so lately that some brokers may not have heard of them.
+        self._new_topics: dict[str, float] = {}
+
+    def has_created(self, topic: str) -> None:
+        """Take note that a topic exists: for SETTLE, a broker that does not know it is asked again (`descriptions`)."""
+        now = time.monotonic()
+        self._new_topics[topic] = now
+        self.has_deleted([t for t, at in list(self._new_topics.items()) if now - at > SETTLE])
+
+    def has_deleted(self, topics: Collection[str]) -> None:
+        """Forget that topics exist."""
+        for topic in topics:
+            self._new_topics.pop(topic, None)
+
+    def _is_unheard_of(self, topic: str, failure: KafkaException) -> bool:
+        is_new = time.monotonic() - self._new_topics.get(topic, -SETTLE) < SETTLE
+        return is_new and failure.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 
     def request(
         self,
         send: Callable[[AdminClient], Mapping[K, "Future[Any]"]],
-        is_transient: Callable[[KafkaException], bool] = lambda _: False,
+        is_transient: Callable[[K, KafkaException], bool] = lambda _, __: False,
     ) -> "Mapping[K, Future[Any]]":
         """The futures of a request that `send` makes with the client that it gets; waits about PATIENCE for them.
 
         `send` must be harmless if it is called twice: the request is made again if it is not answered soon while Kafka
-        can be reached, and, for SETTLE, if it fails because a group's coordinator moves or as `is_transient` says.
+        can be reached, and, for SETTLE, if it fails because a group's coordinator moves or as `is_transient` says of a
+        key and its failure.
         """
 
-        def repeatable(future: "Future[Any]") -> bool:
-            failure = _failure(future)
-            return failure is not None and (_is_one_of(failure, COORDINATING) or is_transient(failure))
+        def repeatable(item: "tuple[K, Future[Any]]") -> bool:
+            key, failure = item[0], _failure(item[1])
+            return failure is not None and (_is_one_of(failure, COORDINATING) or is_transient(key, failure))
 
         deadline = time.monotonic() + SETTLE
         futures = self._answered(send)
-        while any(map(repeatable, futures.values())) and time.monotonic() < deadline:
+        while any(map(repeatable, futures.items())) and time.monotonic() < deadline:
             time.sleep(LAST_PAUSE)
             futures = self._answered(send)
         return futures
@@ -175,7 +193,9 @@ class KafkaAdmin:
     ) -> "Mapping[str, Future[TopicDescription]]":
         """The futures of the topics' descriptions; `seconds` is the request's timeout."""
         names = TopicCollection(list(topics))
-        futures = self.request(lambda client: client.describe_topics(names, request_timeout=seconds, **options))
+        futures = self.request(
+            lambda client: client.describe_topics(names, request_timeout=seconds, **options), self._is_unheard_of
+        )
         for future in futures.values():
             if HAS_LEAK and future.done() and future.exception() is None:
                 _release_id(future.result())
