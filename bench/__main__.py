@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bench.backlog import Rate, middle, throughput
 from bench.begin import Begin, begin
-from bench.engines import ONCE, PEER_WORKLOADS, STATEMENTS, Engine, Millstream, Peer
+from bench.engines import ONCE, OVER_WORKLOADS, STATEMENTS, Engine, Millstream, Peer
 from bench.flink import Flink
 from bench.idle import KINDS, Idle, idle
 from bench.latency import Latency, latency
@@ -62,7 +62,7 @@ def engines(options: argparse.Namespace, folder: Path) -> list[Engine]:
         every = [Peer(folder, **shared), Flink(folder, **shared), Millstream(folder, **shared)]
         every += [Flink(folder, name=ROCKSDB, once=once, rocksdb=True)] if options.rocksdb else []
         every += [Millstream(folder, AT_LEAST_ONCE)] if once else []
-    if options.workload not in PEER_WORKLOADS:
+    if options.workload in OVER_WORKLOADS:
         every = [engine for engine in every if not isinstance(engine, Peer)]
     names = ("flink", ROCKSDB) if options.engine == "flink" else (options.engine,)
     return [engine for engine in every if options.engine == "all" or engine.name in names]

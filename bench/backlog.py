@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from bench.engines import Engine, EngineRun
+from bench.engines import OVER_WORKLOADS, Engine, EngineRun
 from bench.topics import (
     TIED,
     BenchTopics,
@@ -73,7 +73,7 @@ def one_pass(engine: Engine, bootstrap: str, workload: str, records: int, keys: 
     topics, both = new_topics(bootstrap), workload == "stream-join"
     if workload == "table-join":
         name_keys(topics, keys)
-    tied = workload != "range"
+    tied = workload not in OVER_WORKLOADS
     # Flink's OVER keeps the rows back that are younger than the last one of another partition.
     waiting = 0 if tied else TIED // 2
     let_through = fill(topics, records, keys, both, tied)

@@ -63,8 +63,8 @@ STATEMENTS: Mapping[str, tuple[str, ...]] = {
 }
 SERVER = Path(sys.executable).with_name("millstream")
 TABLES = ("count", "window")
-# Those of StreamsPeer.java.
-PEER_WORKLOADS = ("filter", "count", "window", "table-join", "stream-join")
+# Those of OVER, which StreamsPeer.java does not have.
+OVER_WORKLOADS = ("range",)
 # As ksqlDB sets Kafka Streams up, with the cache off so that both engines write every change.
 PEER_SETTINGS = {
     "statestore.cache.max.bytes": "0",

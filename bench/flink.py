@@ -53,8 +53,8 @@ class Flink:
     def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
         """Run the workload while the block runs."""
         names = {"source": topics.source, "sink": topics.sink, "other": topics.other, "bootstrap": topics.bootstrap}
-        text = (WORKLOADS / f"{workload}.sql").read_text(encoding="utf-8")
-        with self.script(text.format(**names, group=uuid.uuid4().hex, delivery=self.delivery())) as running:
+        names |= {"group": uuid.uuid4().hex, "delivery": self.delivery()}
+        with self.script(workload_statements(workload, names)) as running:
             yield running
 
     @contextmanager
@@ -83,6 +83,15 @@ class Flink:
         """The options of a sink's table: how long its producer waits, and its guarantee."""
         once = ONCE + f"'sink.transactional-id-prefix'='{uuid.uuid4().hex}', " if self.once else ""
         return f"{once}'properties.linger.ms'='{self.linger}'"
+
+
+def workload_statements(workload: str, names: Mapping[str, str]) -> str:
+    """The Flink SQL of a workload; most have the source's table in common, which stands in stream.sql.
+
+    `names` are the topics, the brokers' address, the consumer's group and the options of delivery.
+    """
+    stream = (WORKLOADS / "stream.sql").read_text(encoding="utf-8").strip().format(**names)
+    return (WORKLOADS / f"{workload}.sql").read_text(encoding="utf-8").format(**names, stream=stream)
 
 
 def libraries() -> list[Path]:

@@ -1,10 +1,4 @@
-CREATE TABLE S (
-  K STRING, A BIGINT, B STRING, `AT` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR `AT` AS `AT`
-) WITH (
-  'connector'='kafka', 'topic'='{source}', 'properties.bootstrap.servers'='{bootstrap}', 'properties.group.id'='{group}',
-  'properties.isolation.level'='read_committed', 'scan.startup.mode'='earliest-offset',
-  'key.format'='raw', 'key.fields'='K', 'value.format'='json', 'value.fields-include'='EXCEPT_KEY'
-);
+{stream}
 
 CREATE TABLE O (K STRING, N BIGINT, S BIGINT, PRIMARY KEY (K) NOT ENFORCED) WITH (
   'connector'='upsert-kafka', 'topic'='{sink}', 'properties.bootstrap.servers'='{bootstrap}', 'key.format'='raw',

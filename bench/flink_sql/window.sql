@@ -1,11 +1,5 @@
 -- A window's own aggregate is written once, when the window closes: groups of minutes are written at each change.
-CREATE TABLE S (
-  K STRING, A BIGINT, B STRING, `AT` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR `AT` AS `AT`
-) WITH (
-  'connector'='kafka', 'topic'='{source}', 'properties.bootstrap.servers'='{bootstrap}', 'properties.group.id'='{group}',
-  'properties.isolation.level'='read_committed', 'scan.startup.mode'='earliest-offset',
-  'key.format'='raw', 'key.fields'='K', 'value.format'='json', 'value.fields-include'='EXCEPT_KEY'
-);
+{stream}
 
 CREATE TABLE O (K STRING, STARTS TIMESTAMP_LTZ(3), N BIGINT, PRIMARY KEY (K, STARTS) NOT ENFORCED) WITH (
   'connector'='upsert-kafka', 'topic'='{sink}', 'properties.bootstrap.servers'='{bootstrap}', 'key.format'='json',

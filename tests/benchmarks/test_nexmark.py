@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 from bench.engines import STATEMENTS
-from bench.flink import WORKLOADS
+from bench.flink import workload_statements
 from bench.nexmark import generator
 from bench.nexmark.generator import AUCTION, BEGINNING, BID, PERSON, NexmarkEvent
 from bench.nexmark.results import difference, digest, rows
@@ -105,7 +105,7 @@ def test_an_unsupported_query_has_no_statements_and_a_reason() -> None:
 @pytest.mark.parametrize("workload", STATEMENTS)
 def test_flink_has_each_workload(workload: str) -> None:
     names = dict.fromkeys(("source", "sink", "other", "bootstrap", "group"), "x")
-    text = (WORKLOADS / f"{workload}.sql").read_text(encoding="utf-8").format(**names, delivery="'a'='b'")
+    text = workload_statements(workload, {**names, "delivery": "'a'='b'"})
     assert "INSERT INTO O SELECT" in text
 
 
