@@ -82,12 +82,12 @@ class KafkaClient(TopicOffsets):
         except KafkaException:
             return False
 
-    def topics(self, seconds: float | None = None) -> dict[str, tuple[int, ...]]:
+    def topics(self, seconds: float = PATIENCE) -> dict[str, tuple[int, ...]]:
         """Every topic's name, and the number of replicas of each of its partitions.
 
-        Raises KafkaException if no broker answers in `seconds`, by default PATIENCE.
+        Raises KafkaException if no broker answers in `seconds`.
         """
-        topics = self._admin.metadata(PATIENCE if seconds is None else seconds).topics
+        topics = self._admin.metadata(seconds).topics
         return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(topics.items())}
 
     def facts(self, names: Iterable[str]) -> dict[str, TopicFacts]:
@@ -145,6 +145,7 @@ class KafkaClient(TopicOffsets):
             requests.append(client)
             return client.create_topics([topic], validate_only=validate_only, request_timeout=PATIENCE)
 
+        is_new = True
         try:
             answer(self._admin.request(send, lambda _, failure: self._is_fenced(failure, replicas))[name])
         except KafkaException as failure:
@@ -152,14 +153,13 @@ class KafkaClient(TopicOffsets):
                 raise about(f"topic {name} cannot be created", failure) from failure
             if failure.args[0].code() != ERROR_EXISTS:
                 raise
-            self._admin.has_created(name)
-            # If the request was repeated, an earlier one may have created the topic, which is then waited for.
-            if len(requests) == 1:
-                return False
+            # If the request was repeated, an earlier one may have created the topic.
+            is_new = len(requests) > 1
         if not validate_only:
             self._admin.has_created(name)
-            wait_until(lambda: len(self.topics().get(name, ())) == partitions)
-        return True
+            if is_new:
+                wait_until(lambda: len(self.topics().get(name, ())) == partitions)
+        return is_new
 
     def _is_fenced(self, failure: KafkaException, replicas: int) -> bool:
         """True if a topic was refused because brokers are fenced, which may pass: there are none now, or enough again.

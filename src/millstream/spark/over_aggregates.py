@@ -22,13 +22,14 @@ other aggregates, have theirs computed anew. `SUM(price)` OVER (… RANGE 1 SECO
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from millstream.functions.operator_expressions import (
     OperatorExpression,
     SqlOperand,
     StructLayout,
     array,
+    boolean,
     call,
     function,
     if_,
@@ -134,6 +135,23 @@ class _OverFold(AggregateStates):
         """The state of an aggregate over the frame of the row."""
         return NEW.field(name)
 
+    def _after_rows(
+        self,
+        i: int,
+        change: OperatorExpression,
+        before: OperatorExpression,
+        rows: OperatorExpression,
+        arguments: Callable[[OperatorExpression], OperatorExpression],
+        is_included: Callable[[OperatorExpression], OperatorExpression] = lambda _: boolean(True),
+    ) -> OperatorExpression:
+        """The state of aggregate `i` after a change by each included element of `rows`, with its `arguments`."""
+
+        def with_row(state: OperatorExpression, row: OperatorExpression) -> OperatorExpression:
+            changed = self._of_row(i, change, state, arguments(row)).cast(self.calls[i].accumulator.state)
+            return if_(is_included(row), changed, state)
+
+        return call("aggregate", rows, before, function(("before", "stored"), with_row))
+
 
 class _RowsFold(_OverFold):
     """The aggregates of the last rows before a row, and itself, whose arguments are stored."""
@@ -153,12 +171,8 @@ class _RowsFold(_OverFold):
         return {"rows": let("rows", call("array_append", self._rows_before(self.rows), ROW.field("arguments")), last)}
 
     def _state(self, i: int, name: str) -> OperatorExpression:
-        add, state = self.calls[i].accumulator.add, self.calls[i].accumulator.state
-
-        def with_row(before: OperatorExpression, arguments: OperatorExpression) -> OperatorExpression:
-            return self._of_row(i, add, before, arguments).cast(state)
-
-        return call("aggregate", NEW.field("rows"), self._initial(i), function(("before", "arguments"), with_row))
+        add = self.calls[i].accumulator.add
+        return self._after_rows(i, add, self._initial(i), NEW.field("rows"), lambda arguments: arguments)
 
 
 class _RangeFold(_OverFold):
@@ -195,10 +209,10 @@ class _RangeFold(_OverFold):
                 & (stored.field("time") < call("greatest", begin, first))
             ),
         )
-        rows: dict[str, SqlOperand] = {"rows": call("array_append", recent, row)}
-        return (
-            {**rows, "states": let("left", left, lambda left: self._states(left, begin))} if self.exact.types else rows
-        )
+        fields: dict[str, SqlOperand] = {"rows": call("array_append", recent, row)}
+        if self.exact.types:
+            fields["states"] = let("left", left, lambda left: self._states(left, begin))
+        return fields
 
     def _states(self, left: OperatorExpression, begin: OperatorExpression) -> OperatorExpression:
         exact = ((i, name) for i, name in enumerate(self.states) if name in self.exact.types)
@@ -208,13 +222,9 @@ class _RangeFold(_OverFold):
         """The state without the rows that have left the frame, and with the row if it is in it."""
         undo = self.calls[i].accumulator.undo
         assert undo is not None
-
-        def without(state: OperatorExpression, stored: OperatorExpression) -> OperatorExpression:
-            return self._of_row(i, undo, state, stored.field("arguments")).cast(self.calls[i].accumulator.state)
-
         stored = call("coalesce", STATE.field("states").field(name), self._initial(i))
         before = self._unless_expired(stored, self._initial(i))
-        moved = call("aggregate", left, before, function(("before", "stored"), without))
+        moved = self._after_rows(i, undo, before, left, _arguments)
         return let("state", moved, lambda state: if_(begin <= _ROWTIME, self._added(i, state), state))
 
     def _emitted(self, outputs: OperatorExpression) -> OperatorExpression:
@@ -231,11 +241,14 @@ class _RangeFold(_OverFold):
 
     def _anew(self, i: int) -> OperatorExpression:
         """The state over the row's frame, computed from the initial state."""
-        add, state = self.calls[i].accumulator.add, self.calls[i].accumulator.state
 
-        def with_row(before: OperatorExpression, stored: OperatorExpression) -> OperatorExpression:
-            time = stored.field("time")
-            is_in_frame = (time <= _ROWTIME) & (time >= _ROWTIME - self.frame.length)
-            return if_(is_in_frame, self._of_row(i, add, before, stored.field("arguments")).cast(state), before)
+        def is_in_frame(row: OperatorExpression) -> OperatorExpression:
+            return (row.field("time") <= _ROWTIME) & (row.field("time") >= _ROWTIME - self.frame.length)
 
-        return call("aggregate", NEW.field("rows"), self._initial(i), function(("before", "stored"), with_row))
+        add = self.calls[i].accumulator.add
+        return self._after_rows(i, add, self._initial(i), NEW.field("rows"), _arguments, is_in_frame)
+
+
+def _arguments(row: OperatorExpression) -> OperatorExpression:
+    """The arguments of a row that _RangeFold has stored."""
+    return row.field("arguments")
