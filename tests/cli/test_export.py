@@ -28,26 +28,32 @@ class KsqlDb:
     """Answers the statements of an export; it has these views, None if it knows none."""
 
     def __init__(
-        self, views: list[dict[str, Any]] | None = None, read: Mapping[str, list[dict[str, str]]] = {}
+        self,
+        views: list[dict[str, Any]] | None = None,
+        read: Mapping[str, list[dict[str, str]]] = {},
+        queries: Mapping[str, tuple[str, str, str, dict[str, Any]]] = QUERIES,
     ) -> None:
-        self.views, self.read = views, read
+        self.views, self.read, self.queries = views, read, queries
 
     def execute(self, text: str, context: object, patience: float | None = None) -> list[dict[str, Any]]:
         if text == "SHOW VIEWS;":
             if self.views is None:
                 raise ServerRefused({"error_code": 40001, "message": "line 1:6: mismatched input 'VIEWS'"})
             return [{"views": self.views}]
+        if text == "SHOW PROPERTIES;":
+            return [{"properties": [{"name": "ksql.service.id", "value": "shop_"}]}]
         if text == LISTINGS:
             return [
                 {"functions": [{"name": "UCASE", "type": "SCALAR", "category": "STRING"}]},
                 {"types": {"PLACE": {"type": "STRUCT", "fields": [{"name": "my x", "schema": INT}]}}},
                 {"sourceDescriptions": [_source("ORDERS", ORDERS), _source("MORE", ORDERS.replace("ORDERS", "MORE"))]},
                 {"sourceDescriptions": [_source("A_LATER", LATER), _source("Z_FIRST", FIRST)]},
-                {"queries": [{"id": id, "queryType": "PERSISTENT"} for id in QUERIES] + [{"queryType": "PUSH"}]},
+                {"queries": [{"id": id, "queryType": "PERSISTENT"} for id in self.queries] + [{"queryType": "PUSH"}]},
             ]
-        source, sink, statement, settings = QUERIES[text.removeprefix("EXPLAIN ").removesuffix(";")]
+        source, sink, statement, settings = self.queries[text.removeprefix("EXPLAIN ").removesuffix(";")]
         body = {"sources": [source], "sinks": [sink], "statementText": statement, "overriddenProperties": settings}
-        return [{"queryDescription": {**body, "views": self.read.get(sink, [])}}]
+        group = "the group of INSERTQUERY_7" if statement == MORE else ""
+        return [{"queryDescription": {**body, "views": self.read.get(sink, []), "consumerGroupId": group}}]
 
 
 def _source(name: str, statement: str) -> dict[str, str]:
@@ -87,5 +93,25 @@ def test_an_export() -> None:
         LATER,
         "-- INSERTQUERY_7 began with the savepoint monday",
         "UNSET 'auto.offset.reset';",
+        MORE,
+    ]
+
+
+def test_a_switch_over_builds_tables_anew_and_goes_on_with_streams() -> None:
+    """The group is the one that EXPLAIN names, else that of ksqlDB's names."""
+    placed = "CREATE STREAM PLACED AS SELECT * FROM ORDERS EMIT CHANGES;"
+    queries = {**QUERIES, "CSAS_PLACED_3": ("ORDERS", "PLACED", placed, {"auto.offset.reset": "earliest"})}
+    statements = list(exported(KsqlDb(queries=queries), switch_over=True))
+    assert statements[3:] == [
+        "-- CTAS_Z_FIRST_5 has a setting that millstream does not take: no.such.setting=x (Not recognizable as ksql, "
+        "streams, consumer, or producer property: 'no.such.setting')",
+        "SET 'num.stream.threads' = '2';\nSET 'auto.offset.reset' = 'earliest';",
+        FIRST,
+        "UNSET 'num.stream.threads';\nSET 'millstream.start' = 'group:_confluent-ksql-shop_query_CSAS_PLACED_3';",
+        placed,
+        "UNSET 'millstream.start';",
+        LATER,
+        "-- INSERTQUERY_7 began with the savepoint monday",
+        "UNSET 'auto.offset.reset';\nSET 'millstream.start' = 'group:the group of INSERTQUERY_7';",
         MORE,
     ]

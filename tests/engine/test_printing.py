@@ -14,12 +14,14 @@ from millstream.catalog.schemas import RegisteredSchema, SchemaText
 from millstream.engine import schema_id_records
 from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import KafkaClient
-from millstream.engine.printing import KEY, FormatGuess, candidates, check, from_settings, lines
+from millstream.engine.printing import KEY, FormatGuess, candidates, check, lines
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.engine.schemas import RegistryAccess
 from millstream.formats.client import RegistryFailed
 from millstream.model.settings import effective
 from millstream.syntax import tree
+
+EARLIEST = {"auto.offset.reset": "earliest", "millstream.start": ""}
 
 
 @pytest.mark.parametrize(
@@ -93,12 +95,24 @@ def test_a_record_that_its_schema_reads_is_not_unrecognized() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reset", "written", "begins"),
-    [("earliest", False, True), ("latest", False, False), ("latest", True, True)],
+    ("settings", "written", "begins"),
+    [
+        (EARLIEST, False, 3),
+        ({**EARLIEST, "auto.offset.reset": "latest"}, False, 9),
+        ({**EARLIEST, "auto.offset.reset": "latest"}, True, 3),
+        ({**EARLIEST, "millstream.start": "offsets:0=5"}, False, 5),
+        ({**EARLIEST, "millstream.start": "offsets:0=5"}, True, 3),
+    ],
 )
-def test_print_begins_where_auto_offset_reset_says(reset: str, written: bool, begins: bool) -> None:
-    printed = from_settings(tree.Print("t", from_beginning=written, limit=2), {"auto.offset.reset": reset})
-    assert printed == tree.Print("t", from_beginning=begins, limit=2)
+def test_print_begins_where_a_query_does(settings: dict[str, str], written: bool, begins: int) -> None:
+    places: list[int] = []
+    reader = SimpleNamespace(assign=lambda assigned: places.extend(p.offset for p in assigned), poll=lambda _: None)
+    kafka: Any = SimpleNamespace(
+        bounds=lambda topic: {0: (3, 9)}, identity=lambda topic: "one", reader=lambda: nullcontext(reader)
+    )
+    statement = tree.Print("t", from_beginning=written)
+    assert next(lines(statement, settings, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))) is None
+    assert places == [begins]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +128,7 @@ def test_print_of_an_empty_topic(bounds: dict[int, tuple[int, int]], first: str 
         bounds=lambda topic: bounds, identity=lambda topic: "one", reader=lambda: nullcontext(reader)
     )
     statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
-    printed = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
+    printed = lines(statement, EARLIEST, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
     assert next(printed) == first
 
 
@@ -142,7 +156,7 @@ def test_a_record_of_any_year_is_printed(milliseconds: int, text: str) -> None:
     reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: message)
     kafka: Any = one_record(reader)
     statement = tree.Print("things", from_beginning=True, interval=None, limit=1)
-    *_, line = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
+    *_, line = lines(statement, EARLIEST, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
     assert line == f"rowtime: {text}, key: <null>, value: <null>, partition: 0"
 
 
@@ -177,7 +191,7 @@ def test_a_right_that_is_taken_back_ends_a_print() -> None:
     reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: next(messages))
     kafka: Any = one_record(reader)
     statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
-    printed = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
+    printed = lines(statement, EARLIEST, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
     assert next(printed) is None
     with pytest.raises(RequestFailed, match=r"Authorization denied to Read on topic\(s\): \[things\]") as failure:
         next(printed)
@@ -210,7 +224,7 @@ def test_a_topic_that_is_deleted_ends_a_print(
     reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: None)
     statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
     printed = lines(
-        statement, cast(KafkaClient, one_record(reader, identity)), cast(SchemaIdRecords, SimpleNamespace())
+        statement, EARLIEST, cast(KafkaClient, one_record(reader, identity)), cast(SchemaIdRecords, SimpleNamespace())
     )
     assert [next(printed), next(printed)] == [None, None]
     with pytest.raises(RequestFailed) as failure:
@@ -254,7 +268,7 @@ def test_print_says_that_the_registry_is_away_and_goes_on_once_it_is_back(monkey
     )
     kafka: Any = one_record(SimpleNamespace(assign=lambda places: None, poll=lambda seconds: message))
     statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
-    printed = lines(statement, cast(KafkaClient, kafka), SchemaIdRecords(registry))
+    printed = lines(statement, EARLIEST, cast(KafkaClient, kafka), SchemaIdRecords(registry))
     why = "the schema registry http://r does not answer: timed out"
     first = [next(printed) for _ in range(5)]
     assert first[0] == f"{why}: records with a schema id are shown without their schemas meanwhile"

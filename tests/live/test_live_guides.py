@@ -47,13 +47,14 @@ def guide(kafka: BrokerClient, tmp_path: Path) -> Iterator[Guide]:
 
 @pytest.fixture
 def shop(kafka: BrokerClient) -> None:
-    """The topics of the shop, with what is in them."""
+    """The topics of the shop, with what is in them, and what ksqlDB's query has read."""
     for topic, lines in SHOP.items():
         kafka.create_topic(topic, partitions=1)
         for line in lines:
             key, _, value = line.partition(":")
             kafka.send(topic, key.encode(), value.encode())
     kafka.flush()
+    kafka.commit("_confluent-ksql-shop_query_CSAS_PLACED_7", "shop_orders", {0: 3})
 
 
 @pytest.mark.usefixtures("shop")

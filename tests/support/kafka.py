@@ -169,6 +169,12 @@ class BrokerClient:
                 time.sleep(0.05)
         return []
 
+    def commit(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
+        """Commit the offsets of a consumer group, by partition; the group has no members."""
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, "enable.auto.commit": False})
+        consumer.commit(offsets=[TopicPartition(topic, p, at) for p, at in offsets.items()], asynchronous=False)
+        consumer.close()
+
     def committed(self, topic: str) -> list[TopicRecord]:
         """The records of a topic that a reader of committed records gets now."""
         records, ended, partitions = list[TopicRecord](), set[int | None](), self.partitions(topic)

@@ -12,12 +12,18 @@ Types and functions in Python come first, then the sources that only describe a 
 others, and views, each after those it reads, at last INSERT INTO … SELECT and indexes. A setting that millstream does
 not take is a comment, and so are the savepoint that a query began with, which another server does not have, and the
 former statement of a view that was replaced after the query was created.
+
+With --switch-over each query that writes a stream begins where ksqlDB's stopped, and each table is built anew:
+
+    SET 'millstream.start' = 'group:_confluent-ksql-shop_query_CSAS_PLACED_7';
+
+    CREATE STREAM placed AS SELECT … FROM orders …;
 """
 
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from millstream.cli.client import ClientError, Entity, ServerRefused
@@ -28,6 +34,7 @@ from millstream.client.exchange import SessionSettings
 from millstream.client.types import type_of_schema
 from millstream.functions.python import CATEGORY
 from millstream.model.names import identifier, literal
+from millstream.model.query_start import EARLIEST, RESET, START
 from millstream.model.setting_table import SAVEPOINT
 from millstream.model.settings import SettingRefused, check_session
 
@@ -41,6 +48,7 @@ EXAMPLES = """
 examples:
   millstream export > shop.sql
   millstream export http://ksqldb:8088 -u ann > shop.sql
+  millstream export http://ksqldb:8088 --switch-over > switch.sql
 """
 LISTINGS = "LIST FUNCTIONS; LIST TYPES; LIST STREAMS EXTENDED; LIST TABLES EXTENDED; LIST QUERIES;"
 # The stream that servers declare over their processing logs, unless a server's setting has another name.
@@ -59,7 +67,8 @@ class StatementClient(Protocol):
 class ExportedQuery:
     """A persistent query: what it reads and writes, its statement, and the settings of the session that created it.
 
-    `views` are the statements, by name, of the views that it reads, as they were when it was created.
+    `views` are the statements, by name, of the views that it reads, as they were when it was created; `group` is the
+    consumer group whose positions are the query's, "" if the server does not say.
     """
 
     id: str
@@ -68,6 +77,7 @@ class ExportedQuery:
     statement: str
     settings: Mapping[str, str]
     views: Mapping[str, str]
+    group: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +95,17 @@ def add(subparsers: "Subparsers") -> None:
     parser = subparsers.add_parser("export", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
     add_url(parser)
     add_login(parser)
+    parser.add_argument(
+        "--switch-over",
+        action="store_true",
+        help="let each query that writes a stream begin where ksqlDB's stopped (docs/coming-from-ksqldb.md)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the statements; returns 0, or 1 after an error."""
     try:
-        paragraphs = list(exported(rest_client(args, {})))
+        paragraphs = list(exported(rest_client(args, {}), args.switch_over))
     except ClientError as error:
         print(error_report(error).text, file=sys.stderr)
         return 1
@@ -98,8 +113,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def exported(client: StatementClient) -> Iterator[str]:
-    """The statements of a server, and comments, each a paragraph. Raises ClientError."""
+def exported(client: StatementClient, switch_over: bool = False) -> Iterator[str]:
+    """The statements of a server, and comments, each a paragraph. Raises ClientError.
+
+    `switch_over`: each query that writes a stream begins at the positions of its consumer group.
+    """
     session = SessionSettings()
     functions, types, streams, tables, listed = client.execute(LISTINGS, session)
     for name, schema in types["types"].items():
@@ -107,6 +125,9 @@ def exported(client: StatementClient) -> Iterator[str]:
     yield from _functions(client, [f["name"] for f in functions["functions"] if f["category"] == CATEGORY], session)
     sources = {s["name"]: s for e in (streams, tables) for s in e["sourceDescriptions"] if s["name"] != LOG_STREAM}
     queries = [_query(client, q["id"], session) for q in listed["queries"] if q.get("queryType") == "PERSISTENT"]
+    if switch_over:
+        names = {table["name"] for table in tables["sourceDescriptions"]}
+        queries = [_switched_over(query, query.sink in names, client) for query in queries]
     inserting = [query for query in queries if query.statement.lstrip().upper().startswith("INSERT")]
     deriving = {query.sink: query for query in queries if query not in inserting}
     views = {view.name: view for view in _views(client, session)}
@@ -139,7 +160,23 @@ def _query(client: StatementClient, id: str, session: SessionSettings) -> Export
     body: dict[str, Any] = client.execute(f"EXPLAIN {identifier(id)};", session)[0]["queryDescription"]
     settings = {name: str(value) for name, value in (body.get("overriddenProperties") or {}).items()}
     views = {view["name"]: view["statement"] for view in body.get("views", ())}
-    return ExportedQuery(id, tuple(body["sources"]), body["sinks"][0], body["statementText"], settings, views)
+    group = body.get("consumerGroupId") or ""
+    return ExportedQuery(id, tuple(body["sources"]), body["sinks"][0], body["statementText"], settings, views, group)
+
+
+def _switched_over(query: ExportedQuery, writes_table: bool, client: StatementClient) -> ExportedQuery:
+    """The query with the settings that let it begin where ksqlDB's stopped; a table's state is built from all rows."""
+    own = {name: value for name, value in query.settings.items() if not name.endswith(RESET)}
+    if writes_table:
+        return replace(query, settings={**own, RESET: EARLIEST})
+    group = query.group or f"_confluent-ksql-{_service(client)}query_{query.id}"
+    return replace(query, settings={**query.settings, START: f"group:{group}"})
+
+
+def _service(client: StatementClient) -> str:
+    """The server's service id."""
+    (listed,) = client.execute("SHOW PROPERTIES;", SessionSettings())
+    return next(p["value"] for p in listed["properties"] if p["name"] == "ksql.service.id")
 
 
 def _in_order(deriving: Mapping[str, ExportedQuery | ExportedView]) -> Iterator[ExportedQuery | ExportedView]:

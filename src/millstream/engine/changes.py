@@ -25,13 +25,13 @@ from millstream.engine.entities import build
 from millstream.engine.facts import look_up, topics_used
 from millstream.engine.kafka_offsets import Offsets
 from millstream.engine.missing_modules import missing_modules
+from millstream.engine.query_start import start_offsets
 from millstream.engine.slots import check_slots
 from millstream.engine.state import (
     QUEUED,
     AppliedCommand,
     EngineState,
     applied,
-    from_beginning,
     shuffles,
     with_default_tasks,
 )
@@ -101,11 +101,10 @@ def _check(
 
 
 def _starts(result: Outcome, settings: Mapping[str, str], engine: EngineContext) -> dict[str, Offsets]:
-    """The current end offsets of the topics that the statement's query does not read from the beginning."""
-    # A rebuild reads everything, whatever auto.offset.reset says.
+    """The offsets at which the statement's query begins in the topics that it does not read from the beginning."""
+    # A rebuild reads everything, whatever the settings say.
     plans = [step.plan for step in result.steps if isinstance(step, StartQuery) and step.plan.sink.rebuilds is None]
-    sources = [s for plan in plans for s in reads(plan) if not from_beginning(s, settings)]
-    return {s.topic: engine.kafka.ends(s.topic) for s in sources}
+    return start_offsets([source for plan in plans for source in reads(plan)], settings, engine.kafka)
 
 
 def _entity(context: StatementContext, command: Command, offset: int, engine: EngineContext) -> Entity:

@@ -124,8 +124,8 @@ class MillstreamEngine:
             raise RequestFailed(40000, "the statement is not a PRINT", context.text)
         with execute.refusals(lambda: context.text):
             printing.check(context.statement, self._context.kafka, self._context.server)
-        statement = printing.from_settings(context.statement, context.settings)
-        return printing.lines(statement, self._context.kafka, SchemaIdRecords(self._context.schemas))
+        schema_ids = SchemaIdRecords(self._context.schemas)
+        return printing.lines(context.statement, context.settings, self._context.kafka, schema_ids)
 
     def is_print(self, request: Request) -> bool:
         """True if the request's only statement is a PRINT.

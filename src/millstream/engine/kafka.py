@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from typing import Any
@@ -18,6 +18,7 @@ from millstream.engine.kafka_admin import (
     DENIED,
     ERROR_UNKNOWN,
     LAST_PAUSE,
+    LEADERLESS,
     LOG,
     PATIENCE,
     SETTLE,
@@ -27,7 +28,7 @@ from millstream.engine.kafka_admin import (
     answer_or_none,
     wait_until,
 )
-from millstream.engine.kafka_offsets import TopicOffsets
+from millstream.engine.kafka_offsets import Offsets, TopicOffsets
 from millstream.engine.kafka_settings import java_settings, librdkafka_settings
 from millstream.engine.kafka_writer import RecordWriter
 from millstream.engine.watched_consumer import WatchedConsumer
@@ -219,31 +220,49 @@ class KafkaClient(TopicOffsets):
         """A producer with these settings in addition to the client's own."""
         return Producer({**self._settings, **settings}, logger=logger)
 
-    def committed(self, group: str, topic: str) -> int | None:
-        """The offset that a consumer group has committed of a topic's first partition; None if there is none.
+    def committed(self, group: str, topic: str, partitions: Iterable[int] = (0,)) -> Offsets:
+        """The offsets that a consumer group has committed of these partitions of a topic, by partition.
 
-        Raises KafkaException.
+        Partitions of which it has committed none are left out. Raises KafkaException.
         """
         # Not by an admin client: librdkafka then follows a null pointer, which ends the process, where a broker answers
         # that it does not coordinate the group, as one does that has just started. A consumer that does not subscribe
         # is not a member of the group.
+        desired = [TopicPartition(topic, partition) for partition in partitions]
+        return self._read(group, COORDINATING, lambda consumer: consumer.committed(desired, timeout=PATIENCE))
+
+    def since(self, topic: str, ms: int) -> Offsets:
+        """The offset of the first record of each partition with this timestamp, in epoch ms, or a later one.
+
+        That of a partition without such a record is its end. Raises KafkaException.
+        """
+        # Not by an admin client, whose answer is the same for no such record and for some broken connections.
+        ends = self.ends(topic)
+        times = [TopicPartition(topic, partition, ms) for partition in ends]
+        since = self._read(self._group, LEADERLESS, lambda consumer: consumer.offsets_for_times(times, PATIENCE))
+        return {partition: since.get(partition, end) for partition, end in ends.items()}
+
+    def _read(
+        self, group: str, passing: Sequence[int], request: Callable[[WatchedConsumer], list[TopicPartition]]
+    ) -> Offsets:
+        """The answer of a consumer that joins no group; the request is repeated for SETTLE seconds on a passing error.
+
+        Partitions without an offset are left out. Raises KafkaException.
+        """
         deadline = time.monotonic() + SETTLE
         with closing(self.consumer({"group.id": group, "enable.auto.commit": False}, LOG)) as consumer:
             while True:
                 try:
-                    (position,) = consumer.committed([TopicPartition(topic, 0)], timeout=PATIENCE)
-                    break
+                    return _offsets(request(consumer))
                 except KafkaException as failure:
-                    if failure.args[0].code() not in COORDINATING or time.monotonic() > deadline:
+                    if failure.args[0].code() not in passing or time.monotonic() > deadline:
                         raise
                 time.sleep(LAST_PAUSE)
-        if position.error is not None:
-            raise KafkaException(position.error)
-        return position.offset if position.offset >= 0 else None
 
     def client_ids(self, group: str) -> frozenset[str]:
-        """The client ids of a consumer group's members. Raises KafkaException if Kafka does not answer."""
-        return frozenset(member.client_id for member in answer(self._groups([group])[group]).members)
+        """The client ids of a consumer group's members, none if there is no such group. Raises KafkaException."""
+        described = answer_or_none(self._groups([group])[group], KafkaError.GROUP_ID_NOT_FOUND)
+        return frozenset(member.client_id for member in described.members) if described else frozenset()
 
     def _groups(self, ids: list[str]) -> "Mapping[str, Future[Any]]":
         """The futures of the descriptions of consumer groups."""
@@ -263,6 +282,15 @@ class KafkaClient(TopicOffsets):
                 consumers, groups = counts.get(topic, (0, 0))
                 counts[topic] = (consumers + partitions, groups + 1)
         return counts
+
+
+def _offsets(positions: Iterable[TopicPartition]) -> Offsets:
+    """The offsets of those positions that have one. Raises KafkaException if a partition has an error."""
+    listed = list(positions)
+    for position in listed:
+        if position.error is not None:
+            raise KafkaException(position.error)
+    return {position.partition: position.offset for position in listed if position.offset >= 0}
 
 
 def _operations(future: "Future[Any]") -> frozenset[str] | None:

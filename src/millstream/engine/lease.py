@@ -146,8 +146,7 @@ class Lease:
 
     def executed(self) -> int:
         """The first command that, as Kafka knows it, no leader has executed yet. Raises KafkaException."""
-        committed = self._kafka.committed(self.group, self._topic)
-        return self._first if committed is None else committed
+        return self._kafka.committed(self.group, self._topic).get(0, self._first)
 
     def commit(self, position: int) -> None:
         """Record that the commands before `position` were executed; it is committed with an extension, a moment later.

@@ -5,7 +5,6 @@ import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -18,6 +17,7 @@ from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.kafka_offsets import Bounds
 from millstream.engine.push_reader import CHECKED_EVERY, TopicIdentity, TopicReplaced
+from millstream.engine.query_start import at_end, topic_start
 from millstream.engine.rows import timestamp_text
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.formats.windowed_keys import without_window
@@ -59,15 +59,13 @@ def _unknown(name: str, topics: Iterable[str]) -> str:
     return "\n".join([message, "Did you mean:", *(f"\tprint {topic};" for topic in similar)]) if similar else message
 
 
-def from_settings(statement: tree.Print, settings: Mapping[str, str]) -> tree.Print:
-    """The PRINT with FROM BEGINNING if `auto.offset.reset` is earliest."""
-    return replace(statement, from_beginning=True) if settings["auto.offset.reset"] == "earliest" else statement
-
-
-def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords) -> Iterator[str | None]:
+def lines(
+    statement: tree.Print, settings: Mapping[str, str], kafka: KafkaClient, schema_ids: SchemaIdRecords
+) -> Iterator[str | None]:
     """The lines of a PRINT: the formats once they are known, then a line for each record; None while none arrives.
 
-    The first line for an empty topic says so. Raises RequestFailed if the topic is deleted, or denied meanwhile.
+    The first line for an empty topic says so. Without FROM BEGINNING it begins where a query with these settings would.
+    Raises RequestFailed if it cannot begin there (query_start.py), if the topic is deleted, or denied meanwhile.
     """
     bounds, watch = kafka.bounds(statement.topic), TopicWatch(statement.topic, kafka)
     if all(low == end for low, end in bounds.values()):
@@ -76,7 +74,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, schema_ids: SchemaIdRecords
     key, value = FormatGuess(KEY, schema_ids), FormatGuess("Value", schema_ids)
     registry = RegistryNotice()
     with kafka.reader() as reader:
-        reader.assign(_start_offsets(statement, bounds))
+        reader.assign(_start_offsets(statement, settings, bounds, kafka))
         received = 0
         while left is None or left > 0:
             message = reader.poll(PULSE)
@@ -126,8 +124,13 @@ class TopicWatch:
         self._checked_at = time.monotonic()
 
 
-def _start_offsets(statement: tree.Print, bounds: Bounds) -> list[TopicPartition]:
-    starts = {p: first if statement.from_beginning else end for p, (first, end) in bounds.items()}
+def _start_offsets(
+    statement: tree.Print, settings: Mapping[str, str], bounds: Bounds, kafka: KafkaClient
+) -> list[TopicPartition]:
+    if statement.from_beginning or at_end(settings):
+        starts = {p: first if statement.from_beginning else end for p, (first, end) in bounds.items()}
+    else:
+        starts = topic_start(statement.topic, settings, kafka)
     return [TopicPartition(statement.topic, p, start) for p, start in starts.items()]
 
 

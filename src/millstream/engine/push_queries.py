@@ -26,10 +26,11 @@ from millstream.engine.continuation import ContinuationRefused, ContinuationToke
 from millstream.engine.facts import look_up, topics_used
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.push_subscriptions import can_evaluate, can_share, shares_stream_time
+from millstream.engine.query_start import at_end, from_beginning, start_offsets
 from millstream.engine.rows import RowReader
 from millstream.engine.session import TOKEN_PROPERTY
 from millstream.engine.slots import check_slots
-from millstream.engine.state import from_beginning, push_tasks, slots
+from millstream.engine.state import push_tasks, slots
 from millstream.engine.stateful_push import StatefulStart
 from millstream.engine.supervisor import RunningQuery
 from millstream.engine.topic_fanout import BUFFER, INTERVAL, PushSubscription
@@ -66,7 +67,7 @@ def _named_shared(query: TransientQuery, context: StatementContext, catalog: Cat
     """True if ksqlDB would answer a push query from the persistent query that writes its source (push v2)."""
     plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in query.plan.walk())
     derived = bool(catalog.writers(query.sources[0].name))
-    return is_on(context.settings, PUSH_V2) and context.settings["auto.offset.reset"] == "latest" and plain and derived
+    return is_on(context.settings, PUSH_V2) and at_end(context.settings) and plain and derived
 
 
 def _topics(query: TransientQuery) -> Mapping[str, str]:
@@ -121,12 +122,17 @@ def _stateful_start(query: TransientQuery, settings: Mapping[str, str], engine: 
         return None
     bounds = {source.topic: engine.subscriptions.bounds(source.topic) for source in query.sources}
     from_first = {source.topic for source in query.sources if from_beginning(source, settings)}
+    # A query that begins at the end needs no other request than that for the bounds.
+    starts = {} if at_end(settings) else start_offsets(query.sources, settings, engine.kafka)
     positions = {
-        topic: {partition: first_and_end[topic not in from_first] for partition, first_and_end in partitions.items()}
+        topic: starts.get(topic)
+        or {p: first_and_end[topic not in from_first] for p, first_and_end in partitions.items()}
         for topic, partitions in bounds.items()
     }
     ends = {topic: {p: end for p, (_, end) in partitions.items()} for topic, partitions in bounds.items()}
-    backlog = sum(end - positions[topic][p] for topic, partitions in ends.items() for p, end in partitions.items())
+    backlog = sum(
+        max(0, end - positions[topic][p]) for topic, partitions in ends.items() for p, end in partitions.items()
+    )
     streams = {source.topic for source in query.sources if source.kind is RelationKind.STREAM}
     has_several = sum(len(bounds[topic]) for topic in streams) > 1
     if backlog > LONGEST_BACKLOG or (backlog and has_several and shares_stream_time(query.plan)):
@@ -136,7 +142,8 @@ def _stateful_start(query: TransientQuery, settings: Mapping[str, str], engine: 
 
 def _begins_at_end(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
     """True if a push query begins with the next record: over a table only if ksqlDB would share it."""
-    return _named_shared(query, context, catalog) or not from_beginning(query.sources[0], context.settings)
+    is_stream = query.sources[0].kind is RelationKind.STREAM
+    return _named_shared(query, context, catalog) or (is_stream and at_end(context.settings))
 
 
 def admit(push: "SparkPushQuery | ServerPushQuery", context: StatementContext, engine: EngineContext) -> None:
@@ -178,7 +185,7 @@ class SparkPushQuery(ClientQuery, ClosableQuery):
         settings, kafka = context.settings, self._context.kafka
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
-            starts = {s.topic: kafka.ends(s.topic) for s in query.sources if not from_beginning(s, settings)}
+            starts = start_offsets(query.sources, settings, kafka)
             kafka.create(self._topic, 1, 1, TOPIC_CONFIG)
             self._running = self._context.spark.push(query.plan, self.query_id, self._topic, settings, starts, tasks)
             on_failure.pop_all()
@@ -254,7 +261,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         self.statement, self.planned, self.slots = context.text, query, 0
         self.topics = _topics(query)
         self._left = query.plan.limit
-        self._plan, self._isolation, self._context = query.plan, context.settings["isolation.level"], engine
+        self._plan, self._settings, self._context = query.plan, context.settings, engine
         self._topic, self._continuation = query.sources[0].topic, continuation
         self._stateful_start = stateful_start
         self._begins_at_end = _begins_at_end(query, context, engine.state.catalog)
@@ -280,12 +287,12 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
             topic_id = self._context.kafka.identity(self._topic) if self._has_tokens or self._continuation else ""
             if self._has_tokens:
                 self.token = lambda positions: ContinuationToken(positions, self._topic, topic_id).encoded()
-            subscriptions = self._context.subscriptions
+            subscriptions, isolation = self._context.subscriptions, self._settings["isolation.level"]
             if self._stateful_start is not None:
                 id, start = self.query_id, self._stateful_start
-                subscriptions.subscribe_alone(self._plan, id, self._isolation, subscription, start)
+                subscriptions.subscribe_alone(self._plan, id, isolation, subscription, start)
             else:
-                subscriptions.subscribe(self._plan, self._isolation, subscription, self._backlog_start(topic_id))
+                subscriptions.subscribe(self._plan, isolation, subscription, self._backlog_start(topic_id))
             on_failure.pop_all()
         with self._closing:
             self._subscription = subscription
@@ -340,7 +347,9 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
             return None
         bounds = self._context.subscriptions.bounds(self._topic)
         if not self._continuation:
-            return BacklogStart({partition: first for partition, (first, _) in bounds.items()}, exact=False)
+            firsts = {partition: first for partition, (first, _) in bounds.items()}
+            begins = start_offsets(self.planned.sources, self._settings, self._context.kafka)
+            return BacklogStart(begins.get(self._topic, firsts), exact=False)
         try:
             starts = decoded(self._continuation).starts(self._topic, topic_id, bounds)
         except ContinuationRefused as refused:

@@ -274,8 +274,3 @@ def earlier_default_tasks(partitions: Iterable[int], cores: int) -> int:
 def partitions(source: Source, topics: Mapping[str, TopicFacts]) -> int:
     """The number of partitions of a source's topic; one if it is not known."""
     return topics[source.topic].partitions if source.topic in topics else 1
-
-
-def from_beginning(source: Source, settings: Mapping[str, str]) -> bool:
-    """True if a new query reads a source from its beginning: always for a table, for a stream if so configured."""
-    return source.kind is RelationKind.TABLE or settings["auto.offset.reset"] == "earliest"

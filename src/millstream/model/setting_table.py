@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from millstream.model.query_start import RESET, RESETS, START, STARTS
 from millstream.model.setting import Setting, SettingScope
 from millstream.model.setting_kinds import (
     ADDRESS,
@@ -42,10 +43,10 @@ _folder_name = ValueKind(
 
 _STREAMS = (
     session(
-        "auto.offset.reset",
+        RESET,
         "latest",
-        "where a new query begins to read a topic",
-        one_of("earliest", "latest"),
+        "where a new query begins to read a topic; by_duration: at the records of the time until now",
+        RESETS,
         SettingScope.STREAMS,
     ),
     session(
@@ -325,6 +326,16 @@ _OWN = (
         "how long after its first record a query's position is saved; after a start first 3, 3, 6, 12 … seconds",
         duration(1000, 86_400_000),
         SettingScope.OWN,
+    ),
+    session(
+        START,
+        "",
+        "where new queries begin to read their streams, instead of where auto.offset.reset says; "
+        "partitions that have no such offset begin there",
+        STARTS,
+        SettingScope.OWN,
+        # As a default it would start every new query at the positions of one.
+        alterable=False,
     ),
     session(
         SAVEPOINT,

@@ -1,0 +1,83 @@
+"""Queries that begin at a time, at given offsets or where a consumer group stopped (docs/language.md)."""
+
+import pytest
+
+from millstream.engine.api import RequestFailed
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient
+from support.sources import declare
+
+pytestmark = pytest.mark.live
+COLUMNS, FORMATS = "id STRING KEY, v INT", "value_format='JSON'"
+BEGIN = 1_793_491_200_000  # 2026-11-01T00:00:00Z
+
+
+@pytest.fixture
+def numbered(server: EngineProcess, kafka: BrokerClient) -> tuple[str, str]:
+    """A stream of two partitions, and its topic: partition 0 has the even numbers up to 19, a second apart."""
+    name, topic = declare(server.execute, kafka, COLUMNS, 2, formats=FORMATS)
+    for v in range(20):
+        kafka.produce(topic, "x", {"V": v}, BEGIN + v * 1000, partition=v % 2)
+    return name, topic
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("timestamp:2026-11-01T00:00:15Z", [15, 16, 17, 18, 19, 20]),
+        ("offsets:0=8,1=10", [16, 18, 20]),
+    ],
+)
+def test_a_persistent_query(
+    server: EngineProcess, kafka: BrokerClient, numbered: tuple[str, str], start: str, expected: list[int]
+) -> None:
+    name, topic = numbered
+    server.execute(f"CREATE STREAM {name}_O AS SELECT * FROM {name};", **{"millstream.start": start})
+    kafka.produce(topic, "x", {"V": 20}, BEGIN, partition=0)
+    assert sorted(r.json["V"] for r in kafka.consume_all(f"{name}_O", len(expected))) == expected
+
+
+def test_a_query_goes_on_where_another_systems_group_stopped(
+    server: EngineProcess, kafka: BrokerClient, numbered: tuple[str, str]
+) -> None:
+    """No record is missing and none is read twice, also after the query was stopped; a joined table is read whole."""
+    name, topic = numbered
+    table, rows = declare(server.execute, kafka, "k STRING PRIMARY KEY, label STRING", formats=FORMATS)
+    kafka.produce(rows, "x", {"LABEL": "an x"})
+    group = f"_confluent-ksql-shop_query_CSAS_{name}_7"
+    kafka.commit(group, topic, {0: 4, 1: 9})
+    join = f"CREATE STREAM {name}_O AS SELECT id, v, label FROM {name} JOIN {table} ON id = k;"
+    (answer,) = server.execute(join, **{"millstream.start": f"group:{group}"})
+    expected = [8, 10, 12, 14, 16, 18, 19]
+    assert sorted(r.json["V"] for r in kafka.consume_all(f"{name}_O", 7)) == expected
+    id = answer["commandStatus"]["queryId"]
+    server.execute(f"PAUSE {id};")
+    kafka.produce(topic, "x", {"V": 20}, BEGIN, partition=0)
+    server.execute(f"RESUME {id};")
+    read = [r.json for r in kafka.consume_all(f"{name}_O", 8)]
+    assert sorted(row["V"] for row in read) == [*expected, 20]
+    assert {row["LABEL"] for row in read} == {"an x"}
+
+
+def test_a_group_without_positions_is_refused_before_anything_is_created(
+    server: EngineProcess, kafka: BrokerClient, numbered: tuple[str, str]
+) -> None:
+    name, topic = numbered
+    with pytest.raises(RequestFailed, match=f"consumer group nobody has committed no offsets of topic {topic}"):
+        server.execute(f"CREATE STREAM {name}_O AS SELECT * FROM {name};", **{"millstream.start": "group:nobody"})
+    assert f"{name}_O" not in kafka.topics()
+
+
+def test_push_queries_and_print(server: EngineProcess, kafka: BrokerClient, numbered: tuple[str, str]) -> None:
+    """Without state, with state in the server, and PRINT."""
+    name, topic = numbered
+    since = {"millstream.start": "timestamp:2026-11-01T00:00:17Z"}
+    rows = server.rows(f"SELECT v FROM {name} EMIT CHANGES LIMIT 3;", 3, **since)
+    assert sorted(rows) == [[17], [18], [19]]
+    total = server.rows(f"SELECT id, SUM(v) AS total FROM {name} GROUP BY id EMIT CHANGES LIMIT 3;", 3, **since)
+    assert total[-1] == ["x", 17 + 18 + 19]
+    printed = server.lines(f"SET 'millstream.start' = 'offsets:0=9,1=10'; PRINT {topic} LIMIT 1;")[-1]
+    assert '{"V":18}' in printed
+    hour = {"auto.offset.reset": "by_duration:PT1H"}
+    kafka.produce(topic, "x", {"V": 21})
+    assert server.rows(f"SELECT v FROM {name} EMIT CHANGES LIMIT 1;", 1, **hour) == [[21]]
