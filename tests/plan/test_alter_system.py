@@ -22,7 +22,7 @@ READ_AT_USE = {
     "millstream.request.max.statements",
     *(f"millstream.statement.max.{what}" for what in ("branches", "items", "parts", "windows", "columns")),
 }
-NO_DEFAULT_OF_ALL = {"millstream.savepoint"}
+NO_DEFAULT_OF_ALL = {"millstream.savepoint", "millstream.start"}
 
 
 def answer(text: str) -> str:

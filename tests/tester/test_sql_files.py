@@ -34,7 +34,7 @@ def play(spark: SparkSession, tmp_path: Path) -> Play:
 
 def test_files_in_ksqldb_s_form_pass(spark: SparkSession) -> None:
     cases = list(load([FOLDER]))
-    assert len(cases) == 103
+    assert len(cases) == 106
     verdicts = run_cases(cases, Bounded(spark, compiled=False), effective({}, {}), jobs=2)
     assert [f"{v.case.title}\n  {v.reason}" for v in verdicts if not v.passed] == []
 

@@ -386,7 +386,8 @@ def _window(query: tree.SelectQuery, node: PlanNode) -> Window | None:
         raise StatementError("WINDOW clause is not supported on tables: only on streams", written.span)
     size = written.size.milliseconds
     advance = written.advance.milliseconds if written.advance else size
-    _check_window(written, size, advance)
+    offset = written.offset.milliseconds if written.offset else 0
+    _check_window(written, size, advance, offset)
     grace = written.grace.milliseconds if written.grace else max(DAY - size, 0)
     retention = written.retention.milliseconds if written.retention else size + grace
     if retention < size + grace:
@@ -399,11 +400,15 @@ def _window(query: tree.SelectQuery, node: PlanNode) -> Window | None:
     # As in ksqlDB: when the window closes, its store may have dropped the window already. Without a grace period the
     # window closes before that.
     drops_expired = final and written.grace is not None and grace > 0
-    return Window(written.kind.value, size, advance, grace, retention, final, drops_expired)
+    return Window(written.kind.value, size, advance, grace, retention, final, drops_expired, offset)
 
 
-def _check_window(written: tree.WindowClause, size: int, advance: int) -> None:
+def _check_window(written: tree.WindowClause, size: int, advance: int, offset: int) -> None:
     if size <= 0:
         raise StatementError("a window's size has to be longer than 0", written.span)
     if not 0 < advance <= size:
         raise StatementError("ADVANCE BY has to be longer than 0 and no longer than the window's SIZE", written.span)
+    if offset >= advance:
+        step = "SIZE" if written.advance is None else "ADVANCE BY"
+        hint = "days that begin two hours before midnight UTC are SIZE 1 DAY, OFFSET 22 HOURS"
+        raise StatementError(f"OFFSET has to be shorter than the window's {step}", written.span, hint)

@@ -117,7 +117,8 @@ def _window(window: Window | None) -> str:
         return ""
     when = "at its end" if window.final else "at each row"
     advance = f", advance {window.advance} ms" if window.advance != window.size else ""
-    return f" in {window.type} windows of {window.size} ms{advance}, grace {window.grace} ms, emitted {when}"
+    offset = f", offset {window.offset} ms" if window.offset else ""
+    return f" in {window.type} windows of {window.size} ms{advance}{offset}, grace {window.grace} ms, emitted {when}"
 
 
 @sentence.register

@@ -126,9 +126,10 @@ class Flatten(PlanNode):
 class Window:
     """How the rows of a group are divided by time, in milliseconds.
 
-    `size` is the gap of a SESSION; `advance` is that of a HOPPING window, else the size. Rows that arrive more than
-    `grace` after their window's end, in stream time, are left out. `final`: a window's row is emitted once, when it
-    closes; with `drops_expired` it is not emitted if the window's start is older than the retention by then.
+    `size` is the gap of a SESSION; `advance` is that of a HOPPING window, else the size. Windows start at `offset` and
+    whole numbers of `advance` before and after it, in epoch ms. Rows that arrive more than `grace` after their window's
+    end, in stream time, are left out. `final`: a window's row is emitted once, when it closes; with `drops_expired` it
+    is not emitted if the window's start is older than the retention by then.
     """
 
     type: str
@@ -138,6 +139,7 @@ class Window:
     retention: int
     final: bool = False
     drops_expired: bool = False
+    offset: int = 0
 
     @property
     def windowed(self) -> Windowed:

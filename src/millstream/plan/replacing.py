@@ -302,7 +302,8 @@ def _window_text(group: Aggregate) -> str:
         return ""
     advance = f" every {window.advance} ms" if window.advance != window.size else ""
     final = ", emitted when they close" if window.final else ""
-    return f"{window.type} of {window.size} ms{advance}{final}"
+    offset = f" from {window.offset} ms on" if window.offset else ""
+    return f"{window.type} of {window.size} ms{advance}{offset}{final}"
 
 
 def _grace_text(group: Aggregate) -> str:

@@ -73,13 +73,27 @@ def window_starts(window: Window) -> str:
     last = _last_start(window)
     if window.advance == window.size:
         return f"({last})"
-    first = f"greatest(0L, rowtime - {window.size}L + {window.advance}L)"
-    return f"explode(sequence({first} - {first} % {window.advance}L, {last}, {window.advance}L))"
+    first = f"rowtime - {window.size}L + {window.advance}L"
+    if not window.offset:
+        first = f"greatest(0L, {first})"
+        return f"explode(sequence({first} - {first} % {window.advance}L, {last}, {window.advance}L))"
+    starts = f"sequence({_shifted_start(first, window)}, {_shifted_start('rowtime', window)}, {window.advance}L)"
+    return f"explode(array_distinct(transform({starts}, start -> greatest(0L, start))))"
 
 
 def _last_start(window: Window) -> str:
-    """Spark SQL of the start, in epoch ms, of the last window that a row is in."""
-    return f"rowtime - rowtime % {window.advance}L"
+    """Spark SQL of the start, in epoch ms, of the last window that a row is in.
+
+    A key cannot have a start before 1970: a window that its offset lets start earlier starts at 0.
+    """
+    if not window.offset:
+        return f"rowtime - rowtime % {window.advance}L"
+    return f"greatest(0L, {_shifted_start('rowtime', window)})"
+
+
+def _shifted_start(time: str, window: Window) -> str:
+    """Spark SQL of the last time, up to this one, at which a window with an offset starts."""
+    return f"{time} - pmod({time} - {window.offset}L, {window.advance}L)"
 
 
 def _is_last(window: Window) -> str:
@@ -224,7 +238,7 @@ class _WindowFolds(GroupFolds):
             ),
             shared_clock=mixes_partitions(self.node),
             scans=len(leaves(self.node)),
-            punctuation=Punctuation(closing, window.advance, _is_last(window)) if window.final else None,
+            punctuation=self._closings(window) if window.final else None,
             coalesces=not window.final,
         )
 
@@ -242,7 +256,12 @@ class _WindowFolds(GroupFolds):
         )
         if not window.drops_expired:
             return output
-        return if_(start >= CLOCK - CLOCK % window.advance - window.retention, output, array())
+        since_start = call("pmod", CLOCK - window.offset, window.advance)
+        return if_(start >= CLOCK - since_start - window.retention, output, array())
+
+    def _closings(self, window: Window) -> Punctuation:
+        """Windows close at these times: a punctuation tells them to all tasks."""
+        return Punctuation(window.offset + window.closing, window.advance, _is_last(window))
 
     def _late(self) -> OperatorExpression:
         return left_out_as_late(self.label, self._topic())

@@ -179,6 +179,7 @@ def _(n: tree.WindowClause) -> str:
     parts = (
         _words(size, to_sql(n.size)),
         _after("ADVANCE BY", n.advance),
+        _after("OFFSET", n.offset),
         _after("RETENTION", n.retention),
         _after("GRACE PERIOD", n.grace),
     )

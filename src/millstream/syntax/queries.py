@@ -276,12 +276,13 @@ def _window(c: Cursor) -> tree.WindowClause:
             c.fail("', ADVANCE BY' and a duration")
         c.expect(",", "ADVANCE", "BY")
         advance = duration(c)
+    offset = duration(c) if kind is not tree.WindowKind.SESSION and c.accept(",", "OFFSET") else None
     retention = duration(c) if c.accept(",", "RETENTION") else None
     grace = duration(c) if _has_grace(c) else None
     if c.at(",", "RETENTION"):
         raise SqlSyntaxError("unexpected RETENTION", c.ahead(1).span, "RETENTION comes before GRACE PERIOD")
     c.expect(")")
-    return tree.WindowClause(kind, size, advance, retention, grace, span=at)
+    return tree.WindowClause(kind, size, advance, offset, retention, grace, span=at)
 
 
 def _has_grace(c: Cursor) -> bool:

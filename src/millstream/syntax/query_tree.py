@@ -17,11 +17,15 @@ class WindowKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WindowClause(SyntaxNode):
-    """`WINDOW kind (…)`; for SESSION windows `size` is the inactivity gap. Absent clauses are None."""
+    """`WINDOW kind (…)`; for SESSION windows `size` is the inactivity gap. Absent clauses are None.
+
+    `offset` is the time after midnight UTC at which windows of a day begin, and shifts those of other sizes likewise.
+    """
 
     kind: WindowKind
     size: Duration
     advance: Duration | None = None
+    offset: Duration | None = None
     retention: Duration | None = None
     grace: Duration | None = None
 

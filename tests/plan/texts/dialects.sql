@@ -338,7 +338,7 @@ SELECT item, COUNT(*) FROM orders WINDOW HOPPING (SIZE 1 HOUR) GROUP BY item EMI
 -- → line 1:62: unexpected ')'; expected ', ADVANCE BY' and a duration
 
 SELECT item, COUNT(*) FROM orders WINDOW TUMBLING (SIZE 1 HOUR ADVANCE BY 1 MINUTE) GROUP BY item EMIT CHANGES;
--- → line 1:64: unexpected ADVANCE; expected ',' RETENTION, ',' GRACE PERIOD or ')'
+-- → line 1:64: unexpected ADVANCE; expected ',' OFFSET, ',' RETENTION, ',' GRACE PERIOD or ')'
 -- →   hint: a window that advances is WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 10 MINUTES)
 
 SELECT item, COUNT(*) FROM orders GROUP BY 1 EMIT CHANGES;

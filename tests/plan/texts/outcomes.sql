@@ -793,3 +793,13 @@ CREATE STREAM s WITH (state_ttl='1 DAY') AS SELECT id, item FROM orders;
 
 CREATE STREAM s (id BIGINT KEY, item STRING) WITH (kafka_topic='s', value_format='JSON', partitions=1, state_ttl='1 DAY');
 -- → line 1:104: Invalid config variable(s) in the WITH clause: STATE_TTL
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 10 MINUTES, OFFSET 5 MINUTES) GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in HOPPING windows of 3600000 ms, advance 600000 ms, offset 300000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)

@@ -1145,3 +1145,26 @@ INSERT INTO orders (id, amount, amount) VALUES (1, 'two', 2);
 CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item EMIT FINAL;
 -- → line 1:52: Failed to insert values into 'ORDERS'. Expected type INTEGER for field `AMOUNT` but got STRING(two)
 -- →   hint: CAST it
+
+CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR, OFFSET 60 MINUTES) GROUP BY item;
+-- → line 1:65: OFFSET has to be shorter than the window's SIZE
+-- →   hint: days that begin two hours before midnight UTC are SIZE 1 DAY, OFFSET 22 HOURS
+
+CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 10 MINUTES, OFFSET 15 MINUTES) GROUP BY item;
+-- → line 1:65: OFFSET has to be shorter than the window's ADVANCE BY
+-- →   hint: days that begin two hours before midnight UTC are SIZE 1 DAY, OFFSET 22 HOURS
+
+CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders WINDOW SESSION (1 HOUR, OFFSET 15 MINUTES) GROUP BY item;
+-- → line 1:80: unexpected ','; expected ',' RETENTION, ',' GRACE PERIOD or ')'
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 DAY) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 DAY, OFFSET 22 HOURS) GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in TUMBLING windows of 86400000 ms, grace 0 ms, emitted at each row: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:108: Cannot replace table COUNTED: its window cannot change
+-- →   hint: it has TUMBLING of 86400000 ms; WITH (REBUILD=true) rebuilds it alongside the running query; EXPLAIN of this statement shows what would be kept
