@@ -176,7 +176,7 @@ def _switched_over(query: ExportedQuery, writes_table: bool, client: StatementCl
 def _service(client: StatementClient) -> str:
     """The server's service id."""
     (listed,) = client.execute("SHOW PROPERTIES;", SessionSettings())
-    return next(p["value"] for p in listed["properties"] if p["name"] == "ksql.service.id")
+    return next(str(p["value"]) for p in listed["properties"] if p["name"] == "ksql.service.id")
 
 
 def _in_order(deriving: Mapping[str, ExportedQuery | ExportedView]) -> Iterator[ExportedQuery | ExportedView]:
