@@ -42,7 +42,8 @@ def test_a_query_goes_on_where_another_systems_group_stopped(
 ) -> None:
     """No record is missing and none is read twice, also after the query was stopped; a joined table is read whole."""
     name, topic = numbered
-    table, rows = declare(server.execute, kafka, "k STRING PRIMARY KEY, label STRING", formats=FORMATS)
+    columns = "k STRING PRIMARY KEY, label STRING"
+    table, rows = declare(server.execute, kafka, columns, 2, "TABLE", FORMATS)
     kafka.produce(rows, "x", {"LABEL": "an x"})
     group = f"_confluent-ksql-shop_query_CSAS_{name}_7"
     kafka.commit(group, topic, {0: 4, 1: 9})
@@ -76,8 +77,8 @@ def test_push_queries_and_print(server: EngineProcess, kafka: BrokerClient, numb
     assert sorted(rows) == [[17], [18], [19]]
     total = server.rows(f"SELECT id, SUM(v) AS total FROM {name} GROUP BY id EMIT CHANGES LIMIT 3;", 3, **since)
     assert total[-1] == ["x", 17 + 18 + 19]
-    printed = server.lines(f"SET 'millstream.start' = 'offsets:0=9,1=10'; PRINT {topic} LIMIT 1;")[-1]
-    assert '{"V":18}' in printed
+    printed = server.lines(f"SET 'millstream.start' = 'offsets:0=9,1=10'; PRINT '{topic}' LIMIT 1;")[-1]
+    assert '{"V": 18}' in printed
     hour = {"auto.offset.reset": "by_duration:PT1H"}
     kafka.produce(topic, "x", {"V": 21})
     assert server.rows(f"SELECT v FROM {name} EMIT CHANGES LIMIT 1;", 1, **hour) == [[21]]
