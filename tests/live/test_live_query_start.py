@@ -82,3 +82,24 @@ def test_push_queries_and_print(server: EngineProcess, kafka: BrokerClient, numb
     hour = {"auto.offset.reset": "by_duration:PT1H"}
     kafka.produce(topic, "x", {"V": 21})
     assert server.rows(f"SELECT v FROM {name} EMIT CHANGES LIMIT 1;", 1, **hour) == [[21]]
+
+
+def test_where_says_from_which_time_on_a_stream_is_read(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Times go back and forth; a time in a column is not one by which Kafka finds records."""
+    name, topic = declare(server.execute, kafka, "id STRING KEY, v INT, since BIGINT", 2, formats=FORMATS)
+    columns = f"id STRING KEY, v INT, since BIGINT) WITH (kafka_topic='{topic}', value_format='JSON', timestamp='since')"
+    server.execute(f"CREATE STREAM {name}_AT ({columns};")
+    for v, time in enumerate([5000, 1000, 9000, 3000, 7000, 2000]):
+        kafka.produce(topic, "x", {"V": v, "SINCE": 10_000 - time}, time, partition=v % 2)
+    for where, expected in {
+        "ROWTIME >= 5000": [0, 2, 4],
+        "ROWTIME > 5000 AND ROWTIME < 9000": [4],
+        "ROWTIME = 3000": [3],
+        "ROWTIME > 9000": [],
+    }.items():
+        assert sorted(server.rows(f"SELECT v FROM {name} WHERE {where};", 3)) == [[v] for v in expected], where
+    assert sorted(server.rows(f"SELECT v FROM {name}_AT WHERE ROWTIME >= 8000;", 3)) == [[1], [5]]
+    pushed = f"SELECT v FROM {name} WHERE ROWTIME >= 5000 EMIT CHANGES LIMIT 3;"
+    assert sorted(server.rows(pushed, 3)) == [[0], [2], [4]]
+    total = f"SELECT id, SUM(v) AS total FROM {name} WHERE ROWTIME >= 5000 GROUP BY id EMIT CHANGES LIMIT 3;"
+    assert server.rows(total, 3)[-1] == ["x", 6]

@@ -164,6 +164,20 @@ def test_the_plan_of_a_lookup_does_not_depend_on_its_key(known: Catalog) -> None
             "windows with WINDOWEND < 5",
         ),
         ("SELECT * FROM a WHERE v = 1;", "Pull from topic a: from its beginning to its present end"),
+        ("SELECT * FROM a WHERE ROWTIME < 5 AND v = 1;", "Pull from topic a: from its beginning to its present end"),
+        ("SELECT * FROM a WHERE ROWTIME > 5 OR v = 1;", "Pull from topic a: from its beginning to its present end"),
+        (
+            "SELECT * FROM a WHERE v = 1 AND ROWTIME >= '2026-11-01T00:00:00';",
+            "Pull from topic a: from the first record with a ROWTIME of 1793491200000 or later to its present end",
+        ),
+        (
+            "SELECT * FROM a WHERE 5 < ROWTIME AND ROWTIME > 7 AND ROWTIME < 20;",
+            "Pull from topic a: from the first record with a ROWTIME of 8 or later to its present end",
+        ),
+        (
+            "SELECT * FROM a WHERE ROWTIME BETWEEN 7 AND 9;",
+            "Pull from topic a: from the first record with a ROWTIME of 7 or later to its present end",
+        ),
     ],
 )
 def test_explain_says_how_a_pull_query_reaches_its_rows(text: str, last: str, known: Catalog) -> None:

@@ -22,6 +22,7 @@ from millstream.engine.rows import RowReader, shown_row
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import CannotRun
 from millstream.plan.pull_queries import Access, KeyLookup, PullPlan
+from millstream.plan.record_times import first_rowtime
 from millstream.plan.relational_nodes import RelationalNode, tables_of
 from millstream.plan.steps import TransientQuery
 from millstream.services.kafka_errors import message
@@ -140,7 +141,7 @@ class RelationalPullQuery(ClientQuery):
 
 
 class StreamPullQuery(ClientQuery):
-    """A pull query over a stream: the records in its topic when it starts."""
+    """A pull query over a stream: the records in its topic when it starts, from the time on that its WHERE requires."""
 
     push = False
 
@@ -148,17 +149,31 @@ class StreamPullQuery(ClientQuery):
         super().__init__(answer_columns(query), new_id(query.sources[0]))
         self._query, self._settings, self._context = query, settings, engine
         self._ends: dict[str, Offsets] = {s.topic: engine.kafka.ends(s.topic) for s in query.sources}
+        self._starts = self._first_offsets()
         self._closed = threading.Event()
+
+    def _first_offsets(self) -> dict[str, Offsets]:
+        """Where reading begins: before it no record has the time that WHERE requires; nothing for the beginning."""
+        first = first_rowtime(self._query.plan)
+        if first is None or first <= 0:
+            return {}
+        since = {topic: self._context.kafka.since(topic, first) for topic in self._ends}
+        return {
+            topic: {partition: min(since[topic].get(partition, 0), end) for partition, end in ends.items()}
+            for topic, ends in self._ends.items()
+        }
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """Yield the rows as JSON values, at times None while none arrives, up to LIMIT."""
         limit, emitted = self._query.plan.limit, 0
         if limit == 0:
             self.ending = LIMIT_REACHED
-        if limit == 0 or not any(sum(ends.values()) for ends in self._ends.values()):
+        if limit == 0 or not any(sum(ends.values()) for ends in self._ends.values()) or self._ends == self._starts:
             return
         try:
-            records = self._context.spark.pull(self._query.plan, self.query_id, self._settings, self._ends)
+            records = self._context.spark.pull(
+                self._query.plan, self.query_id, self._settings, self._starts, self._ends
+            )
             read = RowReader(self.types)
             for record in records:
                 if self._closed.is_set():

@@ -26,7 +26,7 @@ from millstream.engine.continuation import ContinuationRefused, ContinuationToke
 from millstream.engine.facts import look_up, topics_used
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.push_subscriptions import can_evaluate, can_share, shares_stream_time
-from millstream.engine.query_start import at_end, from_beginning, start_offsets
+from millstream.engine.query_start import at_end, from_beginning, push_starts
 from millstream.engine.rows import RowReader
 from millstream.engine.session import TOKEN_PROPERTY
 from millstream.engine.slots import check_slots
@@ -123,7 +123,7 @@ def _stateful_start(query: TransientQuery, settings: Mapping[str, str], engine: 
     bounds = {source.topic: engine.subscriptions.bounds(source.topic) for source in query.sources}
     from_first = {source.topic for source in query.sources if from_beginning(source, settings)}
     # A query that begins at the end needs no other request than that for the bounds.
-    starts = {} if at_end(settings) else start_offsets(query.sources, settings, engine.kafka)
+    starts = {} if at_end(settings) else push_starts(query, settings, engine.kafka)
     positions = {
         topic: starts.get(topic)
         or {p: first_and_end[topic not in from_first] for p, first_and_end in partitions.items()}
@@ -185,7 +185,7 @@ class SparkPushQuery(ClientQuery, ClosableQuery):
         settings, kafka = context.settings, self._context.kafka
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
-            starts = start_offsets(query.sources, settings, kafka)
+            starts = push_starts(query, settings, kafka)
             kafka.create(self._topic, 1, 1, TOPIC_CONFIG)
             self._running = self._context.spark.push(query.plan, self.query_id, self._topic, settings, starts, tasks)
             on_failure.pop_all()
@@ -348,7 +348,7 @@ class ServerPushQuery(ClientQuery, ClosableQuery):
         bounds = self._context.subscriptions.bounds(self._topic)
         if not self._continuation:
             firsts = {partition: first for partition, (first, _) in bounds.items()}
-            begins = start_offsets(self.planned.sources, self._settings, self._context.kafka)
+            begins = push_starts(self.planned, self._settings, self._context.kafka)
             return BacklogStart(begins.get(self._topic, firsts), exact=False)
         try:
             starts = decoded(self._continuation).starts(self._topic, topic_id, bounds)

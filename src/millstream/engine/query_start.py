@@ -30,6 +30,8 @@ from millstream.model.query_start import (
     query_start,
     since,
 )
+from millstream.plan.record_times import first_rowtime
+from millstream.plan.steps import TransientQuery
 from millstream.services.kafka_errors import is_denial
 
 BAD_STATEMENT = 40001
@@ -55,6 +57,14 @@ def start_offsets(sources: Iterable[Source], settings: Mapping[str, str], kafka:
         fact = f"{START} has offsets, and the query reads {len(topics)} topics: {', '.join(sorted(topics))}"
         raise RequestFailed(BAD_STATEMENT, f"{fact}\n  hint: {START}=timestamp:… or group:… are for all of them")
     return {topic: topic_start(topic, settings, kafka) for topic in sorted(topics)}
+
+
+def push_starts(query: TransientQuery, settings: Mapping[str, str], kafka: KafkaClient) -> dict[str, Offsets]:
+    """As `start_offsets`; a stream that would be read from its beginning, from the first record that WHERE may take."""
+    starts, first = start_offsets(query.sources, settings, kafka), first_rowtime(query.plan)
+    if starts or first is None or first <= 0:
+        return starts
+    return {source.topic: kafka.since(source.topic, first) for source in query.sources}
 
 
 def topic_start(topic: str, settings: Mapping[str, str], kafka: KafkaClient) -> Offsets:

@@ -251,10 +251,12 @@ class SparkRuntime:
             sink.close_log(self._session, self._scope + id)
             figures.forget(self._session, self._scope + id)
 
-    def pull(self, plan: ClientOutput, id: str, settings: Mapping[str, str], ends: Starts) -> Iterator[bytes]:
-        """The rows of a pull query over the records before `ends`. Raises CannotRun."""
+    def pull(
+        self, plan: ClientOutput, id: str, settings: Mapping[str, str], starts: Starts, ends: Starts
+    ) -> Iterator[bytes]:
+        """The rows of a pull query over the records from `starts` on and before `ends`. Raises CannotRun."""
         try:
-            yield from self._realtime.answer_now(plan, ends, self._job(id, "", settings, {}))
+            yield from self._realtime.answer_now(plan, ends, self._job(id, "", settings, starts))
         except QueryRefused as refused:
             raise CannotRun(str(refused)) from refused
 

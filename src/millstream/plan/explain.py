@@ -30,6 +30,7 @@ from millstream.plan.nodes import (
     Write,
 )
 from millstream.plan.pull_queries import Access, IndexLookup, KeyLookup, KeyRange, check_enabled, plan_pull
+from millstream.plan.record_times import first_rowtime
 from millstream.plan.relational_nodes import (
     Distinct,
     Group,
@@ -240,7 +241,9 @@ def explain_pull(query: TransientQuery, catalog: Catalog, settings: Mapping[str,
         return explain(query.plan.source)
     source = query.sources[0]
     if source.kind is RelationKind.STREAM:
-        reached = f"Pull from topic {source.topic}: from its beginning to its present end"
+        first = first_rowtime(query.plan)
+        begin = "its beginning" if first is None else f"the first record with a ROWTIME of {first} or later"
+        reached = f"Pull from topic {source.topic}: from {begin} to its present end"
         return f"{explain(query.plan)}\n{reached}"
     pulled = plan_pull(query, settings, at, catalog.indexes_of(source.name))
     reached = "; ".join(_reached(access, source) for access in pulled.accesses)

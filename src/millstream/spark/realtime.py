@@ -224,7 +224,10 @@ class RealTimeQueries:
         return self._start(plan, rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
 
     def answer_now(self, plan: ClientOutput, ends: Starts, job: StreamingJob) -> Iterator[bytes]:
-        """The rows, as engine.rows.RowReader reads them, of the records before `ends`. Raises QueryRefused."""
+        """The rows, as engine.rows.RowReader reads them, of the records from `job.starts` on and before `ends`.
+
+        A topic without starts is read from its beginning. Raises QueryRefused.
+        """
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         try:
@@ -342,12 +345,13 @@ class RealTimeQueries:
         return records
 
     def _batch(self, ends: Starts, job: StreamingJob) -> Callable[[Read], LazyFrame]:
-        """A function that returns the records of a Read before its topic's `ends`."""
+        """A function that returns the records of a Read from `job.starts` on and before its topic's `ends`."""
         client = {**self._client, "isolation.level": job.settings["isolation.level"]}
 
         def records(read: Read) -> LazyFrame:
             name = read.origin.topic
-            return LazyFrame.of(source.bounded(self._session, source.Topic(name, client), ends[name]))
+            topic = source.Topic(name, client, job.starts.get(name, {}))
+            return LazyFrame.of(source.bounded(self._session, topic, ends[name]))
 
         return records
 
