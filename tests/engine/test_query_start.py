@@ -39,6 +39,9 @@ class FakeKafka:
             raise KafkaException(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
         return self._members
 
+    def groups(self) -> list[str]:
+        return ["other", "shop_copy"]
+
     def committed(self, group: str, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         return {p: self._committed[p] for p in partitions if p in self._committed}
 
@@ -96,12 +99,18 @@ def test_the_times_that_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("kafka", "start", "message"),
     [
-        (FakeKafka(), "offsets:3=0", "topic orders has no partition 3: it has 3"),
-        (FakeKafka(), "offsets:0=9", "partition 0 of topic orders has the offsets from 10 to 100, and not 9"),
+        (FakeKafka(), "offsets:3=0", "millstream.start names partition 3 of topic orders, which has 3"),
+        (FakeKafka(), "offsets:0=9", "begins at offset 9 of partition 0 of topic orders, which has 10 to 100"),
         (FakeKafka(), "offsets:0=9", "hint: records before 10 were removed"),
-        (FakeKafka(), "offsets:1=21", "hint: another topic may have had this name"),
-        (FakeKafka({0: 5}), "group:shop", "partition 0 of topic orders has the offsets from 10 to 100, and not 5"),
+        (FakeKafka(), "offsets:1=21", "hint: the topic may have been created again"),
+        (FakeKafka({0: 5}), "group:shop", "begins at offset 5 of partition 0 of topic orders, which has 10 to 100"),
         (FakeKafka(), "group:shop", "consumer group shop has committed no offsets of topic orders"),
+        (FakeKafka(), "group:shopcopy", "hint: did you mean shop_copy?"),
+        (
+            FakeKafka(),
+            "group:shop_copy",
+            "hint: kafka-consumer-groups --describe --group shop_copy shows of which it has",
+        ),
         (FakeKafka(COMMITTED, ["a"]), "group:shop", "consumer group shop still reads, as a: its positions are not fin"),
     ],
 )

@@ -87,7 +87,9 @@ def test_push_queries_and_print(server: EngineProcess, kafka: BrokerClient, numb
 def test_where_says_from_which_time_on_a_stream_is_read(server: EngineProcess, kafka: BrokerClient) -> None:
     """Times go back and forth; a time in a column is not one by which Kafka finds records."""
     name, topic = declare(server.execute, kafka, "id STRING KEY, v INT, since BIGINT", 2, formats=FORMATS)
-    columns = f"id STRING KEY, v INT, since BIGINT) WITH (kafka_topic='{topic}', value_format='JSON', timestamp='since')"
+    columns = (
+        f"id STRING KEY, v INT, since BIGINT) WITH (kafka_topic='{topic}', value_format='JSON', timestamp='since')"
+    )
     server.execute(f"CREATE STREAM {name}_AT ({columns};")
     for v, time in enumerate([5000, 1000, 9000, 3000, 7000, 2000]):
         kafka.produce(topic, "x", {"V": v, "SINCE": 10_000 - time}, time, partition=v % 2)

@@ -268,12 +268,15 @@ class KafkaClient(TopicOffsets):
         """The futures of the descriptions of consumer groups."""
         return self._admin.request(lambda client: client.describe_consumer_groups(ids, request_timeout=PATIENCE))
 
+    def groups(self) -> list[str]:
+        """The ids of the consumer groups that may be listed. Raises KafkaException."""
+        listing = self._admin.request(lambda client: {"": client.list_consumer_groups(request_timeout=PATIENCE)})
+        return [group.group_id for group in answer(listing[""]).valid]
+
     def readers_of(self) -> dict[str, tuple[int, int]]:
         """For each topic that consumer groups read: the numbers of consumers and of groups, counted as ksqlDB's
         ListTopicsExecutor does: a consumer once for each partition of the topic that it is assigned."""
-        listing = self._admin.request(lambda client: {"": client.list_consumer_groups(request_timeout=PATIENCE)})
-        listed = answer(listing[""])
-        ids = [group.group_id for group in listed.valid]
+        ids = self.groups()
         counts: dict[str, tuple[int, int]] = {}
         for group in self._groups(ids).values() if ids else ():
             members = answer(group).members

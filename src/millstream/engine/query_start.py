@@ -11,6 +11,7 @@ any                   group:shop                        {0: 52}, as the group ha
 
 import time
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 
 from confluent_kafka import KafkaException
 
@@ -100,14 +101,17 @@ def _checked(topic: str, offsets: Mapping[int, int], settings: Mapping[str, str]
 
 def _check(topic: str, partition: int, offset: int, bounds: Bounds) -> None:
     if partition not in bounds:
-        fact = f"topic {topic} has no partition {partition}: it has {len(bounds)}"
-        raise RequestFailed(BAD_STATEMENT, f"{fact}\n  hint: {START} says where the query begins")
+        fact = f"{START} names partition {partition} of topic {topic}, which has {len(bounds)}"
+        raise RequestFailed(BAD_STATEMENT, f"{fact}\n  hint: partitions count from 0")
     first, end = bounds[partition]
     if not first <= offset <= end:
-        fact = f"partition {partition} of topic {topic} has the offsets from {first} to {end}, and not {offset}"
-        hint = f"records before {first} were removed" if offset < first else "another topic may have had this name"
-        choice = f"{START}=timestamp:… or auto.offset.reset, without {START}, begin with what is there"
-        raise RequestFailed(BAD_STATEMENT, f"{fact}, where {START} begins\n  hint: {hint}; {choice}")
+        fact = (
+            f"{START} begins at offset {offset} of partition {partition} of topic {topic}, which has {first} to {end}"
+        )
+        hint = f"records before {first} were removed" if offset < first else "the topic may have been created again"
+        raise RequestFailed(
+            BAD_STATEMENT, f"{fact}\n  hint: {hint}; {RESET}, without {START}, begins with what is there"
+        )
 
 
 def _committed(group: str, topic: str, kafka: KafkaClient) -> Offsets:
@@ -127,6 +131,8 @@ def _committed(group: str, topic: str, kafka: KafkaClient) -> Offsets:
         raise RequestFailed(BAD_STATEMENT, f"{fact}\n  hint: stop its members, and send the statement again")
     if not committed:
         fact = f"consumer group {group} has committed no offsets of topic {topic}"
-        hint = f"kafka-consumer-groups --describe --group {group} shows those that it has"
+        similar = get_close_matches(group, kafka.groups(), 1, 0.6)
+        shows = f"kafka-consumer-groups --describe --group {group} shows of which it has"
+        hint = f"did you mean {similar[0]}?" if similar and similar != [group] else shows
         raise RequestFailed(BAD_STATEMENT, f"{fact}\n  hint: {hint}")
     return committed

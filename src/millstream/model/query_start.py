@@ -100,6 +100,6 @@ def _reset(text: str) -> str | None:
 
 RESETS = ValueKind("earliest, latest, or by_duration: with an ISO 8601 duration, as in by_duration:P1DT12H", _reset)
 STARTS = ValueKind(
-    "timestamp:2026-11-01T00:00:00Z, offsets:0=17,1=20 by partition, group: and the name of a consumer group",
+    "timestamp:2026-11-01T00:00:00Z, offsets:0=17,1=20 (of partitions), group:NAME (of consumers)",
     lambda text: text.strip() if query_start(text) else None,
 ).or_empty()

@@ -330,8 +330,7 @@ _OWN = (
     session(
         START,
         "",
-        "where new queries begin to read their streams, instead of where auto.offset.reset says; "
-        "partitions that have no such offset begin there",
+        "where new queries begin to read streams, if not where auto.offset.reset says",
         STARTS,
         SettingScope.OWN,
         # As a default it would start every new query at the positions of one.
