@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
 from millstream.engine.kafka import KafkaClient
-from millstream.engine.kafka_settings import java_settings, librdkafka_settings, login_options
+from millstream.engine.kafka_settings import RECOVERY, java_settings, librdkafka_settings, login_options
 from millstream.model.settings import SettingRefused, checked
 from support.certificates import Authority
 
@@ -104,4 +104,4 @@ def test_no_name_of_the_host_is_checked_where_kafka_says_so() -> None:
 
 def test_the_prefix_of_kafka_streams_is_optional() -> None:
     server = checked({"bootstrap.servers": "k:1", "ksql.streams.security.protocol": "SSL", "security.protocol": "X"})
-    assert java_settings(server) == {"bootstrap.servers": "k:1", "security.protocol": "SSL"}
+    assert java_settings(server) == {"bootstrap.servers": "k:1", **RECOVERY, "security.protocol": "SSL"}

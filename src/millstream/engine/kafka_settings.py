@@ -25,6 +25,9 @@ VERIFY_HOST = "ssl.endpoint.identification.algorithm"
 KAFKA_MECHANISM = "GSSAPI"
 BY_PASSWORD = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
+# A client asks the bootstrap servers again when none of the brokers that it knows can be reached: all may have other
+# addresses. It is the default of librdkafka, and of Java's clients since Kafka 4.0; Spark has those of 3.9.
+RECOVERY = {"metadata.recovery.strategy": "rebootstrap"}
 # Names that both libraries have, with the same meaning.
 SHARED = frozenset({PROTOCOL, MECHANISM, VERIFY_HOST, "sasl.oauthbearer.scope", ENDPOINT})
 # Names of Kafka's own client settings. Those that are neither SHARED nor translated only concern Java's clients.
@@ -47,7 +50,7 @@ _TOKEN = re.compile(r"""\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s=;"']
 def java_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """The settings of Kafka's clients among a server's: the address, and how to log in, under Kafka's names."""
     secure = {n.removeprefix("kafka."): v for n, v in settings.items() if n.startswith(CLIENT_PREFIXES)}
-    return {"bootstrap.servers": settings["bootstrap.servers"], **_types(secure), **secure}
+    return {"bootstrap.servers": settings["bootstrap.servers"], **RECOVERY, **_types(secure), **secure}
 
 
 def _types(java: Mapping[str, str]) -> dict[str, str]:
