@@ -34,6 +34,7 @@ from millstream.engine.supervisor import Supervisor
 from millstream.engine.topic_access import RIGHTS
 from millstream.engine.trimming import Trimmer
 from millstream.model.settings import SettingRefused, checked, effective, is_on, without_effect
+from millstream.services.clock_watch import clock_watch
 from millstream.services.errors import SetupError
 from millstream.services.folders import check_writable
 from millstream.services.kafka_errors import is_denial, reason
@@ -96,8 +97,11 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         watch = RebuildWatch(lambda: follower.state, lease, supervisor, kafka, push)
         rebuilds = _watch_rebuilds(current, backends, watch)
         started.callback(rebuilds.close)
+        clock = clock_watch()
+        clock.start()
+        started.callback(clock.stop)
         loops = Loops()
-        loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop)
+        loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop, clock)
         loops.add(*backends.spark.loops)
         return EngineContext(
             at_start=settings,
