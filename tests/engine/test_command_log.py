@@ -256,6 +256,32 @@ def test_a_deletion_that_is_not_answered_is_tried_again(
     assert topic not in kafka.topics()
 
 
+def test_a_deletion_that_is_never_answered_holds_nothing_back(
+    client: KafkaClient, kafka: BrokerClient, lead: Lead, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commands after it are executed; the position stays, so that another leader would delete the topic, as this
+    one does when it leads again."""
+    topic = kafka.create_topic()
+    log = CommandLog(client, kafka.unique(), 1)
+    create, drop = _commands(topic)
+    requests = failing(client, KafkaError._TIMED_OUT, 1000, monkeypatch)
+    log.append(create)
+    log.append(drop)
+    follower, lease, _ = lead(log, 0)
+    log.append(Command("2", "server", "type/T/create", "CREATE TYPE t AS INT;", {}, Facts()))
+    assert follower.wait(3, PATIENCE)
+    assert "T" in follower.state.catalog.types
+    wait_for(lambda: requests.call_count > 2, "it is tried again")
+    (deletions,) = (loop for loop in follower.loops if loop.name == "deletions")
+    wait_for(lambda: "no" in deletions.health().error, "the health check says so")
+    assert not deletions.health().fatal
+    assert (lease.executed(), follower.await_deletions({topic}, 0)) == (1, {topic})
+    requests.side_effect = None
+    wait_for(lambda: lease.executed() == 3, "all are executed")
+    assert topic not in kafka.topics()
+    assert follower.skipped == ()
+
+
 def test_a_deletion_that_is_refused_is_reported(
     client: KafkaClient, kafka: BrokerClient, lead: Lead, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,7 +101,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         clock.start()
         started.callback(clock.stop)
         loops = Loops()
-        loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop, clock)
+        loops.add(trimmer.loop, *follower.loops, lease.loop, supervisor.loop, tables.loop, rebuilds.loop, clock)
         loops.add(*backends.spark.loops)
         return EngineContext(
             at_start=settings,

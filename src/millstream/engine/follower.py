@@ -7,8 +7,8 @@
 The same code brings a server up to date at its start, and applies new commands. A server that does not lead keeps what
 the leader has to do in Kafka and with checkpoints, and does it if it becomes the leader before the previous leader has
 done it. Until a leader has deleted a topic, no statement uses it (`await_deletions`): a topic that is created after its
-deletion was logged is another one, which a new leader must not delete. While Kafka does not answer, a leader tries a
-deletion again, as it does the reading of commands; what Kafka refuses is reported, and the next command follows.
+deletion was logged is another one, which a new leader must not delete. A deletion that Kafka does not answer is tried
+again while the next commands follow (topic_deletions.py); what Kafka refuses is reported.
 """
 
 import logging
@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from confluent_kafka import KafkaException
 
@@ -36,6 +37,7 @@ from millstream.engine.state import (
     with_status,
 )
 from millstream.engine.supervisor import Supervisor
+from millstream.engine.topic_deletions import TopicDeletions
 from millstream.model.errors import StatementError
 from millstream.model.settings import shortened
 from millstream.plan.steps import CreateTopic, DeleteTopic
@@ -98,7 +100,13 @@ class Follower:
         self._term = 0
         self._end: int | None = None
         self._ready = threading.Event()
+        self._unanswered = TopicDeletions(kafka.delete, self._is_used_again, self._skip)
         self.loop = Loop("command log", self._step, self._reader, outages=OUTAGES)
+
+    @property
+    def loops(self) -> Sequence[Loop[Any]]:
+        """The loops that read commands, and that delete topics."""
+        return [self.loop, self._unanswered.loop]
 
     @property
     def state(self) -> EngineState:
@@ -112,11 +120,12 @@ class Follower:
 
     def start(self) -> None:
         """Read the existing commands, then continue in the background. Raises LogUnreadable if that fails for long."""
+        self._unanswered.loop.start()
         self.loop.start()
         while not self._ready.wait(PULSE):
             health = self.loop.health()
             if health.error and health.seconds > START_PATIENCE:
-                self.loop.stop()
+                self.close()
                 raise LogUnreadable(f"the command topic {self._log.topic} cannot be read: {health.error}")
 
     def wait(self, position: int, seconds: float) -> bool:
@@ -156,6 +165,7 @@ class Follower:
     def close(self) -> None:
         """Stop reading."""
         self.loop.stop()
+        self._unanswered.loop.stop()
 
     def _reader(self) -> AbstractContextManager[LogReader]:
         return self._log.reading(self._state.position)
@@ -163,12 +173,14 @@ class Follower:
     def _step(self, reader: LogReader) -> None:
         if self._ready.is_set():
             self._follow_lease()
+            self._commit()
         elif reader.position >= self._end_at_start():
             self._ready.set()
             self._on_state(self._state)
         entry = reader.next(PULSE)
         if entry is not None and entry.offset >= self._state.position:
             self._apply(entry)
+            self._commit()
 
     def _end_at_start(self) -> int:
         if self._end is None:
@@ -208,12 +220,16 @@ class Follower:
             now = [s for s in result.topics if isinstance(s, CreateTopic)] if is_own and self._ready.is_set() else []
             return self._with_topics(result, now)
         attempt("stopping queries", lambda: self._supervisor.stop_others(result.state.desired))
-        self._deletions = _deletions(result, offset)
+        self._deletions = {**self._unanswered.offsets, **_deletions(result, offset)}
         result = self._with_topics(result, result.topics)
-        self._deletions = {}
+        self._deletions = dict(self._unanswered.offsets)
         self._supervisor.set_desired(result.state.desired)
-        self._lease.commit(offset + 1)
         return result
+
+    def _commit(self) -> None:
+        """On the leader: commit up to which command, in their order, all were executed completely."""
+        if self._term:
+            self._lease.commit(min(self._unanswered.offsets.values(), default=self._state.position))
 
     def _keep(self, offset: int, result: AppliedCommand) -> None:
         """Keep what the leader has to do for a command."""
@@ -230,23 +246,24 @@ class Follower:
 
     def _with_topics(self, result: AppliedCommand, steps: Sequence[CreateTopic | DeleteTopic]) -> AppliedCommand:
         for step in steps:
-            reason = self._step_failure(step)
+            offset = result.state.position - 1
+            reason = self._step_failure(step, offset)
             if reason and result.outcome is not None:
                 failure = f"{step.sentence}: {reason}"
-                self._skip(result.state.position - 1, failure)
+                self._skip(offset, failure)
                 status = CommandStatus("ERROR", failure, result.outcome.query_id)
                 return AppliedCommand(with_status(result.state, result.outcome.path, status), result.outcome)
         return result
 
-    def _step_failure(self, step: CreateTopic | DeleteTopic) -> str:
-        """Execute a step; why it failed, "" if it succeeded. A step that fails must not stop the commands after it.
-
-        Raises KafkaException if the deletion of a topic is not answered; then the command is to be tried again.
-        """
+    def _step_failure(self, step: CreateTopic | DeleteTopic, offset: int) -> str:
+        """Execute a step of the command at `offset`; why it failed, "" if it succeeded, or if it is a deletion that is
+        not answered and will be tried again. A step that fails must not stop the commands after it."""
         failure = attempt(step.sentence, lambda: topics.carry_out(step, self._kafka), refusals=(KafkaException,))
         if isinstance(failure, KafkaException):
             if isinstance(step, DeleteTopic) and failure.args[0].code() in UNANSWERED:
-                raise failure
+                LOG.warning("%s: %s; trying again", step.sentence, reason(failure))
+                self._unanswered.add(step.name, offset)
+                return ""
             return reason(failure)
         return f"internal error: {failure!r}" if failure is not None else ""
 
@@ -262,6 +279,8 @@ class Follower:
         term = self._lease.term
         if self._term and term != self._term:
             self._term = 0
+            left = sorted(self._unanswered.take().items(), key=lambda deletion: deletion[1])
+            self._pending.extend(PendingSteps(offset, [DeleteTopic(topic)], []) for topic, offset in left)
             self._supervisor.abandon()
         if term and not self._term:
             self._take_over(term)
@@ -275,9 +294,8 @@ class Follower:
             self._carry_out_pending(pending)
         self._supervisor.forget([query for pending in undone for query in pending.ended])
         self._pending.clear()
-        self._deletions = {}
+        self._deletions = dict(self._unanswered.offsets)
         self._supervisor.set_desired(self._state.desired)
-        self._lease.commit(self._state.position)
         self._term = term
 
     def _carry_out_pending(self, pending: PendingSteps) -> None:
@@ -286,8 +304,12 @@ class Follower:
                 # The last leader has deleted the topic, but was killed before it committed that. A later command has
                 # created the topic again, which must stay.
                 continue
-            if reason := self._step_failure(step):
+            if reason := self._step_failure(step, pending.offset):
                 self._skip(pending.offset, f"{step.sentence}: {reason}")
+
+    def _is_used_again(self, topic: str, offset: int) -> bool:
+        """True if a command after the one at `offset`, which deletes the topic, has created it or reads it."""
+        return self._state.position > offset and topic in self._topics_used()
 
     def _topics_used(self) -> frozenset[str]:
         """The topics that statements have created, and those that sources read."""

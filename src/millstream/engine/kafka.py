@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
+from functools import cached_property
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
@@ -177,7 +178,7 @@ class KafkaClient(TopicOffsets):
         existing = [name for name in names if name in self.topics()]
         if not existing:
             return
-        answers = self._admin.request(lambda client: client.delete_topics(existing, request_timeout=PATIENCE))
+        answers = self._deleter.request(lambda client: client.delete_topics(existing, request_timeout=PATIENCE))
         for deleted in answers.values():
             try:
                 answer(deleted)
@@ -186,6 +187,12 @@ class KafkaClient(TopicOffsets):
                     raise
         self._admin.has_deleted(existing)
         wait_until(lambda: not set(existing) & set(self.topics()))
+
+    @cached_property
+    def _deleter(self) -> KafkaAdmin:
+        """A client with connections of its own: a broker answers the requests of one in order, and that for a deletion
+        only when the controller has answered it."""
+        return KafkaAdmin(self._settings)
 
     def may_delete(self) -> bool:
         """False if the brokers delete no topics (`delete.topic.enable`); True also if they do not say so.
