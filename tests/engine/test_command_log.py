@@ -27,7 +27,7 @@ from support.patience import PATIENCE
 def test_the_producer_connects_before_the_first_command() -> None:
     """Its id takes half a second, for which the first statement of each server waited."""
     kafka = Mock(spec=KafkaClient, writer=Mock(spec=RecordWriter))
-    kafka.bounds.return_value = {0: (0, 0)}
+    kafka.bounds.return_value, kafka.topic_settings.return_value = {0: (0, 0)}, RETENTION
     log = CommandLog(kafka, "one_", 3, 2)
     assert kafka.mock_calls[0] == call.create(log.topic, 1, 3, {**RETENTION, "min.insync.replicas": "2"})
     assert kafka.mock_calls[-1] == call.writer.open()
@@ -37,7 +37,7 @@ def test_it_is_created_when_the_brokers_of_its_replicas_have_started(monkeypatch
     """Brokers and a server that start together: Kafka refuses a topic whose replicas it has no place for yet."""
     monkeypatch.setattr(internal_topics, "PAUSE", 0.01)
     kafka = Mock(spec=KafkaClient, writer=Mock(spec=RecordWriter))
-    kafka.bounds.return_value = {0: (0, 0)}
+    kafka.bounds.return_value, kafka.topic_settings.return_value = {0: (0, 0)}, RETENTION
     refusal = KafkaException(KafkaError(KafkaError.INVALID_REPLICATION_FACTOR, "2 brokers"))
     kafka.create.side_effect = [refusal, refusal, True]
     CommandLog(kafka, "one_", 3)
@@ -56,7 +56,8 @@ def test_too_few_brokers_are_reported(
 
 def test_an_append_returns_the_commands_offset() -> None:
     kafka = Mock(spec=KafkaClient, writer=Mock(spec=RecordWriter))
-    kafka.bounds.return_value = {0: (0, 0)}
+    kafka.bounds.return_value, kafka.topic_settings.return_value = {0: (0, 7)}, RETENTION
+    kafka.ends.return_value = {0: 7}
     kafka.writer.write.return_value = 7
     log = CommandLog(kafka, "one_", 1)
     assert log.append(Command("1", "server", "stream/S/create", "CREATE STREAM s (k INT KEY);", {}, Facts())) == 7
@@ -134,6 +135,41 @@ def test_no_command_is_appended_to_another_topic_than_was_read(
         log.append(Command("2", "server", "type/U/create", "CREATE TYPE u AS INT;", {}, Facts()))
     wait_for(lambda: f"was {how}" in follower.loop.health().error, "the health check says so")
     assert not follower.loop.health().fatal
+
+
+def test_a_log_without_its_first_commands_says_so(client: KafkaClient, kafka: BrokerClient) -> None:
+    """Of the sources that they declared the server knows nothing; /healthcheck has the reason."""
+    service = kafka.unique()
+    deleted(CommandLog(client, service, 1), kafka)
+    log = CommandLog(client, service, 1)
+    assert log.missing.startswith(f"the command topic {log.topic} begins with command 1: what the statements before it")
+    follower = Follower(log, Mock(term=0), client, Mock(), "server", Catalog(), Mock())
+    assert follower.skipped == (log.missing,)
+
+
+def test_a_topic_that_would_lose_commands_is_corrected(
+    client: KafkaClient, kafka: BrokerClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As ksqlDB does. Kafka's default retention is a week, for a topic that an operator has created."""
+    service = kafka.unique()
+    losing = {"cleanup.policy": "compact", "retention.ms": "604800000", "segment.ms": "1000000"}
+    topic = kafka.create_topic(f"_millstream-{service}_command_topic", config=losing)
+    log = CommandLog(client, service, 1)
+    assert "had cleanup.policy=compact, retention.ms=604800000, by which it loses records: corrected" in caplog.text
+    wait_for(lambda: client.topic_settings(topic).items() >= RETENTION.items(), "the settings")
+    assert client.topic_settings(topic)["segment.ms"] == "1000000"
+    assert log.append(Command("1", "server", "type/T/create", "CREATE TYPE t AS INT;", {}, Facts())) == 0
+
+
+def test_a_topic_that_cannot_be_corrected_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    kafka = Mock(spec=KafkaClient)
+    kafka.topic_settings.return_value = {"retention.ms": "5"}
+    kafka.set_topic_settings.side_effect = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "denied"))
+    internal_topics.correct_settings(kafka, "t", {"retention.ms": "-1"})
+    assert "t has retention.ms=5, by which it loses records; it must have retention.ms=-1: denied" in caplog.text
+    kafka.set_topic_settings.side_effect = KafkaException(KafkaError(KafkaError._TIMED_OUT))
+    with pytest.raises(KafkaException):
+        internal_topics.correct_settings(kafka, "t", {"retention.ms": "-1"})
 
 
 RECREATED = (

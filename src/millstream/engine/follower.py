@@ -91,7 +91,7 @@ class Follower:
         self._on_state = on_state
         self._log, self._lease, self._kafka, self._supervisor, self._server = log, lease, kafka, supervisor, server
         self._state = EngineState(catalog)
-        self._skipped: deque[str] = deque(maxlen=SKIPPED_KEPT)
+        self._skipped: deque[str] = deque([log.missing] if log.missing else [], maxlen=SKIPPED_KEPT)
         self._changed = threading.Condition()
         self._results: deque[tuple[int, AppliedCommand]] = deque(maxlen=RESULTS_KEPT)
         self._pending: deque[PendingSteps] = deque()

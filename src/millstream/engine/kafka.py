@@ -10,7 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
 
 from millstream.catalog.facts import TopicFacts
 from millstream.engine import first_connection
@@ -113,6 +120,21 @@ class KafkaClient(TopicOffsets):
                 continue
             retentions[resource.name] = int(value)
         return retentions
+
+    def topic_settings(self, name: str) -> dict[str, str]:
+        """The settings of a topic, with their defaults. Raises KafkaException."""
+        (described,) = self._configs([ConfigResource(ResourceType.TOPIC, name)]).values()
+        return {setting: str(entry.value) for setting, entry in answer(described).items()}
+
+    def set_topic_settings(self, name: str, settings: Mapping[str, str]) -> None:
+        """Change these settings of a topic, and no other. Raises KafkaException."""
+        set_to = AlterConfigOpType.SET
+        entries = [ConfigEntry(n, value, incremental_operation=set_to) for n, value in settings.items()]
+        changed = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
+        (altered,) = self._admin.request(
+            lambda client: client.incremental_alter_configs([changed], request_timeout=PATIENCE)
+        ).values()
+        answer(altered)
 
     def _configs(self, resources: list[ConfigResource]) -> "Mapping[ConfigResource, Future[Any]]":
         """The futures of the settings of topics or brokers."""
