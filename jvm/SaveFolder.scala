@@ -16,6 +16,8 @@ final class SaveFolder(checkpoint: String) extends Logging {
   private val path = new Path(checkpoint, "saved")
   private lazy val files = SparkInternals.checkpointFiles(path.toString)
   private val index = new Path(path, "batch.json")
+  private val note = new Path(checkpoint, "batches")
+  private var notedBatch = -1L
 
   /** What is saved; none if nothing is, or if the file cannot be read, which is logged. */
   private[millstream] def read(): Option[SavedBatch] =
@@ -45,8 +47,16 @@ final class SaveFolder(checkpoint: String) extends Logging {
     }
     logged(index, false) {
       CheckpointFiles.write(files, index, root.toString, overwrite = true)
+      noteSaved(saved.batch)
       true
     }
+  }
+
+  /** Note outside the folder that something of a batch is saved, so that a start knows if that is lost. */
+  private def noteSaved(batch: Long): Unit = if (batch != notedBatch) {
+    val root = JsonTrees.newObject.put("committed", batch - 1).put("saved", batch)
+    CheckpointFiles.write(files, note, root.toString, overwrite = true)
+    notedBatch = batch
   }
 
   /** The file with the changed states of a task. */

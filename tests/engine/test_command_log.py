@@ -244,6 +244,20 @@ def test_a_new_leader_ends_what_the_last_one_has_not(client: KafkaClient, kafka:
     assert [query.birth for (ended,), _ in supervisor.forget.call_args_list for query in ended] == ["id1"]
 
 
+@pytest.mark.parametrize(("first", "births"), [(2, {"id1"}), (1, set())])
+def test_a_new_leader_knows_which_queries_have_run(
+    client: KafkaClient, kafka: BrokerClient, lead: Lead, first: int, births: set[str]
+) -> None:
+    """One without a checkpoint begins anew, which the log tells; a query that nobody has started does so as well."""
+    topic = kafka.create_topic()
+    log = CommandLog(client, kafka.unique(), 1)
+    for number, text in enumerate(ENDED[:2]):
+        facts = Facts({topic: TopicFacts(1)})
+        log.append(Command(f"id{number}", "server", "stream/C/create", text.format(topic), effective({}), facts))
+    _, _, supervisor = lead(log, first)
+    assert supervisor.take_over.call_args == call(births)
+
+
 def test_a_topic_is_used_again_when_the_leader_has_deleted_it(
     client: KafkaClient, kafka: BrokerClient, lead: Lead
 ) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,7 +53,7 @@ class FakeRunner:
         self.started.append(FakeRunning())
         return self.started[-1]
 
-    def remove_leftovers(self) -> None:
+    def take_over(self, births: Set[str]) -> None:
         """No effect."""
 
     def forget(self, desired: DesiredQuery) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from millstream.spark.checkpoint import location
-from millstream.spark.checkpoint_damage import CheckpointDamaged, check, note
+from millstream.spark.checkpoint_damage import CheckpointDamaged, check, note, note_batch
 
 OFFSETS = 'v1\n{"conf":{}}\n{"orders":{"0":5},"topic id":"x"}\n-'
 COMMIT = 'v2\n{"nextBatchWatermarkMs":0}'
@@ -70,6 +70,33 @@ def test_a_save_that_cannot_be_read_is_left_out_with_a_warning(
     put(folder / "saved/batch.json", text)
     check(spark, location(str(folder)), in_transactions=False)
     assert "saved/batch.json cannot be read: what was read since the last batch is read again" in caplog.text
+
+
+LOST_SAVES: dict[str, Callable[[Path], object]] = {
+    "gone": lambda f: remove(f, "saved/*"),
+    "of an earlier batch": lambda f: put(f / "saved/batch.json", '{"batch": 2}'),
+}
+
+
+@pytest.mark.parametrize("lose", LOST_SAVES.values(), ids=LOST_SAVES)
+def test_saves_that_are_lost_are_told(
+    spark: SparkSession, folder: Path, lose: Callable[[Path], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The query goes on from the end of its last batch, and writes rows again."""
+    url = location(str(folder))
+    note(spark, url)
+    assert json.loads((folder / "batches").read_text()) == {"committed": 2, "saved": 3}
+    check(spark, url, in_transactions=False)
+    assert caplog.text == ""
+    lose(folder)
+    assert check(spark, url, in_transactions=False) == 2
+    assert "saved has lost what the query had saved of batch 3: the records since that batch began" in caplog.text
+
+
+def test_a_start_notes_how_far_a_query_is(spark: SparkSession, tmp_path: Path) -> None:
+    """Also one that has committed nothing: with a disk that is read-only it fails before it writes rows."""
+    note_batch(spark, location(str(tmp_path / "new")), -1)
+    assert json.loads((tmp_path / "new/batches").read_text()) == {"committed": -1}
 
 
 # By what was done to the checkpoint, the fact.

@@ -53,7 +53,7 @@ class EngineProcess:
     def __init__(self, properties: Mapping[str, str], log: Path) -> None:
         command = [sys.executable, "-m", "support.engine_process", json.dumps({**NO_TIMER, **COLD, **properties})]
         self.processing_log = f"{properties['ksql.service.id']}ksql_processing_log"
-        self._log = open(log, "ab")  # noqa: SIM115 - the process writes it as long as it lives
+        self.log, self._log = log, open(log, "ab")  # noqa: SIM115 - the process writes it as long as it lives
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, cwd=TESTS, start_new_session=True
         )

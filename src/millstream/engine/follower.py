@@ -97,6 +97,8 @@ class Follower:
         self._pending: deque[PendingSteps] = deque()
         # The topics that the leader is to delete, each with the offset of the last command that says so.
         self._deletions: dict[str, int] = {}
+        # While this server does not lead: the commands that have created the queries, by birth.
+        self._born: dict[str, int] = {}
         self._term = 0
         self._end: int | None = None
         self._ready = threading.Event()
@@ -235,6 +237,8 @@ class Follower:
         """Keep what the leader has to do for a command."""
         desired = result.state.desired
         births = {query.birth for query in desired.values()}
+        known = {query.birth for query in self._state.desired.values()}
+        self._born = {b: at for b, at in self._born.items() if b in births} | dict.fromkeys(births - known, offset)
         ended = [query for query in self._state.desired.values() if query.birth not in births]
         if result.topics or ended:
             self._pending.append(PendingSteps(offset, result.topics, ended))
@@ -287,15 +291,16 @@ class Follower:
 
     def _take_over(self, term: int) -> None:
         """Do what the last leader left undone, and run the queries."""
-        self._supervisor.take_over()
         since = self._lease.carried_out()
+        desired = self._state.desired
+        self._supervisor.take_over({q.birth for q in desired.values() if self._born.get(q.birth, 0) < since})
         undone = [pending for pending in self._pending if pending.offset >= since]
         for pending in undone:
             self._carry_out_pending(pending)
         self._supervisor.forget([query for pending in undone for query in pending.ended])
         self._pending.clear()
-        self._deletions = dict(self._unanswered.offsets)
-        self._supervisor.set_desired(self._state.desired)
+        self._deletions, self._born = dict(self._unanswered.offsets), {}
+        self._supervisor.set_desired(desired)
         self._term = term
 
     def _carry_out_pending(self, pending: PendingSteps) -> None:

@@ -1,7 +1,8 @@
 """The engine's use of Spark: it runs queries, evaluates pull queries, and encodes rows as records."""
 
+import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -27,7 +28,7 @@ from millstream.plan.steps import InsertRow
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import figures, jvm, session, session_settings, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Changes, Record
-from millstream.spark.checkpoint import delete, files, location, remove_unfinished, save
+from millstream.spark.checkpoint import REMEDY, delete, files, location, remove_unfinished, save
 from millstream.spark.codec import UnreadableRecord, record_codec
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.spark.figures import Figures
@@ -39,6 +40,7 @@ from millstream.tables.images import TableImages
 from millstream.tables.indexes import IndexedTable, IndexedValues, indexed_values
 from millstream.tables.materializer import Materializer
 
+LOG = logging.getLogger(__name__)
 # Key and value of a record.
 Pair = tuple[bytes | None, bytes | None]
 
@@ -90,6 +92,8 @@ class SparkRuntime:
         self._fence = uuid4().hex
         self._savepoints = f"{location(folder)}/savepoints"
         self._checkpoints = f"{location(folder)}/checkpoints/{self._service}"
+        # The births of queries that this server has started, and of those that servers have run before it.
+        self._run_here, self._run_before = set[str](), set[str]()
         self._realtime = RealTimeQueries(self._session, kafka.java, int(settings["millstream.stop.timeout.ms"]) / 1000)
         self._bounded = Bounded(self._session)
         self._relational = RelationalQueries(self._session)
@@ -156,6 +160,7 @@ class SparkRuntime:
 
     def start(self, desired: DesiredQuery) -> StartedQuery:
         """Start a persistent query from its checkpoint, or else from its start offsets. Raises CannotRun."""
+        self._check_if_lost(desired)
         require_topics(desired, self._kafka)
         starts = existing_starts(desired.starts, self._kafka)
         job = self._job(desired.query.id, _folder(desired), desired.settings, starts)
@@ -166,9 +171,26 @@ class SparkRuntime:
         if not is_on(desired.settings, FAIL_ON_REFUSAL):
             sink.skip_refused(self._session, job.id)
         try:
-            return self._realtime.write(desired.plan, job)
+            started = self._realtime.write(desired.plan, job)
         except QueryRefused as refused:
             raise CannotRun(str(refused)) from refused
+        self._run_here.add(desired.birth)
+        return started
+
+    def _check_if_lost(self, desired: DesiredQuery) -> None:
+        """Raises CannotRun if the query has run here and its checkpoint is gone, as that of a disk that is no longer
+        mounted: it would begin anew. If another run of a server had it, the log says that it begins anew."""
+        url, id = self._checkpoint(desired), desired.query.id
+        if files(self._session, url):
+            return
+        begins = "begins where it was created and writes its rows again"
+        if desired.birth in self._run_here:
+            fact = f"the checkpoint {url} is gone, with which the query has run here"
+            raise CannotRun(f"{fact}; {REMEDY}. After a restart of the server the query {begins}")
+        if desired.birth in self._run_before:
+            self._run_before.discard(desired.birth)
+            fact = "query %s has run before, and its checkpoint %s is gone: it %s"
+            LOG.warning(fact, id, url, begins, extra={"query": id})
 
     def check_savepoint(self, name: str) -> None:
         """Raises StatementError if there is no savepoint of that name ("" means none)."""
@@ -207,14 +229,19 @@ class SparkRuntime:
         """The path of a savepoint while it is being written; a complete one has another."""
         return f"{self._savepoints}/.{self._service}/{name}"
 
-    def remove_leftovers(self) -> None:
-        """Remove what killed servers of this service have left half written: this server runs the queries now."""
+    def take_over(self, births: Set[str]) -> None:
+        """This server runs the queries now: remove what killed servers of this service have left half written.
+
+        `births` are those of the queries that servers have run before.
+        """
+        self._run_before = set(births)
         delete(self._session, self._part(""))
         remove_unfinished(self._session, self._checkpoints)
 
     def forget(self, desired: DesiredQuery) -> None:
         """Remove the checkpoint of a dropped query, and its positions in Kafka."""
         self._realtime.forget(self._checkpoint(desired))
+        self._run_here.discard(desired.birth)
         if transactions.is_exactly_once(desired.settings):
             transactions.forget(self._session, self._group(desired), self._kafka.java)
 

@@ -10,7 +10,7 @@ import logging
 import os
 import queue
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
@@ -70,8 +70,11 @@ class QueryRunner(Protocol):
         """Remove the checkpoint of a query that is no longer desired."""
         ...
 
-    def remove_leftovers(self) -> None:
-        """Remove what servers that ran queries before this one have left half written."""
+    def take_over(self, births: Set[str]) -> None:
+        """Remove what servers that ran queries before this one have left half written.
+
+        `births` are those of the queries that they have run.
+        """
         ...
 
 
@@ -154,9 +157,12 @@ class Supervisor:
         """Stop the queries that `desired` lacks or has in another version, and wait until they have stopped."""
         self._submit(lambda: self._stop_others(desired)).result()
 
-    def take_over(self) -> None:
-        """This server runs the queries from now on, and no other does: remove what others have left half written."""
-        self._submit(self._remove_leftovers)
+    def take_over(self, births: Set[str]) -> None:
+        """This server runs the queries from now on, and no other does: remove what others have left half written.
+
+        `births` are those of the queries that others have run.
+        """
+        self._submit(lambda: self._take_over(births))
 
     def forget(self, queries: Sequence[DesiredQuery]) -> None:
         """Remove the checkpoints of queries that were ended, and that no server runs."""
@@ -214,8 +220,8 @@ class Supervisor:
             done.set_exception(failure)
         self._check_all()
 
-    def _remove_leftovers(self) -> None:
-        attempt("removing half-written copies", self._runner.remove_leftovers)
+    def _take_over(self, births: Set[str]) -> None:
+        attempt("removing half-written copies", lambda: self._runner.take_over(births))
 
     def _set_desired(self, desired: Mapping[str, DesiredQuery]) -> None:
         self._stop_others(desired)

@@ -296,6 +296,7 @@ class RealTimeQueries:
         self, plan: Plan, job: StreamingJob, run: source.Run, producer: Mapping[str, str], waiting: QueryCoalescing
     ) -> None:
         """What a run needs before its frame is planned: its checkpoint, its transactions, and the barrier."""
+        jvm.module(self._session, "LocalFolders").restore()
         checkpoints.restore(self._session, job.savepoint, job.checkpoint)
         has_run = bool(checkpoints.files(self._session, f"{job.checkpoint}/offsets"))
         run.coalesce(waiting.operators, after_backlog=waiting.repeats and has_run)
