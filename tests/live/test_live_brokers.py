@@ -8,13 +8,22 @@ import pytest
 
 from support.broker_cluster import BROKERS, BrokerCluster
 from support.engine_process import EngineProcess, own_settings
-from support.exactly_once import CountedQueries
-from support.kafka import BrokerClient
+from support.exactly_once import KEYS, PATIENCE, CountedQueries
+from support.kafka import BrokerClient, CommittedCounts, wait_for
+from support.load import SteadyLoad
 
 pytestmark = [pytest.mark.live, pytest.mark.crash]
 # Seconds between two batches of the load, of three rows: each record costs three brokers something.
 PAUSE = 0.05
 GUARANTEES = ("at_least_once", "exactly_once_v2")
+JOINED = """
+CREATE STREAM {name}_L (id STRING KEY, v INT) WITH (kafka_topic='{name}_L', format='JSON');
+CREATE STREAM {name}_R (id STRING KEY, v INT) WITH (kafka_topic='{name}_R', format='JSON');
+CREATE TABLE {name}_T (id STRING PRIMARY KEY, w INT) WITH (kafka_topic='{name}_T', format='JSON');
+CREATE STREAM {name}_LOOKED_UP AS SELECT l.id AS id, v, w FROM {name}_L l JOIN {name}_T t ON l.id = t.id EMIT CHANGES;
+CREATE STREAM {name}_PAIRS AS SELECT l.v AS v, l.id AS id, r.v AS w
+  FROM {name}_L l JOIN {name}_R r WITHIN 1 HOUR ON l.v = r.v EMIT CHANGES;
+"""
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +60,53 @@ def queries(brokers: BrokerCluster, server: EngineProcess) -> Iterator[list[Coun
             all_queries.append(counted)
         yield all_queries
     server.clear()
+
+
+class JoinedQueries:
+    """A stream-table join and a stream-stream join with exactly_once_v2, whose committed rows are looked at."""
+
+    def __init__(self, kafka: BrokerClient) -> None:
+        self._kafka, self.name = kafka, kafka.source_name("joined")
+        for side in "LRT":
+            kafka.create_topic(f"{self.name}_{side}", partitions=3, replicas=3)
+        for key in range(KEYS):
+            kafka.send(f"{self.name}_T", f'"k{key}"', {"w": key})
+        kafka.flush()
+        self.statements = JOINED.format(name=self.name)
+        self._counts = CommittedCounts(kafka, self.sinks)
+
+    @property
+    def sinks(self) -> tuple[str, str]:
+        """The topics of the joins."""
+        return f"{self.name}_LOOKED_UP", f"{self.name}_PAIRS"
+
+    def load(self) -> SteadyLoad:
+        """Rows v = 0, 1, 2, … of both streams."""
+
+        def send(v: int) -> None:
+            for side in "LR":
+                self._kafka.send(f"{self.name}_{side}", f'"k{v % KEYS}"', {"v": v})
+
+        return SteadyLoad(send, self._kafka.flush, each=3, pause=PAUSE)
+
+    def reach(self, rows: int) -> None:
+        """Wait until each join has committed so many rows."""
+        wait_for(lambda: min(self._counts.look().values()) >= rows, f"{rows} rows", PATIENCE, self._counts.look)
+
+    def least(self) -> int:
+        """How many rows each join has committed."""
+        return min(self._counts.look().values())
+
+    def check(self, written: int) -> None:
+        """Each row of the left stream was joined once."""
+        self.reach(written)
+        looked_up, pairs = (self._kafka.committed(topic) for topic in self.sinks)
+        assert sorted((r.json["V"], r.json["W"]) for r in looked_up) == [(v, v % KEYS) for v in range(written)]
+        assert sorted(r.json["W"] for r in pairs) == list(range(written))
+
+    def close(self) -> None:
+        """End the reader."""
+        self._counts.close()
 
 
 def flow(queries: list[CountedQueries], rows: int) -> None:
@@ -92,3 +148,19 @@ def test_all_brokers_are_restarted_one_after_the_other(
     for counted, load in zip(queries, written, strict=True):
         counted.check(load.written)
     assert server.health()["isHealthy"]
+
+
+def test_joins_with_exactly_once_while_all_brokers_are_restarted(brokers: BrokerCluster, server: EngineProcess) -> None:
+    """No row is joined twice, and none is missed, whichever broker coordinates the transactions."""
+    joined = JoinedQueries(BrokerClient(brokers.bootstrap))
+    server.execute(joined.statements, **{"processing.guarantee": "exactly_once_v2"})
+    with closing(joined):
+        with joined.load() as load:
+            joined.reach(100)
+            for number in BROKERS:
+                brokers.restart(number)
+                joined.reach(joined.least() + 100)
+                brokers.wait_until_in_sync(f"{joined.name}_{side}" for side in "LRT")
+        joined.check(load.written)
+    assert server.health()["isHealthy"]
+    server.clear()

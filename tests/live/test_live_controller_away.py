@@ -29,7 +29,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[ControllerProcess, BrokerProcess]]
 def test_a_deletion_waits_for_the_controller_and_the_statements_after_it_do_not(
     cluster: tuple[ControllerProcess, BrokerProcess], tmp_path: Path
 ) -> None:
-    """Each was held back until the controller had answered; and requests to Kafka waited behind that for the deletion."""
+    """Each was held back until the controller had answered, and requests to Kafka waited behind the deletion."""
     controller, broker = cluster
     kafka = BrokerClient(broker.bootstrap)
     soon = {"ksql.server.command.response.timeout.ms": "1000"}
