@@ -1,8 +1,10 @@
 """Columns to the schemas that are registered, and schemas that others registered to columns."""
 
 import json
+import re
 from base64 import b64encode
 
+import fastavro
 import pytest
 from google.protobuf import descriptor_pb2
 
@@ -135,6 +137,25 @@ def test_records_in_a_bare_struct_are_named_as_those_in_a_record_of_its_columns(
     assert json.loads(struct) == json.loads(TRANSLATORS["AVRO"].text(columns_of_it, True, "n.R", None))
     nested = json.loads(struct)["fields"][1]["type"][1]
     assert [nested[part] for part in ("name", "namespace", "connect.name")] == ["R_B", "n", "n.R_B"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("v STRUCT<x STRUCT<y INT>>, v_x STRUCT<z INT>", ["R", "R_V", "R_V_X", "R_V_X_2"]),
+        ("m MAP<STRING, STRUCT<x INT>>, `M_MapValue` STRUCT<z INT>", ["R", "R_M", "R_M_MapValue", "R_M_MapValue_2"]),
+        (
+            "a STRUCT<b STRUCT<x INT>>, a_b STRUCT<x INT>, a_b_2 ARRAY<STRUCT<x INT>>",
+            ["R", "R_A", "R_A_B", "R_A_B_2", "R_A_B_2_2"],
+        ),
+    ],
+)
+def test_records_in_an_avro_schema_have_names_of_their_own(text: str, names: list[str]) -> None:
+    """Their names are made of those of the fields around them; Avro refuses a schema that defines a name twice."""
+    schema = TRANSLATORS["AVRO"].text(declared(text), True, "n.R", None)
+    fastavro.parse_schema(json.loads(schema))
+    assert re.findall(r'"record", "name": "(\w+)"', schema) == names
+    assert columns("AVRO", SchemaText("AVRO", schema), "VALUE", True, True, "") == declared(text)
 
 
 @pytest.mark.parametrize(

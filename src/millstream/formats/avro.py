@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import Any
 
 from millstream.catalog.schemas import SchemaText
@@ -68,9 +69,34 @@ _READ: dict[str, SqlType] = {
 
 def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
     """The schema of a side: a record of the columns called `name`, or the type of its single unwrapped column."""
-    if wrapped:
-        return json.dumps(_record([Field(c.name, c.type) for c in columns], name))
-    return json.dumps(_type(columns[0].type, name))
+    schema = _record([Field(c.name, c.type) for c in columns], name) if wrapped else _type(columns[0].type, name)
+    _name_apart(schema, set())
+    return json.dumps(schema)
+
+
+def _name_apart(node: Any, names: set[str]) -> None:
+    """Give each record in `node` a name that is not in `names`, where the names of all records are collected.
+
+    They are made of the names of the fields around them, which may come to the same: the records in `V->X` and in
+    `V_X` are both called KsqlDataSourceSchema_V_X; the second one becomes KsqlDataSourceSchema_V_X_2.
+    """
+    if isinstance(node, list):
+        for part in node:
+            _name_apart(part, names)
+    if not isinstance(node, dict):
+        return
+    if node["type"] == "record":
+        _rename(node, names)
+    for part in (node["type"], node.get("items"), *(f["type"] for f in node.get("fields", ()))):
+        _name_apart(part, names)
+
+
+def _rename(record: dict[str, Any], names: set[str]) -> None:
+    """Number the names of a record whose own name is taken."""
+    name = str(record["name"])
+    suffix = next(s for s in chain([""], (f"_{n}" for n in count(2))) if name + s not in names)
+    names.add(name + suffix)
+    record |= {key: record[key] + suffix for key in ("name", "connect.name") if key in record}
 
 
 def _record(fields: Sequence[Field], name: str) -> dict[str, Any]:
