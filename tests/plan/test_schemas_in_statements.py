@@ -9,6 +9,7 @@ from millstream.catalog.catalog import Source
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, SchemaText
 from millstream.model.errors import StatementError
+from millstream.model.settings import effective
 from millstream.plan.steps import DeleteSubjects, Outcome, RegisterSchema
 from support.statements import last_outcome
 
@@ -33,16 +34,23 @@ WIDE = {
     ],
 }
 TIMED = {"type": "record", "name": "T", "fields": [{"name": n, "type": "long"} for n in ("x", "rowTime")]}
+ONE = RegisteredSchema(
+    11, SchemaText("AVRO", '{"type": "record", "name": "One", "fields": [{"name": "id", "type": "int"}]}')
+)
+MESSAGES = RegisteredSchema(
+    12, SchemaText("PROTOBUF", 'syntax = "proto3"; message A { int32 a = 1; } message B { string b = 1; }')
+)
 FACTS = Facts(
-    {name: TopicFacts(1) for name in ("t", "bare", "other", "timed", "wide")},
+    {name: TopicFacts(1) for name in ("t", "bare", "one", "other", "timed", "wide")},
     {
         "t-value": ORDER,
         "t-key": INT,
         "bare-value": INT,
+        "one-value": ONE,
         "timed-value": RegisteredSchema(9, SchemaText("AVRO", json.dumps(TIMED))),
         "wide-value": RegisteredSchema(10, SchemaText("AVRO", json.dumps(WIDE))),
     },
-    {7: ORDER, 8: INT},
+    {7: ORDER, 8: INT, 11: ONE, 12: MESSAGES},
 )
 
 
@@ -78,6 +86,27 @@ def test_with_an_id_names_keep_their_case() -> None:
 def test_a_bare_value_is_rowval() -> None:
     stream = source("CREATE STREAM S WITH (kafka_topic='bare', value_format='AVRO', wrap_single_value=false);")
     assert str(stream.schema) == "ROWVAL INTEGER"
+
+
+@pytest.mark.parametrize(
+    ("topic", "more", "columns", "wrap"),
+    [
+        ("t", "", "ITEM STRING, COUNT BIGINT, KIND STRING", None),
+        ("t", ", value_schema_id=7", "`item` STRING, `count` BIGINT, `kind` STRING", None),
+        ("one", "", "ID INTEGER", True),
+        ("bare", "", "ROWVAL INTEGER", False),
+        ("one", ", wrap_single_value=false", "ROWVAL STRUCT<`ID` INTEGER>", False),
+        ("t", ", wrap_single_fields=false", "ROWVAL STRUCT<`ITEM` STRING, `COUNT` BIGINT, `KIND` STRING>", False),
+    ],
+)
+def test_the_setting_for_single_values_leaves_a_record_of_the_registry_as_it_is(
+    topic: str, more: str, columns: str, wrap: bool | None
+) -> None:
+    """KLIP-56: a value is a column ROWVAL if the statement says so; KLIP-3: the setting is about single fields."""
+    text = f"CREATE STREAM S WITH (kafka_topic='{topic}', key_format='NONE', value_format='AVRO'{more});"
+    settings = effective({}, {"ksql.persistence.wrap.single.values": "false"})
+    stream = last_outcome(text, FACTS, settings=settings).catalog.sources["S"]
+    assert (str(stream.schema), stream.value.wrap) == (columns, wrap)
 
 
 REFUSED = [
@@ -202,6 +231,31 @@ def test_create_with_an_id_registers_that_schema_for_the_topic_unless_it_is_the_
             "duplicate column name: `item`",
             "list the columns of the key in place of KEY_SCHEMA_ID",
         ),
+        (
+            "kafka_topic='t', value_format='AVRO', value_schema_id=99",
+            "Schema for message values with id 99 does not exist",
+            "register the schema first, or leave VALUE_SCHEMA_ID out",
+        ),
+        (
+            "kafka_topic='t', value_format='JSON', value_schema_id=7",
+            "VALUE_FORMAT should support schema inference",
+            "VALUE_FORMAT may be AVRO, JSON_SR, PROTOBUF; or leave VALUE_SCHEMA_ID out",
+        ),
+        (
+            "kafka_topic='t', format='PROTOBUF', key_schema_id=8, value_schema_id=12",
+            "The schema of the message keys on topic 't' is AVRO, and the format PROTOBUF needs PROTOBUF.",
+            "KEY_FORMAT='AVRO', or leave KEY_SCHEMA_ID out",
+        ),
+        (
+            "kafka_topic='t', value_format='JSON_SR'",
+            "The schema of the message values on topic 't' is AVRO, and the format JSON_SR needs JSON.",
+            "VALUE_FORMAT='AVRO', or list the columns",
+        ),
+        (
+            "kafka_topic='t', value_format='PROTOBUF', value_schema_id=12, value_schema_full_name='C'",
+            "it has no message C",
+            "its messages are A, B",
+        ),
     ],
 )
 def test_hints_about_schema_ids(properties: str, fact: str, hint: str) -> None:
@@ -209,6 +263,48 @@ def test_hints_about_schema_ids(properties: str, fact: str, hint: str) -> None:
         planned(f"CREATE STREAM S WITH ({properties});")
     assert fact in caught.value.fact
     assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("(value_schema_id=7) AS SELECT id, item AS `item`, item AS `kind` FROM S", "the columns are the first fields"),
+        (
+            "(value_schema_id=11, wrap_single_value=false) AS SELECT id, 1 AS `id` FROM S",
+            "WRAP_SINGLE_VALUE=true makes",
+        ),
+        ("(key_format='AVRO', key_schema_id=11) AS SELECT id AS `id`, item FROM S", "WRAP_SINGLE_KEY=true makes"),
+        ("(key_schema_id=8) AS SELECT * FROM S", "KEY_FORMAT may be AVRO, JSON_SR, PROTOBUF"),
+        (
+            "(value_format='PROTOBUF', value_schema_id=12, value_schema_full_name='Q') AS SELECT * FROM S",
+            "its messages are A, B",
+        ),
+    ],
+)
+def test_hints_about_schema_ids_of_queries(query: str, hint: str) -> None:
+    with pytest.raises(StatementError) as caught:
+        planned(f"{DECLARED} CREATE STREAM O WITH {query};")
+    assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("inherited", "properties", "message"),
+    [
+        ("B", "value_schema_id=12", "B"),
+        ("Elsewhere", "value_schema_id=12", "A"),
+        ("B", "value_schema_id=12, value_schema_full_name='A'", "A"),
+    ],
+)
+def test_a_query_inherits_the_name_of_a_message_only_if_the_schema_of_its_id_has_it(
+    inherited: str, properties: str, message: str
+) -> None:
+    declared = (
+        "CREATE STREAM S (id INT KEY, v STRING) "
+        f"WITH (kafka_topic='other', value_format='PROTOBUF', value_schema_full_name='{inherited}');"
+    )
+    column = "CAST(v AS INT) AS `a`" if message == "A" else "v AS `b`"
+    query = f"CREATE STREAM O WITH ({properties}) AS SELECT id, {column} FROM S;"
+    assert physical(f"{declared} {query}", "O").message == message
 
 
 def test_drop_with_its_topic_deletes_the_subjects() -> None:

@@ -6,15 +6,20 @@ from dataclasses import dataclass, replace
 from millstream.analysis import wrapping
 from millstream.analysis.properties import Properties
 from millstream.analysis.serdes import format_name, named_format
+from millstream.analysis.wrapping import Wrapping
 from millstream.catalog.catalog import Serde
 from millstream.catalog.facts import Facts
 from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, SchemaText, subject
 from millstream.formats import avro, protobuf, protofile, translation
 from millstream.formats.registered import FULL_NAME, NULLABLE
-from millstream.formats.registry import Format, find, is_wrapped
+from millstream.formats.registry import FORMATS, Format, find, is_wrapped
 from millstream.formats.translation import TRANSLATORS
 from millstream.model.errors import StatementError
 from millstream.model.schema import Column
+from millstream.model.types import Struct
+
+# What the translators raise for a schema's text that is not valid.
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +57,15 @@ class SchemaSide:
             raise StatementError(
                 f"Schema for message {self.name.lower()}s with id {self.id} does not exist in the Schema Registry.",
                 self.p.place(f"{self.name}_SCHEMA_ID"),
+                f"register the schema first, or leave {self.name}_SCHEMA_ID out",
             )
         return self.facts.by_id[self.id]
+
+    @property
+    def known(self) -> RegisteredSchema | None:
+        """The schema of the WITH clause's id, else the subject's latest; None if there is none. Raises StatementError
+        for an unknown id."""
+        return self.registered or self.facts.latest.get(self.subject)
 
 
 def check_id(side: SchemaSide, declared: Sequence[Column]) -> None:
@@ -79,7 +91,13 @@ def _check_has_schemas(side: SchemaSide, format: str) -> None:
             f"{side.name}_FORMAT should support schema inference when {side.name}_SCHEMA_ID is provided. "
             f"Current format is {format}.",
             side.p.place(f"{side.name}_SCHEMA_ID"),
+            f"{side.name}_FORMAT may be {', '.join(_with_schemas())}; or leave {side.name}_SCHEMA_ID out",
         )
+
+
+def _with_schemas(kind: str = "") -> list[str]:
+    """The names of the formats whose schemas a registry has, or of those with schemas of this kind."""
+    return [f.name for f in FORMATS.values() if f.infers and kind in ("", TRANSLATORS[f.name].kind)]
 
 
 def infer_columns(side: SchemaSide) -> list[Column]:
@@ -89,11 +107,30 @@ def infer_columns(side: SchemaSide) -> list[Column]:
     """
     if side.format is None or not side.format.infers:
         return []
-    schema = side.registered or side.facts.latest.get(side.subject)
+    schema = side.known
     if schema is None:
         raise _missing(side)
-    wrapped = wrapping.is_record(side.name, side.p, side.settings, side.format)
+    wrapped = wrapping.is_record(side.name, side.p, side.settings, side.format, _is_record(side, schema))
     return _columns(side, side.format.name, schema, wrapped, _message(side))
+
+
+def inferred_wrapping(side: SchemaSide) -> Wrapping | None:
+    """The wrapping of a single column that comes from the registry's schema, as that schema has it; None if a property
+    or a setting decides.
+    """
+    if side.format is None or not side.format.infers or side.known is None:
+        return None
+    return wrapping.of_schema(side.name, side.p, _is_record(side, side.known))
+
+
+def _is_record(side: SchemaSide, registered: RegisteredSchema) -> bool:
+    """True if a schema is of a record; False also for one that cannot be read, or has no SQL type."""
+    assert side.format is not None
+    try:
+        type = translation.root_type(side.format.name, registered.schema, _message(side))
+    except UNREADABLE:
+        return False
+    return isinstance(type, Struct)
 
 
 def _columns(side: SchemaSide, format: str, registered: RegisteredSchema, wrapped: bool, message: str) -> list[Column]:
@@ -103,18 +140,38 @@ def _columns(side: SchemaSide, format: str, registered: RegisteredSchema, wrappe
         raise StatementError(
             f"The schema of the message {side.name.lower()}s on topic '{side.topic}' is {registered.schema.kind}, "
             f"and the format {format} needs {kind}.",
-            side.p.at,
+            side.p.place(f"{side.name}_SCHEMA_ID"),
+            _kind_hint(side, registered.schema.kind),
         )
     try:
         return translation.columns(format, registered.schema, side.name, wrapped, side.id is not None, message)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if message:
-            raise _missing(side) from error
+    except UNREADABLE as error:
         raise StatementError(
             f"Unable to read columns from the schema of message {side.name.lower()}s on topic '{side.topic}': {error}",
-            side.p.at,
-            _other_schema_hint(side),
+            side.p.place(f"{side.name}_SCHEMA_ID"),
+            _message_hint(registered.schema, message) or _other_schema_hint(side),
         ) from error
+
+
+def _kind_hint(side: SchemaSide, kind: str) -> str:
+    """The hint for a schema whose kind is not that of the side's format."""
+    formats = [f"{side.name}_FORMAT='{name}'" for name in _with_schemas(kind)]
+    return ", or ".join([*formats, _other_schema_hint(side)])
+
+
+def _message_hint(schema: SchemaText, message: str) -> str:
+    """The hint for a Protobuf schema that has no such message; "" for other schemas."""
+    if not message or schema.kind != protobuf.KIND or _has_message(schema, message):
+        return ""
+    return f"its messages are {', '.join(protofile.messages(schema))}"
+
+
+def _has_message(schema: SchemaText, message: str) -> bool:
+    """True if a Protobuf schema has the message, or cannot be read."""
+    try:
+        return protofile.message(schema, message) is not None
+    except ValueError:
+        return True
 
 
 def _other_schema_hint(side: SchemaSide) -> str:
@@ -128,7 +185,7 @@ def check_message_is_chosen(side: SchemaSide) -> None:
 
     For a side without columns of its own (ksqlDB's DefaultSchemaInjector.throwOnMultiSchemaDefinitions).
     """
-    registered = side.registered or side.facts.latest.get(side.subject)
+    registered = side.known
     if registered is None or registered.schema.kind != protobuf.KIND or _message(side):
         return
     try:
@@ -150,10 +207,9 @@ def _message(side: SchemaSide) -> str:
 
 
 def _missing(side: SchemaSide) -> StatementError:
-    name = _message(side)
     return StatementError(
         f"Schema for message {side.name.lower()}s on topic '{side.topic}' does not exist in the Schema Registry."
-        f"Subject: {side.subject}" + (f", message: {name}" if name else ""),
+        f"Subject: {side.subject}",
         side.p.at,
         "list the columns, or register the schema first",
     )
@@ -170,6 +226,7 @@ def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], sourc
         return serde
     registered = side.registered
     if registered is not None:
+        serde = _without_others_message(side, serde, registered.schema)
         _check_columns_match(side, serde, columns, registered)
         serde = _with_name(serde, registered.schema)
         message = serde.get(FULL_NAME) or ""
@@ -177,6 +234,14 @@ def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], sourc
         return replace(serde, schema=physical)
     schema = _schema_of_columns(side.name, serde, columns, source)
     return replace(serde, schema=PhysicalSchema(side.facts.registry, side.subject, schema, ""))
+
+
+def _without_others_message(side: SchemaSide, serde: Serde, schema: SchemaText) -> Serde:
+    """The serde without a message's name that a query inherits from its source, and that the id's schema lacks."""
+    name, is_stated = serde.get(FULL_NAME), f"{side.name}_SCHEMA_FULL_NAME" in side.p.values
+    if serde.format != "PROTOBUF" or not name or is_stated or _has_message(schema, name):
+        return serde
+    return replace(serde, properties=tuple(p for p in serde.properties if p[0] != FULL_NAME))
 
 
 def _with_name(serde: Serde, schema: SchemaText) -> Serde:
@@ -205,7 +270,7 @@ def _fits(side: SchemaSide, serde: Serde, columns: Sequence[Column], existing: R
     wrapped = is_wrapped(serde, len(columns))
     try:
         fields = translation.columns(serde.format, existing.schema, side.name, wrapped, exact, message)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except UNREADABLE:
         return False
     types = {f.name: f.type for f in fields}
     own = {c.name if exact else c.name.upper(): c.type if exact else translation.upper(c.type) for c in columns}
@@ -288,4 +353,13 @@ def _check_columns_match(
             f"The following {side.name.lower()} columns are changed, missing or reordered: [{names}]. "
             f"Schema from schema registry is [{registered_columns}]",
             side.p.place(f"{side.name}_SCHEMA_ID"),
+            _mismatch_hint(side, wrapped, wrong[0], exact),
         )
+
+
+def _mismatch_hint(side: SchemaSide, wrapped: bool, column: Column, exact: Sequence[Column]) -> str:
+    """The hint for the first column that is not the schema's; `exact` are the schema's columns."""
+    fields = exact[0].type.fields if not wrapped and isinstance(exact[0].type, Struct) else ()
+    if [(f.name, f.type) for f in fields] == [(column.name, column.type)]:
+        return f"WRAP_SINGLE_{side.name}=true makes the column a field of the record"
+    return "the columns are the first fields of the schema, with its names and types and in its order"

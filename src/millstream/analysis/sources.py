@@ -53,7 +53,8 @@ def declare(
     _check_names(columns)
     _check_key(statement, kind, schema)
     key = serdes.choose("KEY", p, schema.key, settings, implied=columns.key)
-    value = serdes.choose("VALUE", p, schema.value, settings, implied=columns.value)
+    implied = columns.value or (None if declared.value else schemas.inferred_wrapping(values))
+    value = serdes.choose("VALUE", p, schema.value, settings, implied=implied)
     if not schema.columns:
         raise StatementError(
             "No columns supplied.", statement.span, f"list the columns: {value.format} has no schema to read them from"

@@ -55,12 +55,24 @@ def choose_wrapping(
     return _configured(side, settings)
 
 
-def is_record(side: str, p: Properties, settings: Mapping[str, str], format: Format) -> bool:
-    """True if the columns of a registry's schema are the fields of a record, False if it is one bare column."""
+def is_record(side: str, p: Properties, settings: Mapping[str, str], format: Format, schema_is_record: bool) -> bool:
+    """True if the columns of a registry's schema are the fields of a record, False if it is one bare column.
+
+    A value's schema that is a record is a bare column only by a property: the setting is about single columns.
+    """
     if not format.unwraps:
         return True
     property_name = _deciding_property(side, p)
-    return _configured(side, settings) if property_name is None else bool(p.values[property_name])
+    if property_name is not None:
+        return bool(p.values[property_name])
+    return (side == "VALUE" and schema_is_record) or _configured(side, settings)
+
+
+def of_schema(side: str, p: Properties, is_record: bool) -> Wrapping | None:
+    """The wrapping by a registry's schema; None for keys, and if the schema is no record or a property decides."""
+    if side != "VALUE" or not is_record or _deciding_property(side, p) is not None:
+        return None
+    return Wrapping(True, "the schema's record")
 
 
 def _configured(side: str, settings: Mapping[str, str]) -> bool:

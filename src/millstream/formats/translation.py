@@ -41,8 +41,7 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
 
     If the side is not `wrapped`, it is one column, ROWKEY or ROWVAL. Raises ValueError with the reason.
     """
-    with unfolding.bounded():
-        schema_type = TRANSLATORS[format].root_type(schema, message)
+    schema_type = root_type(format, schema, message)
     if schema_type is None:
         raise ValueError(f"it has no message {message}" if message else "its type has no counterpart in SQL")
     part = RecordPart.KEY if side == "KEY" else RecordPart.VALUE
@@ -57,6 +56,12 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
     for column in type.fields:
         _check_names(column.type)
     return [Column(f.name, f.type, part) for f in type.fields]
+
+
+def root_type(format: str, schema: SchemaText, message: str) -> SqlType | None:
+    """The type of a whole schema; None if SQL has none, or the schema has no such message. Raises ValueError."""
+    with unfolding.bounded():
+        return TRANSLATORS[format].root_type(schema, message)
 
 
 def upper(type: SqlType) -> SqlType:
