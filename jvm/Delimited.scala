@@ -87,15 +87,19 @@ private class DelimitedLine(text: String, delimiter: Char) {
 }
 
 /**
- * Writes what DelimitedReader reads; a null is an empty field. Fields are quoted as Commons CSV 1.4 does, which ksqlDB
- * uses; later versions quote other fields. If the delimiter is a quote, nothing is quoted.
+ * Writes what DelimitedReader reads; a null is an empty field, and a null payload if it is the only one: an empty line
+ * has no fields. Fields are quoted as Commons CSV 1.4 does, which ksqlDB uses; later versions quote other fields. If
+ * the delimiter is a quote, nothing is quoted.
  */
 class DelimitedWriter(spec: Spec) extends Writer {
   private val fieldTypes = spec.columns.fieldTypes.toArray
   private val format =
     (if (spec.delimiter == '"') CSVFormat.DEFAULT.withQuote(null) else CSVFormat.DEFAULT).withDelimiter(spec.delimiter)
 
-  override def write(row: InternalRow): Array[Byte] = {
+  override def write(row: InternalRow): Array[Byte] =
+    if (fieldTypes.length == 1 && row.isNullAt(0)) null else line(row)
+
+  private def line(row: InternalRow): Array[Byte] = {
     val text = new java.lang.StringBuilder
     val line = new CSVPrinter(text, format)
     fieldTypes.indices.foreach { i =>
