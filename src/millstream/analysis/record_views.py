@@ -105,6 +105,13 @@ def to_logical_view(query: tree.SelectQuery, sources: Sequence[tuple[str, Source
     return _with_group_names(query, names)
 
 
+def to_logical_expression(expression: tree.Expression, source: Source) -> tree.Expression:
+    """An expression over one source with ROWKEY->k, ROWKEY and the like replaced by names of columns."""
+    if not any(map(_mentions, expression.walk())):
+        return expression
+    return expression.transform(_SideNames(((source.name, source),)).replacement)
+
+
 def _by_alias(query: tree.SelectQuery, sources: Sequence[tuple[str, Source]]) -> tree.SelectQuery:
     """The query with sources referred to by their aliases, also where their own names were used."""
     aliases = {alias for alias, _ in sources}

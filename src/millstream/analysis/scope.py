@@ -155,6 +155,8 @@ class NameScope:
         if side not in tree.PARTS or any(c.part == side for c in self.columns if reference.source in (None, c.source)):
             several = side in tree.PARTS and len(sources) > 1 and reference.source is None
             return f"name the source: {' or '.join(f'{identifier(s)}.{side}' for s in sources)}" if several else ""
+        if not any(c.part for c in self.columns):
+            return f"{side} is of a stream or table: the columns of an inner query have their names alone"
         return f"there are no {'key' if side == 'ROWKEY' else 'value'} columns"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millstream.analysis.expressions import resolved_condition
+from millstream.analysis.record_views import to_logical_expression
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.model.errors import StatementError
 from millstream.model.names import identifier
@@ -41,7 +42,8 @@ def deleted_keys(statement: tree.DeleteFrom, catalog: Catalog, settings: Mapping
         hint = "Kafka removes a stream's records by its topic's retention.ms"
         raise StatementError(f"Cannot delete rows of a stream: {name}", statement.span, hint)
     scope = read_source(sink, sink.name, catalog, settings).scope
-    lookups = key_lookups(resolved_condition(statement.where, scope, "WHERE"), sink)
+    where = to_logical_expression(statement.where, sink)
+    lookups = key_lookups(resolved_condition(where, scope, "WHERE"), sink)
     if lookups is None:
         key = ", ".join(identifier(column.name) for column in sink.schema.key)
         fact = f"DELETE FROM {name} needs a WHERE that gives its key ({key}) values by = or IN, and nothing else"

@@ -197,11 +197,11 @@ def select_columns(
     """
     keys: list[NamedExpression] = []
     columns: list[NamedExpression] = []
-    seen: set[tuple[str, str | None]] = set()
+    seen: set[tuple[str, ColumnPlace | None]] = set()
     for item in items:
         name = aliases.of(item.expression, item.alias)
         typed = typed_item(item)
-        side = _side(item)
+        side = _side(item, typed)
         if any(n == name and (side is None or s in (side, None)) for n, s in seen) and not _repeats_key(keys, typed):
             raise StatementError(f"The projection contains column {identifier(name)} more than once.", item.at)
         seen.add((name, side))
@@ -217,10 +217,14 @@ def select_columns(
     return Select(relation.node, tuple(keys), tuple(columns))
 
 
-def _side(item: ProjectionItem) -> str | None:
-    """The side of a column that keeps its name, if a column of the other side has the same name; else None."""
+def _side(item: ProjectionItem, typed: TypedExpression) -> ColumnPlace | None:
+    """The side of the result to which a column goes, if its name, which it keeps, is in both sides of the source.
+
+    Else None. After PARTITION BY a column may go to the other side than the one that it comes from.
+    """
     expression = item.expression
-    return expression.part if item.alias is None and isinstance(expression, tree.ColumnRef) else None
+    keeps_name = item.alias is None and isinstance(expression, tree.ColumnRef) and expression.part is not None
+    return typed.where if keeps_name and isinstance(typed, ColumnReference) else None
 
 
 def _repeats_key(keys: list[NamedExpression], typed: TypedExpression) -> bool:

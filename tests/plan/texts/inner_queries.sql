@@ -157,7 +157,7 @@ SELECT id, total FROM (SELECT id, amount * 2 AS total FROM orders) WHERE total >
 
 SELECT ROWKEY, id FROM (SELECT ROWKEY, ROWVALUE->item FROM orders) EMIT CHANGES;
 -- → line 1:8: SELECT column 'ROWKEY' cannot be resolved.
--- →   hint: there are no key columns
+-- →   hint: ROWKEY is of a stream or table: the columns of an inner query have their names alone
 
 CREATE STREAM s AS SELECT v FROM (SELECT a, v FROM pairs);
 -- → line 1:34: The query used to build S must include the key columns A and B in its projection.
