@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from millstream.analysis.reserved_topics import check_writable
-from millstream.catalog.catalog import RelationKind, Source
+from millstream.catalog.catalog import Source
 from millstream.engine.api import RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.kafka_writer import Bytes
@@ -46,8 +46,7 @@ def values(context: StatementContext, engine: EngineContext) -> None:
         fact = f"the row cannot be written: {failure}"
         raise StatementError(fact, context.statement.span, hint_of_registry) from failure
     inserts.check_time(record.rowtime, context.statement.span)
-    if record.key is None and row.sink.kind is RelationKind.TABLE:
-        raise inserts.without_key(row.sink, row.sink.schema.key, context.statement.span)
+    inserts.check_record_key(row.sink, record.key, context.statement.span)
     try:
         if record.rowtime == 0:
             engine.spark.write_at_zero(row.sink.topic, record.key, record.value)

@@ -245,6 +245,12 @@ def check_time(rowtime: int | None, at: Span) -> None:
         raise StatementError(f"ROWTIME is negative: {rowtime}", at)
 
 
+def check_record_key(sink: Source, key: bytes | None, at: Span) -> None:
+    """Raises StatementError for a record of a table without a key."""
+    if key is None and sink.kind is RelationKind.TABLE:
+        raise without_key(sink, sink.schema.key, at)
+
+
 def without_key(sink: Source, missing: Sequence[Column], at: Span) -> StatementError:
     """The error for a row of a table without these key columns."""
     names = ", ".join(identifier(c.name) for c in missing)

@@ -11,7 +11,7 @@ import orjson
 from pyspark.sql import SparkSession
 
 from millstream.analysis.typed_expressions import Constant, TypedExpression
-from millstream.catalog.catalog import Source
+from millstream.catalog.catalog import RelationKind, Source
 from millstream.model.schema import Column
 from millstream.model.types import BIGINT, BOOLEAN, BYTES, HEADERS_TYPE, INTEGER, STRING, SqlType
 from millstream.plan.nodes import ClientOutput
@@ -128,11 +128,16 @@ class Bounded:
         return tuple(m.value if isinstance(m, Constant) and _is_plain(m) else next(results) for m in expressions)
 
     def constant(self, row: InsertRow, now: int) -> Record:
-        """The record of an INSERT VALUES, with the time `now` (epoch ms) if it has none or NULL. Raises ValueError."""
+        """The record of an INSERT VALUES, with the time `now` (epoch ms) if it has none or NULL. Raises ValueError.
+
+        It has no key if the only key column of a table is NULL, whatever the format writes for that.
+        """
         keys, values, sink = row.sink.schema.key, row.sink.schema.value, row.sink
         columns = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
         computed = self.values([column.expression for column in columns])
-        key = record_codec(pipeline.side_spec(sink.key, keys, "K"), keys).encode(_row(keys, computed))
+        no_key = sink.kind is RelationKind.TABLE and len(keys) == 1 and computed[0] is None
+        codec = record_codec(pipeline.side_spec(sink.key, keys, "K"), keys)
+        key = None if no_key else codec.encode(_row(keys, computed))
         value = record_codec(pipeline.side_spec(sink.value, values, "V"), values).encode(
             _row(values, computed[len(keys) :])
         )

@@ -95,10 +95,14 @@ def encoded_rows(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
     return frame.where(f"{key} and {value}")
 
 
-def keyed_rows(frame: LazyFrame, query: str, topic: str) -> LazyFrame:
-    """The rows that have a key; the others, which a table cannot store, go to the processing log (type 1)."""
+def keyed_rows(frame: LazyFrame, query: str, topic: str, columns: int) -> LazyFrame:
+    """The rows that have a key; the others, which a table cannot store, go to the processing log (type 1).
+
+    A NULL in the only one of its `columns` is no key, whatever its bytes: `null` or {"ID":null} in JSON.
+    """
     reason = f"a record of the table's topic {topic} has no key: it is skipped"
-    return frame.where(report(EXPRESSION, error_if("key is null", reason), f"{query}.source", "key", topic, None))
+    no_key = "key is null" if columns > 1 else "key.K0 is null"
+    return frame.where(report(EXPRESSION, error_if(no_key, reason), f"{query}.source", "key", topic, None))
 
 
 def timed_rows(frame: LazyFrame, query: str, topic: str) -> LazyFrame:

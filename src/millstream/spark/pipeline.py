@@ -224,7 +224,7 @@ def _(node: Read, run: _QueryRun) -> LazyFrame:
     carried = [_WITH_APPEND_TIME if c == "headers" and run.carries_append_time else c for c in metadata]
     rows = rows.select("k.value as key", value, "rowtime", *carried)
     if origin.kind is RelationKind.TABLE:
-        rows = keyed_rows(rows, run.query, origin.topic)
+        rows = keyed_rows(rows, run.query, origin.topic, len(origin.schema.key))
     return _timed(rows, origin, _RowTimes(node.schema, metadata, node.strict), run)
 
 

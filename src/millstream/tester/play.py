@@ -22,7 +22,7 @@ from millstream.model.schema import Column
 from millstream.model.setting import Setting
 from millstream.model.settings import SettingRefused, check, replaced_variables
 from millstream.plan.deletes import deleted_keys
-from millstream.plan.inserts import check_time
+from millstream.plan.inserts import check_record_key, check_time
 from millstream.plan.inserts import row as insert_row
 from millstream.plan.nodes import leaves, reads
 from millstream.plan.statements import check_drop, outcome
@@ -126,6 +126,7 @@ def written(
     except ValueError as failure:
         raise StatementError(f"the row cannot be written: {failure}", statement.span) from failure
     check_time(record.rowtime, statement.span)
+    check_record_key(row.sink, record.key, statement.span)
     return row.sink.topic, [record]
 
 
