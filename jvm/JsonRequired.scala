@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.JsonNode
 
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
-import org.apache.spark.sql.catalyst.util.ArrayData
+import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 
 /** Checks that a value has what a user-chosen JSON schema requires (KLIP-56); a null there throws BadRecord. */
 abstract class JsonRequired {
@@ -17,12 +17,16 @@ abstract class JsonRequired {
 object JsonRequired {
   private val Nested = Seq("oneOf", "anyOf", "allOf")
 
-  /** The check for a spec's rows; None if its schema is derived from its columns, or requires nothing. */
-  def of(spec: Spec): Option[JsonRequiredFields] =
-    if (spec.schema.id.isEmpty || !spec.wrapped || !spec.schema.registered.text.contains("\"required\"")) None
+  /**
+   * The check for a spec's rows; None if its schema is derived from its columns, or requires nothing. The value of a
+   * row that is not wrapped must not be null.
+   */
+  def of(spec: Spec): Option[JsonRequiredRow] =
+    if (spec.schema.id.isEmpty || !spec.schema.registered.text.contains("\"required\"")) None
     else {
       val root = JsonTrees.parsed(spec.schema.registered.text)
-      Some(fields(root, root, spec.columns))
+      if (spec.wrapped) Some(fields(root, root, spec.columns))
+      else Option(inside(root, root, spec.single)).map(required => row => required.check(row, 0))
     }
 
   private def fields(node: JsonNode, root: JsonNode, sqlType: SqlType.Struct): JsonRequiredFields = {
@@ -51,6 +55,10 @@ object JsonRequired {
     case SqlType.Array(element) =>
       val required = inside(branch(node, root, _.has("items")).path("items"), root, element)
       if (required == null) null else (from, i) => each(from.getArray(i), required)
+    case SqlType.Map(_, value) =>
+      val member = branch(node, root, _.has("additionalProperties")).path("additionalProperties")
+      val required = inside(member, root, value)
+      if (required == null) null else (from, i) => eachValue(from.getMap(i), required)
     case _ => null
   }
 
@@ -59,6 +67,14 @@ object JsonRequired {
       try if (!values.isNullAt(i)) required.check(values, i)
       catch { case bad: BadRecord => throw bad.inside(s"[$i]") }
     }
+
+  private def eachValue(entries: MapData, required: JsonRequired): Unit = {
+    val (keys, values) = (entries.keyArray(), entries.valueArray())
+    (0 until entries.numElements()).foreach { i =>
+      try if (!values.isNullAt(i)) required.check(values, i)
+      catch { case bad: BadRecord => throw bad.inside(s"['${keys.getUTF8String(i)}']") }
+    }
+  }
 
   /** The node itself, the node that it refers to, or its first alternative for which `is` holds. */
   private def branch(node: JsonNode, root: JsonNode, is: JsonNode => Boolean): JsonNode = {
@@ -80,13 +96,18 @@ object JsonRequired {
   }
 }
 
+/** Checks that a row has what a schema requires. */
+trait JsonRequiredRow {
+  /** Throws BadRecord, with the path of the field, if the row lacks something. */
+  def check(row: SpecializedGetters): Unit
+}
+
 /** One column: whether it is required (`must`), and what is required inside it (null: nothing). */
 class JsonRequiredField(val name: String, val must: Boolean, val inner: JsonRequired)
 
-/** The required fields of a struct. `check` throws BadRecord, with the path of the field, if one of them is null. */
-class JsonRequiredFields(sqlType: SqlType.Struct, fields: Array[JsonRequiredField]) {
-  /** Throws BadRecord if a required field of the row is null. */
-  def check(row: SpecializedGetters): Unit = {
+/** The required fields of a struct. */
+class JsonRequiredFields(sqlType: SqlType.Struct, fields: Array[JsonRequiredField]) extends JsonRequiredRow {
+  override def check(row: SpecializedGetters): Unit = {
     var i = 0
     while (i < fields.length) {
       try one(fields(i), row, i)

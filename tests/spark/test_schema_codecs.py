@@ -1,6 +1,7 @@
 """Formats with schemas: other libraries read every row as it is; whatever bytes come in, no harm is done."""
 
 import math
+import re
 from base64 import b64encode
 from contextlib import suppress
 from decimal import Decimal as Number
@@ -22,6 +23,7 @@ from millstream.formats.translation import columns as columns_of
 from millstream.model.schema import Column
 from millstream.model.types import BYTES, DATE, STRING, Array, Decimal, Field, Map, Primitive, SqlType, Struct
 from millstream.spark.codec import RecordCodec, UnreadableRecord
+from millstream.syntax.parser import parse_columns
 from millstream.tester import registry
 from millstream.tester.registry import CaseSchemas
 from millstream.tester.schema_id_records import decode
@@ -240,18 +242,53 @@ def test_huge_lengths_and_deep_nesting_take_no_memory(spark: SparkSession) -> No
             one.decode(data)
 
 
-def test_null_where_the_schema_requires_a_value_names_the_field(spark: SparkSession) -> None:
-    columns = (Column("a", STRING), Column("s", Struct((Field("x", STRING),))))
-    text = (
-        '{"type":"record","name":"R","fields":[{"name":"a","type":"string"},{"name":"s","type":'
-        '{"type":"record","name":"S","fields":[{"name":"x","type":"string"}]}}]}'
-    )
-    id = KNOWN.register("required-value", SchemaText("AVRO", text))
-    physical = PhysicalSchema(KNOWN.url, "required-value", SchemaText("AVRO", text), id=id)
-    one = RecordCodec(spark, spec(Serde("AVRO", schema=physical), columns), columns)
-    assert one.decode(one.encode({"a": "1", "s": {"x": "2"}})) == {"a": "1", "s": {"x": "2"}}
-    with pytest.raises(UnreadableRecord, match=r"null where the schema requires string, path: \$\.s\.x"):
-        one.encode({"a": "1", "s": {"x": None}})
+AVRO_X = '{"type":"record","name":"X","fields":[{"name":"x","type":"string"}]}'
+JSON_X = '{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}'
+X = "STRUCT<`x` STRING>"
+AVRO_R = '{"type":"record","name":"R","fields":[%s]}'
+JSON_R = '{"type":"object","properties":{%s}}'
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "columns", "wrapped", "row", "wrong", "path"),
+    [
+        ("AVRO", AVRO_R % f'{{"name":"s","type":{AVRO_X}}}', f"`s` {X}", True, {"x": "1"}, {"x": None}, "$.s.x"),
+        ("AVRO", AVRO_X, f"k {X}", False, {"x": "1"}, {"x": None}, "$.x"),
+        ("AVRO", f'{{"type":"map","values":{AVRO_X}}}', f"k MAP<STRING, {X}>", False, {}, {"m": {"x": None}}, "$.x"),
+        ("JSON_SR", JSON_X, "`x` STRING", True, "1", None, "$.x"),
+        ("JSON_SR", JSON_R % f'"s":{JSON_X}', f"`s` {X}", True, {"x": "1"}, {"x": None}, "$.s.x"),
+        ("JSON_SR", JSON_X, f"k {X}", False, {"x": "1"}, {"x": None}, "$.x"),
+        (
+            "JSON_SR",
+            f'{{"type":"array","items":{JSON_X}}}',
+            f"k ARRAY<{X}>",
+            False,
+            [{"x": "1"}, None],
+            [{"x": "1"}, {"x": None}],
+            "$[1].x",
+        ),
+        (
+            "JSON_SR",
+            JSON_R % f'"m":{{"type":"object","additionalProperties":{JSON_X}}}',
+            f"`m` MAP<STRING, {X}>",
+            True,
+            {"n": {"x": "1"}, "o": None},
+            {"n": {"x": None}},
+            "$.m['n'].x",
+        ),
+    ],
+)
+def test_null_where_the_schema_requires_a_value_names_the_field(
+    spark: SparkSession, format: str, text: str, columns: str, wrapped: bool, row: Any, wrong: Any, path: str
+) -> None:
+    """In a record of columns, and in what a single bare column holds, as a key by default."""
+    (column,) = (Column(c.name, c.type) for c in parse_columns(columns))
+    schema = SchemaText(TRANSLATORS[format].kind, text)
+    physical = PhysicalSchema(KNOWN.url, "required", schema, id=KNOWN.register(text, schema))
+    one = RecordCodec(spark, spec(Serde(format, wrapped, schema=physical), (column,)), (column,))
+    assert one.decode(one.encode({column.name: row})) == {column.name: row}
+    with pytest.raises(UnreadableRecord, match=f"null where the schema requires .*, path: {re.escape(path)}$"):
+        one.encode({column.name: wrong})
 
 
 @pytest.mark.parametrize("case", protos.CASES, ids=str)
