@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import fastavro
 import pytest
 
 from millstream.catalog.catalog import Source
@@ -329,11 +330,19 @@ def test_names_of_records() -> None:
     assert text["name"] == "KsqlDataSourceSchema", "as in ksqlDB, a query's result has a name of its own"
     text = json.loads(physical(named).schema.text)
     assert (text["namespace"], text["name"]) == ("com.acme", "Thing")
+
+
+@pytest.mark.parametrize(
+    ("name", "record"), [("MY_ORDERS", "MyOrdersKey"), ("my-orders.é", "MyOrdersKey"), ("2nd", "_2ndKey"), ("_", "Key")]
+)
+def test_the_name_of_a_keys_record_is_one_that_avro_allows(name: str, record: str) -> None:
     key = source(
-        "CREATE STREAM MY_ORDERS (k STRUCT<a INT> KEY, v INT) WITH (kafka_topic='other', format='AVRO');", "MY_ORDERS"
+        f"CREATE STREAM `{name}` (k STRUCT<a INT> KEY, v INT) WITH (kafka_topic='other', format='AVRO');", name
     ).key.schema
     assert key is not None
-    assert json.loads(key.schema.text)["connect.name"] == "io.confluent.ksql.avro_schemas.MyOrdersKey"
+    schema = json.loads(key.schema.text)
+    assert schema["connect.name"] == f"io.confluent.ksql.avro_schemas.{record}"
+    fastavro.parse_schema(schema)
 
 
 @pytest.mark.parametrize(

@@ -331,7 +331,9 @@ def _default(side: str, source: str) -> str:
     if side == "VALUE":
         return avro.ROOT
     words = "".join(c if c.isascii() and c.isalnum() else "_" for c in source).split("_")
-    return f"{avro.NAMESPACE}.{''.join(w.capitalize() for w in words)}Key"
+    name = "".join(w.capitalize() for w in words)
+    # A name in Avro does not begin with a digit.
+    return f"{avro.NAMESPACE}.{'_' if name[:1].isdigit() else ''}{name}Key"
 
 
 def _check_columns_match(
