@@ -11,7 +11,9 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, SchemaText
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
+from millstream.plan.statements import check_key_schema
 from millstream.plan.steps import DeleteSubjects, Outcome, RegisterSchema
+from millstream.syntax import parser
 from support.statements import last_outcome
 
 RECORD = {
@@ -306,6 +308,58 @@ def test_a_query_inherits_the_name_of_a_message_only_if_the_schema_of_its_id_has
     column = "CAST(v AS INT) AS `a`" if message == "A" else "v AS `b`"
     query = f"CREATE STREAM O WITH ({properties}) AS SELECT id, {column} FROM S;"
     assert physical(f"{declared} {query}", "O").message == message
+
+
+KEYED = "STREAM S {} WITH (kafka_topic='other', key_format='AVRO', value_format='JSON'{});"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [
+        (
+            KEYED.format("(v INT)", ", key_schema_id=8"),
+            KEYED.format("(v INT)", ", key_schema_id=13"),
+            ("id 8", "id 13"),
+        ),
+        (
+            KEYED.format("(v INT)", ", key_schema_id=13"),
+            KEYED.format("(ROWKEY INT KEY, v INT)", ""),
+            ("id 13", "its columns"),
+        ),
+        (
+            KEYED.format("(ROWKEY INT KEY, v INT)", ""),
+            KEYED.format("(v INT)", ", key_schema_id=13"),
+            ("its columns", "id 13"),
+        ),
+        (KEYED.format("(v INT)", ", key_schema_id=8"), KEYED.format("(v INT, w INT)", ", key_schema_id=8"), ()),
+        (KEYED.format("(v INT)", ", key_schema_id=8"), KEYED.format("(ROWKEY INT KEY, v INT)", ""), ()),
+        (
+            "STREAM S WITH (key_format='AVRO', key_schema_id=8) AS SELECT id, item FROM F;",
+            "STREAM S WITH (key_format='AVRO') AS SELECT id, item, count FROM F;",
+            (),
+        ),
+        (
+            "STREAM S WITH (key_format='AVRO', key_schema_id=13) AS SELECT id, item FROM F;",
+            "STREAM S WITH (key_format='AVRO') AS SELECT id, item, count FROM F;",
+            ("id 13", "its columns"),
+        ),
+    ],
+)
+def test_a_replacement_does_not_change_the_schema_of_keys(before: str, after: str, refused: tuple[str, ...]) -> None:
+    """Equal keys would have other bytes: KLIP-33 has no evolution of key schemas. Here 8 is "int", 13 a union."""
+    union = RegisteredSchema(13, SchemaText("AVRO", '["null", "int"]'))
+    facts = replace(FACTS, latest={}, by_id={8: INT, 13: union})
+    first = planned(f"{DECLARED.replace('STREAM S', 'STREAM F')} CREATE {before}", facts).catalog
+    text = f"CREATE OR REPLACE {after}"
+    (statement,) = parser.parse(text)
+    second = last_outcome(text, facts, first).catalog
+    if not refused:
+        check_key_schema(statement, first, second)
+        return
+    with pytest.raises(
+        StatementError, match="has key schema = that of {} which is not upgradeable to that of {}".format(*refused)
+    ):
+        check_key_schema(statement, first, second)
 
 
 def test_drop_with_its_topic_deletes_the_subjects() -> None:

@@ -37,6 +37,19 @@ def check_replaceable(old: Source, new: Source, at: Span) -> None:
         raise StatementError(difference.fact, at, hint)
 
 
+def check_key_schema(old: Source, new: Source, at: Span) -> None:
+    """Raises StatementError if equal keys would have other bytes, because the schema of an id replaces another schema.
+
+    The schema of other key columns is another in any case.
+    """
+    before, after = old.key.schema, new.key.schema
+    if before is None or after is None or old.schema.key != new.schema.key or before.schema == after.schema:
+        return
+    texts = [f"that of id {s.id}" if s.id is not None else "that of its columns" for s in (before, after)]
+    hint = "equal keys would have other bytes, and so other partitions: leave KEY_SCHEMA_ID as it was"
+    raise StatementError(_fact(old, "key schema", *texts), at, hint)
+
+
 def check_same_sort(old: Source, new: Source, at: Span) -> None:
     """Raises StatementError if one is a stream and the other a table, or only one is created by a query."""
     if old.kind is not new.kind:

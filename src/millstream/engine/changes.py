@@ -39,7 +39,7 @@ from millstream.model.errors import StatementError
 from millstream.model.setting_table import SAVEPOINT
 from millstream.plan.existing_topics import check_existing_topic
 from millstream.plan.nodes import reads
-from millstream.plan.statements import check_drop, outcome
+from millstream.plan.statements import check_drop, check_key_schema, outcome
 from millstream.plan.steps import DeleteTopic, Outcome, SetTasks, StartQuery
 from millstream.syntax import tree
 
@@ -65,6 +65,7 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     if result.warning:
         return build.warning(context.text, result.message)
     check_messages(context.statement, facts, settings)
+    check_key_schema(context.statement, state.catalog, result.catalog)
     starts = _starts(result, settings, engine)
     command = commands.new(engine.name, result.path, context.text, settings, facts, starts, engine.spark.cores)
     command = with_default_tasks(command, result)

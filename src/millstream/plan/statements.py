@@ -273,6 +273,18 @@ def check_drop(statement: tree.Statement, catalog: Catalog) -> None:
         )
 
 
+def check_key_schema(statement: tree.Statement, before: Catalog, after: Catalog) -> None:
+    """Raises StatementError for a CREATE OR REPLACE after which keys are written by the schema of another id.
+
+    It is for new statements: one that a command log has stays in force.
+    """
+    if not isinstance(statement, tree.CreateSource | tree.CreateAs):
+        return
+    old, new = (catalog.sources.get(statement.name) for catalog in (before, after))
+    if old is not None and new is not None:
+        replacing.check_key_schema(old, new, statement.span)
+
+
 # ---------------------------------------------------------------- types, functions, indexes, views and queries
 
 

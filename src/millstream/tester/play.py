@@ -25,7 +25,7 @@ from millstream.plan.deletes import deleted_keys
 from millstream.plan.inserts import check_record_key, check_time
 from millstream.plan.inserts import row as insert_row
 from millstream.plan.nodes import leaves, reads
-from millstream.plan.statements import check_drop, outcome
+from millstream.plan.statements import check_drop, check_key_schema, outcome
 from millstream.plan.steps import CreateTopic, RegisterSchema, StartQuery, StopQuery
 from millstream.spark.bounded import Bounded, Record
 from millstream.syntax import tree
@@ -163,6 +163,7 @@ def _outcome(statement: tree.Statement, text: str, result: PlayResult) -> None:
     check_drop(statement, result.catalog)
     planned = outcome(statement, text, result.catalog, result.facts, result.settings)
     check_messages(statement, result.facts, result.settings)
+    check_key_schema(statement, result.catalog, planned.catalog)
     result.catalog = planned.catalog
     for step in planned.steps:
         match step:
