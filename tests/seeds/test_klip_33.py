@@ -1,16 +1,27 @@
-"""KLIP-33, key formats: each test is named after a sentence of the document, and holds the engine to it."""
+"""KLIP-33, key formats: each test is named after a sentence of the document, and holds the engine to it.
+
+Sentences of statements and records alone are in klip_33.toml.
+"""
 
 import json
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from millstream.engine.api import RequestFailed
+from seeds.sentences import SentencePlay, plays
 from support.kafka import wait_for
 from support.registry_proxy import RegistryProxy
 from support.seed_world import PATIENCE, SeedWorld
 
 SINGLE = [("KAFKA", b"\x00\x00\x00\x07"), ("DELIMITED", b"7"), ("JSON", b"7"), ("JSON_SR", 7), ("AVRO", 7)]
+
+
+@pytest.mark.parametrize("sentence", plays(Path(__file__).with_name("klip_33.toml")))
+def test_sentence(spark: SparkSession, sentence: SentencePlay) -> None:
+    sentence.check(spark)
 
 
 @pytest.mark.parametrize(("format", "bytes_or_read"), SINGLE)
