@@ -108,7 +108,7 @@ class Output:
             self.console.print(RichText(text, "dim"))
 
     def error(self, report: ErrorReport) -> None:
-        """Show an error."""
+        """Show an error, with its hint, on standard error; to the spool file it is written too."""
         self.spool(report.text)
         shown = RichText(report.text)
         shown.stylize("bold red", 0, len("error:"))

@@ -93,7 +93,7 @@ class AsyncPullRows(AsyncRowIterator):
     """The answer of a pull query."""
 
     async def fetchall(self) -> list[Row]:
-        """The remaining rows."""
+        """The remaining rows, as named tuples. Raises MillstreamError if the answer ends with an error."""
         return [row async for row in self]
 
     async def to_arrow(self) -> Any:

@@ -48,7 +48,7 @@ class PullRows(RowIterator):
     """The answer of a pull query: it ends by itself, so that all of its rows can be read at once."""
 
     def fetchall(self) -> list[Row]:
-        """The remaining rows."""
+        """The remaining rows, as named tuples. Raises MillstreamError if the answer ends with an error."""
         return list(self)
 
     def to_arrow(self) -> Any:

@@ -80,15 +80,9 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         follower = Follower(
             backends.log, lease, kafka, supervisor, name, catalog, lambda s: tables.set_desired(materialized_tables(s))
         )
-        try:
-            follower.start()
-        except LogUnreadable as failure:
-            raise EngineCannotStart(str(failure)) from failure
-        started.callback(follower.close)
+        _follow(follower, started)
         backends.spark.warm_up(backends.log.topic, lambda: not follower.state.desired)
-        trimmer = Trimmer(kafka, supervisor.desired)
-        trimmer.loop.start()
-        started.callback(trimmer.close)
+        trimmer = _trim(kafka, supervisor, started)
         push: dict[str, ClosableQuery] = {}
 
         def current() -> Mapping[str, str]:
@@ -197,6 +191,23 @@ def _keep_tables(
     tables.start()
     started.callback(tables.close)
     return tables
+
+
+def _follow(follower: Follower, started: ExitStack) -> None:
+    """Apply the commands of the log so far, and follow it. Raises EngineCannotStart if the log cannot be read."""
+    try:
+        follower.start()
+    except LogUnreadable as failure:
+        raise EngineCannotStart(str(failure)) from failure
+    started.callback(follower.close)
+
+
+def _trim(kafka: KafkaClient, supervisor: Supervisor, started: ExitStack) -> Trimmer:
+    """Start to trim the topics of the desired queries."""
+    trimmer = Trimmer(kafka, supervisor.desired)
+    trimmer.loop.start()
+    started.callback(trimmer.close)
+    return trimmer
 
 
 def _watch_rebuilds(

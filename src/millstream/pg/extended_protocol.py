@@ -60,7 +60,10 @@ class ExtendedProtocol:
         self._portals: dict[str, BoundStatement] = {}
 
     async def parse(self, message: ParseStatement) -> None:
-        """Prepare a statement under a name. A name in use must be closed first, except for the unnamed statement."""
+        """Prepare a statement under a name. A name in use must be closed first, except for the unnamed statement.
+
+        Raises PgError: 42P05 if the name is in use, 53400 at too many statements, 42601 at more than one statement.
+        """
         self._check_new(message.name)
         script = statements(message.text)
         if len(script) > 1:
@@ -98,7 +101,11 @@ class ExtendedProtocol:
             )
 
     async def bind(self, message: BindPortal) -> None:
-        """Make a portal of a prepared statement and values; its query is started by Describe or Execute."""
+        """Make a portal of a prepared statement and values; its query is started by Describe or Execute.
+
+        Raises PgError: 08P01 if the values or formats do not fit the parameters, 42P03 if the name is in use, 53400 at
+        too many portals; and if a value does not have its parameter's type.
+        """
         prepared = self._statement(message.statement)
         if len(message.values) != len(prepared.types):
             fact = f"{len(message.values)} values were bound to the {len(prepared.types)} parameters of the statement"

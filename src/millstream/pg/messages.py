@@ -98,7 +98,7 @@ class ByteReader:
         self._content, self._at = content, 0
 
     def text(self) -> str:
-        """A text in UTF-8 that a zero byte ends; the zero is read too."""
+        """A text in UTF-8 that a zero byte ends; the zero is read too. Raises ProtocolViolation at other bytes."""
         end = self._content.find(b"\0", self._at)
         if end < 0:
             raise ProtocolViolation("a text has no end")
