@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Decodes Avro records straight into rows, by the writer schema whose id each record carries. A wrapped side is a
+ * Decodes Avro records directly into rows, by the writer schema whose id each record carries. A wrapped side is a
  * record; an unwrapped side is a single value. For {"name": "R", "type": "record", "fields": [{"name": "a", "type":
  * "long"}]} and the column A BIGINT, one AvroRecordReader is built and reused; it reads a long from Avro's decoder and
  * puts it into the first field of the row.
@@ -41,8 +41,8 @@ class AvroReader(spec: Spec) extends Reader {
 }
 
 /**
- * The bytes of one record behind Avro's decoder, with limits. Avro's own limits only protect a Java array's size: its
- * decoder allocates whatever a length claims before it checks that the bytes exist, and skips any number of elements
+ * Reads the bytes of one record through Avro's decoder, with limits. The decoder's only limit is the size of a Java
+ * array: it allocates as much as a length says before it checks that the bytes exist, and skips any number of elements
  * that take no bytes.
  */
 class AvroInput(record: Array[Byte], start: Int) {
@@ -50,7 +50,7 @@ class AvroInput(record: Array[Byte], start: Int) {
 
   val decoder: BinaryDecoder = DecoderFactory.get.binaryDecoder(record, start, record.length - start, null)
   // Elements may take no bytes (null, or a record without fields), so slightly more elements than bytes are allowed.
-  private var elements = record.length - start + WithoutBytes
+  private var elements = record.length - start + ElementsWithoutBytes
   private var depth = 0
 
   /** All bytes of the record, whatever the decoder has read: the payload of a schema that is bytes alone. */
@@ -85,10 +85,10 @@ class AvroInput(record: Array[Byte], start: Int) {
     count
   }
 
-  /** Reads an index and returns what it selects of a union's branches. */
+  /** Reads an index and returns the union's branch that it selects. */
   def branch[T <: AnyRef](branches: Array[T]): T = choice(branches, "a union has no branch")
 
-  /** Reads an index and returns the choice that it selects; `kind` begins the message if there is none. */
+  /** Reads an index and returns the choice that it selects; throws BadRecord, "<kind> <index>", if there is none. */
   def choice[T <: AnyRef](choices: Array[T], kind: => String): T = {
     val i = decoder.readIndex()
     if (i < 0 || i >= choices.length) throw new BadRecord(s"$kind $i")
@@ -103,7 +103,7 @@ class AvroInput(record: Array[Byte], start: Int) {
     case RECORD =>
       // A recursive type allows unbounded nesting.
       depth += 1
-      if (depth > Deepest) throw new BadRecord(s"records are nested more than $Deepest deep")
+      if (depth > MaxDepth) throw new BadRecord(s"records are nested more than $MaxDepth deep")
       schema.getFields.forEach(field => skip(field.schema))
       depth -= 1
     case _ => GenericDatumReader.skip(schema, decoder)
@@ -112,8 +112,8 @@ class AvroInput(record: Array[Byte], start: Int) {
 
 /** The limits of AvroInput, and its errors. */
 object AvroInput {
-  private val Deepest = 100
-  private val WithoutBytes = 65536L
+  private val MaxDepth = 100
+  private val ElementsWithoutBytes = 65536L
 
   /** Turns the decoder's exceptions for malformed bytes into a BadRecord. */
   object Refused {
@@ -139,8 +139,8 @@ private object AvroNull extends AvroFieldReader {
 }
 
 /**
- * Fails when it is read, not when it is built: of a union of several types only records that use this branch are bad,
- * not those of others.
+ * Fails for each value, not when the reader is built: of a union with several types, only those records are bad that
+ * use this branch.
  */
 private class AvroUnreadable(fact: String) extends AvroFieldReader {
   override def read(in: AvroInput): Any = throw new BadRecord(fact)
@@ -155,7 +155,7 @@ object AvroFieldReader {
     case (UNION, _) =>
       val branches = schema.getTypes.asScala.map(of(_, sqlType)).toArray
       val only = branches.filterNot(_ == AvroNull)
-      // As in ksqlDB a value of another type is refused also where it is null.
+      // As in ksqlDB, a field of another type is refused even where its value is null.
       if (only.length == 1 && only.head.isInstanceOf[AvroUnreadable]) only.head
       else in => in.branch(branches).read(in)
     case (RECORD, struct: SqlType.Struct) => new AvroRecordReader(schema, struct)

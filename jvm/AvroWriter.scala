@@ -62,7 +62,7 @@ object AvroFieldWriter {
     case struct: SqlType.Struct if schema.getType == UNION && Avro.isUnionOf(schema, struct) =>
       nullOr(schema, new AvroUnionWriter(schema, struct), default)
     case _ if schema.getType == UNION => union(schema, sqlType, default)
-    case _ => orDefault(some(schema, sqlType), default, s"null where the schema requires ${schema.getType.getName}")
+    case _ => orDefault(nonNull(schema, sqlType), default, s"null where the schema requires ${schema.getType.getName}")
   }
 
   private def orDefault(value: AvroFieldWriter, default: Array[Byte], refusal: String): AvroFieldWriter =
@@ -73,24 +73,25 @@ object AvroFieldWriter {
 
   private def union(schema: Schema, sqlType: SqlType, default: Array[Byte]): AvroFieldWriter = {
     val types = schema.getTypes.asScala.toSeq
-    val branchIndex = types.indexWhere(t => t.getType != NULL && holds(t, sqlType))
+    val branchIndex = types.indexWhere(t => t.getType != NULL && canHold(t, sqlType))
     if (branchIndex < 0) throw new BadRecord(s"no branch of the schema's union $schema can hold ${sqlType.sql}")
-    val value = some(types(branchIndex), sqlType)
+    val value = nonNull(types(branchIndex), sqlType)
     nullOr(schema, (from, i, out) => { out.writeIndex(branchIndex); value.write(from, i, out) }, default)
   }
 
-  /** Writes null as a union's branch of null; where there is none, as the default. */
+  /** Writes null as the union's branch of null; if it has none, as the default. */
   private def nullOr(union: Schema, value: AvroFieldWriter, default: Array[Byte]): AvroFieldWriter = {
-    val none = Avro.nullBranch(union)
-    if (none < 0) orDefault(value, default, NoNull)
-    else (from, i, out) => if (from.isNullAt(i)) out.writeIndex(none) else value.write(from, i, out)
+    val nullBranch = Avro.nullBranch(union)
+    if (nullBranch < 0) orDefault(value, default, NoNull)
+    else (from, i, out) => if (from.isNullAt(i)) out.writeIndex(nullBranch) else value.write(from, i, out)
   }
 
-  private def holds(schema: Schema, sqlType: SqlType): Boolean =
-    try { some(schema, sqlType); true }
+  private def canHold(schema: Schema, sqlType: SqlType): Boolean =
+    try { nonNull(schema, sqlType); true }
     catch { case _: BadRecord => false }
 
-  private def some(schema: Schema, sqlType: SqlType): AvroFieldWriter = (schema.getType, sqlType) match {
+  /** The writer of values that are not null; throws BadRecord if the schema cannot hold the type. */
+  private def nonNull(schema: Schema, sqlType: SqlType): AvroFieldWriter = (schema.getType, sqlType) match {
     case (BOOLEAN, SqlType.Bool) => (from, i, out) => out.writeBoolean(from.getBoolean(i))
     case (INT | LONG, SqlType.Int | SqlType.Date) => (from, i, out) => out.writeInt(from.getInt(i))
     case (LONG, SqlType.Long) => (from, i, out) => out.writeLong(from.getLong(i))
@@ -124,7 +125,7 @@ object AvroFieldWriter {
   private def unsupported(schema: Schema, sqlType: SqlType): BadRecord =
     new BadRecord(s"the schema's ${schema.getType.getName} cannot hold ${sqlType.sql}")
 
-  /** A payload that is a single bytes value. */
+  /** The writer of a payload that is a value's bytes alone (Avro.isRaw); throws BadRecord for another type. */
   def raw(schema: Schema, sqlType: SqlType): AvroFieldWriter = sqlType match {
     case SqlType.Bytes => (from, i, out) => out.writeFixed(from.getBinary(i))
     case d: SqlType.Decimal =>
@@ -235,7 +236,7 @@ object AvroStructWriter {
 /** Writes a row with a field for each branch of a union: the value that is not null, in its branch. */
 class AvroUnionWriter(schema: Schema, protected val sqlType: SqlType.Struct) extends AvroStructWriter {
   private val branches = Avro.branches(schema)
-  private val none = Avro.nullBranch(schema)
+  private val nullBranch = Avro.nullBranch(schema)
   private val targets = sqlType.names.map(name => Avro.position(name, branches.map(Avro.branchName))).toArray
   private val writers = targets.indices.map { f =>
     if (targets(f) < 0) throw new BadRecord(s"the schema's union has no branch ${sqlType.names(f)}")
@@ -248,7 +249,7 @@ class AvroUnionWriter(schema: Schema, protected val sqlType: SqlType.Struct) ext
         out.writeIndex(targets(f))
         try writers(f).write(row, f, out)
         catch { case bad: BadRecord => throw bad.inside("." + sqlType.names(f)) }
-      case Seq() => if (none < 0) throw new BadRecord(AvroFieldWriter.NoNull) else out.writeIndex(none)
+      case Seq() => if (nullBranch < 0) throw new BadRecord(AvroFieldWriter.NoNull) else out.writeIndex(nullBranch)
       case several =>
         throw new BadRecord(s"a union holds one value, not each of ${several.map(sqlType.names).mkString(", ")}")
     }
@@ -280,14 +281,13 @@ class AvroRecordWriter(schema: Schema, protected val sqlType: SqlType.Struct) ex
 
 /** Creates the writers of records. */
 object AvroRecordWriter {
-
   /** The writer of a field without a column: its default, else null; throws BadRecord if the schema allows neither. */
   private def withoutColumn(field: Schema.Field): AvroFieldWriter = default(field) match {
     case Some(bytes) => (_, _, out) => out.writeFixed(bytes)
     case None if field.schema.getType == NULL => (_, _, _) => ()
     case None if field.schema.isNullable =>
-      val none = Avro.nullBranch(field.schema)
-      (_, _, out) => out.writeIndex(none)
+      val nullBranch = Avro.nullBranch(field.schema)
+      (_, _, out) => out.writeIndex(nullBranch)
     case None => throw BadRecord.noColumn(field.name)
   }
 

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnaryExpression}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode, FalseLiteral}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, MapData}
 import org.apache.spark.sql.types._
@@ -20,7 +20,6 @@ class BadRecord(fact: String, path: String = "") extends RuntimeException(null, 
 
 /** Texts for messages about records. */
 object BadRecord {
-
   /** A text, quoted and shortened for messages. */
   def shown(text: String): String = "\"" + (if (text.length > 100) text.take(100) + "…" else text) + "\""
   /** A key of a MAP is null, which no format can hold. */
@@ -124,7 +123,7 @@ abstract class Transcode(function: String, result: (String, DataType)) extends U
         ${in.code}
         InternalRow ${ev.value} = $codec.apply(${in.isNull} ? null : (Object) ${in.value});
       """,
-      isNull = org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral)
+      isNull = FalseLiteral)
   }
 }
 
@@ -141,13 +140,13 @@ object Transcode {
   val NullOutcome: InternalRow = outcome(null, null)
 
   /**
-   * An exception that no codec expects (a bug, or too deep nesting): the record is bad, and the query goes on. Not the
-   * end of a task that waits for the registry: other queries that share its scan would take the record for bad, too;
-   * and not a registry that is away.
+   * The struct for an exception, which may be a bug, or nesting that is too deep: the record is bad, and the query goes
+   * on. Rethrown are an interrupt, such as that of a task which waits for the registry (other queries that share its
+   * scan would get the record as bad), and a registry that is away.
    */
-  def unforeseen(e: Throwable): InternalRow = e match {
+  def failure(e: Throwable): InternalRow = e match {
     case bad: BadRecord => outcome(null, bad.getMessage)
-    case ended: InterruptedException => throw ended
+    case interrupt: InterruptedException => throw interrupt
     case away: RegistryAway => throw away
     case e: Exception => outcome(null, e.toString)
     case e: StackOverflowError => outcome(null, e.toString)
@@ -170,7 +169,7 @@ case class Encode(child: Expression, spec: Spec) extends Transcode("ms_write_rec
 /** One payload to a row; a task creates its reader at the first call. */
 class DecodeCall(spec: Spec) extends Transcode.CodecCall {
   @transient private lazy val reader = Codec.reader(spec)
-  /** What the task reads with; null if it reads no partition, or outside tasks. */
+  /** The consumer of the partition that the task reads; null if it reads none, and outside tasks. */
   @transient private lazy val source = Consumers.current
 
   override def apply(bytes: Any): InternalRow =
@@ -179,8 +178,8 @@ class DecodeCall(spec: Spec) extends Transcode.CodecCall {
   /** The row, taken from another query of a shared scan if one has decoded it. */
   private def decodedOnce(bytes: Array[Byte]): InternalRow = {
     val scan = if (source == null) null else source.scan
-    val known = if (scan == null) null else scan.decoded(spec, bytes)
-    if (known != null) known
+    val shared = if (scan == null) null else scan.decoded(spec, bytes)
+    if (shared != null) shared
     else {
       val row = decode(bytes)
       if (scan != null) scan.shareDecoded(spec, bytes, row)
@@ -190,7 +189,7 @@ class DecodeCall(spec: Spec) extends Transcode.CodecCall {
 
   private def decode(bytes: Array[Byte]): InternalRow =
     try Transcode.outcome(reader.read(bytes), null)
-    catch { case e: Throwable => Transcode.unforeseen(e) }
+    catch { case e: Throwable => Transcode.failure(e) }
 }
 
 /** One row to a payload; a task creates its writer at the first call. */
@@ -201,5 +200,5 @@ class EncodeCall(spec: Spec) extends Transcode.CodecCall {
     if (row == null) Transcode.NullOutcome
     else
       try Transcode.outcome(writer.write(row.asInstanceOf[InternalRow]), null)
-      catch { case e: Throwable => Transcode.unforeseen(e) }
+      catch { case e: Throwable => Transcode.failure(e) }
 }

@@ -15,20 +15,20 @@ import com.fasterxml.jackson.core.util.BufferRecycler
  *
  *   {"A":1}, {"A":2}     one parser, which is restarted; it knows the names of members that it has read
  *   {"A":                a parser of Jackson's factory, whose error says where
- *   [1], 2, UTF-16       likewise: only what surely is an object in UTF-8 is read by the restarted parser
+ *   [1], 2, UTF-16       likewise: the restarted parser reads only what is certainly an object in UTF-8
  *
- * A parser a record would take a third of all memory that a small record takes. A parser of the factory leaves the
- * names to the following ones when it is closed. But names that are data, such as the keys of maps, would be copied
- * from record to record; after `Most` of them each record has a parser that is not closed.
+ * A new parser for each record would take a third of all memory that a small record takes. When a parser of the factory
+ * is closed, the names that it has read are kept for the next parsers. Names that are data, such as the keys of maps,
+ * would so be copied from record to record: after `MaxNames` of them each record has a parser that is not closed.
  */
 final class JsonParsers {
   import JsonParsers._
   private val names = new JavaSet[String]
   private var objects = 0
   /** The parser for the next record; null if there is none, or if it is in use. */
-  private var waiting: RestartedParser = _
+  private var reusable: RestartedParser = _
 
-  private def namesAreData: Boolean = names.size + objects > Most
+  private def namesAreData: Boolean = names.size + objects > MaxNames
 
   /** A member was read whose name is not that of a field. */
   def countName(name: String): Unit = if (!namesAreData) names.add(name)
@@ -36,7 +36,7 @@ final class JsonParsers {
   /** An object was read whose members' names are not known. */
   def countObject(): Unit = if (!namesAreData) objects += 1
 
-  /** Pass over the value at the parser's current token. */
+  /** Skip the value at the parser's current token. */
   def skip(in: JsonParser): Unit =
     if (namesAreData || !in.currentToken.isStructStart) in.skipChildren()
     else {
@@ -54,12 +54,12 @@ final class JsonParsers {
   def parse[A](bytes: Array[Byte], offset: Int = 0)(read: JsonParser => A): A =
     if (namesAreData || !isSmallObject(bytes, offset)) parseAlone(bytes, offset)(read)
     else {
-      val in = if (waiting == null) new RestartedParser else waiting
-      waiting = null
+      val in = if (reusable == null) new RestartedParser else reusable
+      reusable = null
       in.restart(bytes, offset)
       try {
         val result = read(in)
-        if (in.canRestart) waiting = in
+        if (in.canRestart) reusable = in
         result
       } catch { case _: JsonProcessingException => parseAlone(bytes, offset)(read) }
     }
@@ -72,10 +72,10 @@ final class JsonParsers {
 
 /** Limits of restarted parsers. */
 object JsonParsers {
-  /** How many names and objects of unknown names are taken for names of fields. */
-  private val Most = 1000
-  /** How many bytes a text has at most for a restarted parser, which keeps its buffers. */
-  private val Longest = 1 << 16
+  /** With more names that are not fields', and objects whose names are not known, names are taken for data. */
+  private val MaxNames = 1000
+  /** The most bytes of a text for a restarted parser, which keeps its buffers. */
+  private val MaxBytes = 1 << 16
   val Factory: JsonFactory = new JsonFactoryBuilder()
     // Kafka limits a record; Jackson would limit a text to 20 million characters, and a record in base64 (Eval) is one.
     .streamReadConstraints(StreamReadConstraints.builder().maxStringLength(Int.MaxValue).build())
@@ -85,7 +85,7 @@ object JsonParsers {
   /** In UTF-16 and UTF-32 a zero precedes or follows the brace. */
   private def isSmallObject(bytes: Array[Byte], offset: Int): Boolean = {
     val length = bytes.length - offset
-    length > 1 && length <= Longest && bytes(offset) == '{' && bytes(offset + 1) != 0
+    length > 1 && length <= MaxBytes && bytes(offset) == '{' && bytes(offset + 1) != 0
   }
 
   private val symbols = ByteQuadsCanonicalizer.createRoot()
@@ -112,6 +112,6 @@ object JsonParsers {
     }
 
     /** Whether it has read a whole object, and does not know too many names. */
-    def canRestart: Boolean = _currToken == END_OBJECT && getParsingContext.inRoot && _symbols.size <= 2 * Most
+    def canRestart: Boolean = _currToken == END_OBJECT && getParsingContext.inRoot && _symbols.size <= 2 * MaxNames
   }
 }

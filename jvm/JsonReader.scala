@@ -22,7 +22,7 @@ abstract class JsonFieldReader {
 
 /** Readers of JSON text by column type; a value of the wrong kind throws BadRecord with the path to it. */
 object JsonFieldReader {
-  /** The reader of a column type, from parsers of `parsers`. */
+  /** The reader of a column type; the parsers that it reads from are those of `parsers`. */
   def of(sqlType: SqlType, parsers: JsonParsers): JsonFieldReader = sqlType match {
     case SqlType.Bool => bool
     case SqlType.Int => int
@@ -190,7 +190,7 @@ private class JsonMapReader(key: SqlType, element: JsonFieldReader, parsers: Jso
 }
 
 /**
- * Reads an object into a row: a member is assigned to the field of exactly its name, else of its upper-cased name.
+ * Reads an object into a row: a member belongs to the field with exactly its name, or else with its name in upper case.
  *
  *   {"V":1,"v":2}       1: a member with another spelling does not overwrite the one with the exact name
  *   {"v":"x","V":1}     1 for an INTEGER: a member that is overwritten need not be of the field's type
@@ -244,8 +244,8 @@ private class JsonObjectReader(sqlType: SqlType.Struct, parsers: JsonParsers) ex
     }
 
   private def position(name: String): Int = {
-    val known = spellings.get(name)
-    if (known != null) known else newSpelling(name)
+    val field = spellings.get(name)
+    if (field != null) field else newSpelling(name)
   }
 
   private def newSpelling(name: String): Int = {

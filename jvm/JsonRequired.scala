@@ -7,7 +7,11 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 
-/** Checks that a value has what a user-chosen JSON schema requires (KLIP-56); a null there throws BadRecord. */
+/**
+ * Checks that a value has what a user-chosen JSON schema requires (KLIP-56); a null there throws BadRecord.
+ *
+ *   {"properties": {"A": {"type": "string"}}, "required": ["A"]}     a row whose A is null: BadRecord, path: $.A
+ */
 abstract class JsonRequired {
   /** Throws BadRecord if the value at an ordinal lacks what the schema requires. */
   def check(from: SpecializedGetters, i: Int): Unit
@@ -43,9 +47,9 @@ object JsonRequired {
   }
 
   private def property(node: JsonNode, name: String): (String, JsonNode) = {
-    val known = node.path("properties").fieldNames.asScala.toSeq
-    val at = Avro.position(name, known)
-    if (at < 0) (name, node.path("properties").path(name)) else (known(at), node.path("properties").get(known(at)))
+    val names = node.path("properties").fieldNames.asScala.toSeq
+    val at = Avro.position(name, names)
+    if (at < 0) (name, node.path("properties").path(name)) else (names(at), node.path("properties").get(names(at)))
   }
 
   private def inside(node: JsonNode, root: JsonNode, sqlType: SqlType): JsonRequired = sqlType match {
@@ -78,19 +82,20 @@ object JsonRequired {
 
   /** The node itself, the node that it refers to, or its first alternative for which `is` holds. */
   private def branch(node: JsonNode, root: JsonNode, is: JsonNode => Boolean): JsonNode = {
-    val target = followed(node, root)
+    val target = resolved(node, root)
     if (is(target)) target
-    else Nested.flatMap(target.path(_).elements.asScala).map(followed(_, root)).find(is).getOrElse(target)
+    else Nested.flatMap(target.path(_).elements.asScala).map(resolved(_, root)).find(is).getOrElse(target)
   }
 
   private def nullable(node: JsonNode, root: JsonNode): Boolean = {
-    val target = followed(node, root)
+    val target = resolved(node, root)
     val types = target.path("type")
     types.asText == "null" || types.elements.asScala.exists(_.asText == "null") ||
       Seq("oneOf", "anyOf").exists(target.path(_).elements.asScala.exists(nullable(_, root)))
   }
 
-  private def followed(node: JsonNode, root: JsonNode): JsonNode = {
+  /** The node itself, or the one that its `$ref` refers to. */
+  private def resolved(node: JsonNode, root: JsonNode): JsonNode = {
     val to = node.path("$ref").asText
     if (to.startsWith("#/")) root.at(to.drop(1)) else node
   }
@@ -102,8 +107,8 @@ trait JsonRequiredRow {
   def check(row: SpecializedGetters): Unit
 }
 
-/** One column: whether it is required (`must`), and what is required inside it (null: nothing). */
-class JsonRequiredField(val name: String, val must: Boolean, val inner: JsonRequired)
+/** One column: whether the schema requires it, and what it requires inside it (null: nothing). */
+class JsonRequiredField(val name: String, val isRequired: Boolean, val inner: JsonRequired)
 
 /** The required fields of a struct. */
 class JsonRequiredFields(sqlType: SqlType.Struct, fields: Array[JsonRequiredField]) extends JsonRequiredRow {
@@ -118,6 +123,6 @@ class JsonRequiredFields(sqlType: SqlType.Struct, fields: Array[JsonRequiredFiel
 
   private def one(field: JsonRequiredField, row: SpecializedGetters, i: Int): Unit =
     if (row.isNullAt(i)) {
-      if (field.must) throw new BadRecord(s"null where the schema requires ${sqlType.fieldTypes(i).sql}")
+      if (field.isRequired) throw new BadRecord(s"null where the schema requires ${sqlType.fieldTypes(i).sql}")
     } else if (field.inner != null) field.inner.check(row, i)
 }

@@ -40,7 +40,7 @@ class JsonSchemaWriter(spec: Spec) extends JsonWriter(spec) {
   }
 }
 
-/** JSON text in a growing byte buffer; Jackson's generator takes half as long again (docs/design/003). */
+/** JSON text in a growing byte buffer; Jackson's generator takes one and a half times as long (docs/design/003). */
 class JsonOut extends ByteOut {
   /** Writes ASCII text without quotes. */
   def ascii(text: String): Unit = {
@@ -105,9 +105,9 @@ class JsonOut extends ByteOut {
 abstract class JsonFieldWriter {
   /** Writes the value at an ordinal; null as `null`. */
   final def write(from: SpecializedGetters, i: Int, out: JsonOut): Unit =
-    if (from.isNullAt(i)) out.raw(JsonFieldWriter.Null) else some(from, i, out)
+    if (from.isNullAt(i)) out.raw(JsonFieldWriter.Null) else nonNull(from, i, out)
   /** Writes a value that is not null. */
-  protected def some(from: SpecializedGetters, i: Int, out: JsonOut): Unit
+  protected def nonNull(from: SpecializedGetters, i: Int, out: JsonOut): Unit
 }
 
 /** Writers of JSON text by column type. */
@@ -148,7 +148,7 @@ object JsonFieldWriter {
   private trait Body { def write(from: SpecializedGetters, i: Int, out: JsonOut): Unit }
 
   private def writer(body: Body): JsonFieldWriter = new JsonFieldWriter {
-    override protected def some(from: SpecializedGetters, i: Int, out: JsonOut): Unit = body.write(from, i, out)
+    override protected def nonNull(from: SpecializedGetters, i: Int, out: JsonOut): Unit = body.write(from, i, out)
   }
 
   // Jackson's shortest text of a double is that of later Java versions, and several times faster than Java 17's.

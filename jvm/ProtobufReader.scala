@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 
 /**
- * Decodes Protobuf records straight into Spark's rows, by the schema and the message in it that each record names, or,
+ * Decodes Protobuf records directly into Spark's rows, by the schema and the message in it that each record names, or,
  * without a registry, by the spec's own schema. protobuf-java reads the wire format; no message object is built.
  *
  *   message R { int64 a = 1; repeated int32 b = 2; }     read into the columns A BIGINT, B ARRAY<INTEGER>
@@ -54,7 +54,8 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
   /** The message indexes: a list, where the list (0) alone is encoded as empty. */
   private def path(in: CodedInputStream): Seq[Int] = {
     val count = in.readSInt32()
-    if (count < 0 || count > ProtobufReader.Deepest) throw new BadRecord(s"a message has $count indexes")
+    if (count < 0 || count > ProtobufReader.MaxDepth)
+      throw new BadRecord(s"the header has $count message indexes; 0 to ${ProtobufReader.MaxDepth} are possible")
     if (count == 0) ProtobufReader.First else Seq.fill(count)(in.readSInt32())
   }
 }
@@ -63,18 +64,19 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
 object ProtobufReader {
   private val First = Seq(0)
   private[millstream] val Decimal = "confluent.type.Decimal"
-  /** The messages that are values of one column, and no STRUCTs. */
+  /** The messages that are scalar values, not STRUCTs. */
   private[millstream] val Scalars =
     Set("google.protobuf.Timestamp", "google.type.Date", "google.type.TimeOfDay", Decimal)
 
   /** The greatest depth of nested message declarations, and of nested messages in a record. */
-  private[millstream] val Deepest = 100
+  private[millstream] val MaxDepth = 100
 
   /** The struct that is a message by itself: the type of a single column that is not wrapped. */
   def bare(spec: Spec): Option[SqlType.Struct] =
     if (spec.wrapped) None else Some(spec.single).collect { case struct: SqlType.Struct => struct }
 
-  private[millstream] def malformed(e: IOException): BadRecord = new BadRecord(s"no Protobuf message: ${e.getMessage}")
+  private[millstream] def malformed(e: IOException): BadRecord =
+    new BadRecord(s"this is not a Protobuf message: ${e.getMessage}")
 }
 
 /**
@@ -92,7 +94,7 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
     reader
   }.toArray
 
-  /** The refusal of every record, if a field's type is not the column's; as in ksqlDB also without the field. */
+  /** Why every record is bad, if a field's type does not fit its column: as in ksqlDB, even without that field. */
   private val refusal: BadRecord = byColumn.indices.collectFirst {
     case i if byColumn(i) != null && byColumn(i).refusal != null => byColumn(i).refusal.inside("." + struct.names(i))
   }.orNull
@@ -107,14 +109,15 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
 
   /** The row of the message that extends to the input's end or limit; `depth` is its nesting depth. */
   def read(in: CodedInputStream, depth: Int): InternalRow = {
-    if (depth > ProtobufReader.Deepest) throw new BadRecord("messages are nested too deep")
+    if (depth > ProtobufReader.MaxDepth)
+      throw new BadRecord(s"messages are nested more than ${ProtobufReader.MaxDepth} deep")
     if (refusal != null) throw refusal
     val row = new Array[Any](byColumn.length)
     var tag = in.readTag()
     while (tag != 0) {
       val reader = byNumber.get(WireFormat.getTagFieldNumber(tag))
       val isRead = reader != null && field(reader, in, WireFormat.getTagWireType(tag), row, depth)
-      if (!isRead && !in.skipField(tag)) throw new BadRecord("a group ends that did not begin")
+      if (!isRead && !in.skipField(tag)) throw new BadRecord("the record ends a group that has not begun")
       tag = in.readTag()
     }
     var i = 0
@@ -202,10 +205,10 @@ private class ProtobufMemberReader(column: Int, value: ProtobufValueReader, memb
   }
 }
 
-/** Numbers may be packed or not, whatever the schema says. */
+/** Reads a repeated field. Numbers may be packed or not, whatever the schema says. */
 private class ProtobufListReader(column: Int, value: ProtobufValueReader)
     extends ProtobufFieldReader(column, value, null) {
-  /** A list without elements has none of another type. */
+  /** None: a list whose elements are of another type is refused only where it has elements. */
   override def refusal: BadRecord = null
 
   override def read(in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean = {

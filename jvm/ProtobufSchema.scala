@@ -25,7 +25,10 @@ class ProtobufSchema(schema: Registered, name: String = "schema.proto") {
     val imports = schema.references.map { case (path, referred) => new ProtobufSchema(referred, path).file }
     val described = ProtobufSchema.described(schema.text, name)
     try FileDescriptor.buildFrom(described, (imports ++ ProtobufSchema.Known).toArray, true)
-    catch { case e: DescriptorValidationException => throw new BadRecord(s"the schema is wrong: ${e.getMessage}") }
+    catch {
+      case e: DescriptorValidationException =>
+        throw new BadRecord(s"the Protobuf schema is not valid: ${e.getMessage}")
+    }
   }
 
   /** The message of a name, with or without the package; the file's first message if the name is empty. */
@@ -143,7 +146,8 @@ object ProtobufSchema {
       markEntries(described)
       described.build()
     } catch {
-      case e: InvalidProtocolBufferException => throw new BadRecord(s"the schema is not a descriptor: ${e.getMessage}")
+      case e: InvalidProtocolBufferException =>
+        throw new BadRecord(s"the schema's base64 text is not a FileDescriptorProto: ${e.getMessage}")
       // Wire's parser throws general exceptions only.
       case e @ (_: IllegalStateException | _: IllegalArgumentException) =>
         throw new BadRecord(s"the Protobuf schema cannot be parsed: ${e.getMessage}")

@@ -82,7 +82,7 @@ object ProtobufValueReader {
             val millis = Math.addExact(Math.multiplyExact(row.getLong(0), 1000L), row.getLong(1) / 1000000L)
             ScalarConversions.whole(millis, sqlType)
           } catch {
-            case _: ArithmeticException => throw new BadRecord(s"${row.getLong(0)} seconds do not fit a TIMESTAMP")
+            case _: ArithmeticException => throw new BadRecord(s"${row.getLong(0)} seconds do not fit into a TIMESTAMP")
           }
         }
       case ("google.type.Date", _) if ScalarConversions.holdsWhole(32, sqlType) =>
@@ -90,7 +90,7 @@ object ProtobufValueReader {
           try {
             val day = LocalDate.of(row.getLong(0).toInt, row.getLong(1).toInt, row.getLong(2).toInt)
             ScalarConversions.whole(day.toEpochDay, sqlType)
-          } catch { case e: DateTimeException => throw new BadRecord(s"no DATE: ${e.getMessage}") }
+          } catch { case e: DateTimeException => throw new BadRecord(s"this is not a DATE: ${e.getMessage}") }
         }
       case ("google.type.TimeOfDay", _) if ScalarConversions.holdsWhole(32, sqlType) =>
         numbers(field, "hours", "minutes", "seconds", "nanos") { row =>

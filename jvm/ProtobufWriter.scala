@@ -17,6 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * Encodes rows in Protobuf as one message of the spec's schema, preceded by the schema id and message indexes if it is
  * registered; a null single value is a null payload. protobuf-java writes the wire format; no message object is built.
+ * The example of ProtobufReader, read from its last line to its first, is one of this class too.
  */
 class ProtobufWriter(spec: Spec, registered: Boolean) extends Writer {
   private val root = new ProtobufSchema(spec.schema.registered).message(spec.schema.message)
@@ -139,8 +140,8 @@ class ProtobufFieldWriter(field: FieldDescriptor, sqlType: SqlType, column: Int)
       (row, out) => elements(row.getArray(column), value, out)
     case _ if !field.isRepeated =>
       val value = ProtobufValueWriter.of(field, sqlType)
-      val isAlways = field.hasPresence
-      (row, out) => if (isAlways || !value.isDefault(row, column)) value.write(number, row, column, out)
+      val writesDefault = field.hasPresence
+      (row, out) => if (writesDefault || !value.isDefault(row, column)) value.write(number, row, column, out)
     case _ => throw new BadRecord(s"the schema's field ${field.getName} cannot hold ${sqlType.sql}")
   }
 

@@ -43,7 +43,8 @@ object ScalarConversions {
 
   /** The decimal whose unscaled value is in big-endian bytes; no bytes mean 0. */
   def decimal(unscaled: Array[Byte], scale: Int, sqlType: SqlType.Decimal): Decimal = {
-    if (unscaled.length > LongestNumber) throw new BadRecord(s"a decimal has ${unscaled.length} bytes")
+    if (unscaled.length > LongestNumber)
+      throw new BadRecord(s"a decimal has ${unscaled.length} bytes; at most $LongestNumber are allowed")
     val digits = if (unscaled.isEmpty) BigInteger.ZERO else new BigInteger(unscaled)
     decimal(new JavaDecimal(digits, scale), sqlType)
   }

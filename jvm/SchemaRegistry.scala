@@ -21,16 +21,16 @@ import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 case class Registered(kind: String, text: String, references: Seq[(String, Registered)])
 
 /**
- * The registry does not answer, fails, or does not know us. The record that needs it is not bad: it could not be read
- * or written now.
+ * The registry does not answer, fails, or refuses our credentials. The record that needs it is not bad: it cannot be
+ * read or written at the moment.
  */
 class RegistryAway(message: String) extends RuntimeException(message, null, false, false)
 
 /**
  * A client of a registry with Confluent's API, one for each address and JVM; a schema is requested once and cached.
- * In a task of a streaming query, a registry that does not answer is asked again until it does, and so is one that does
- * not accept our credentials (401), which may be changed there: no record is dropped because of it. Elsewhere a client
- * waits for an answer: after Rounds attempts its statement fails with RegistryAway.
+ * A task of a streaming query repeats a request until the registry answers, also if it refuses our credentials (401),
+ * which may be changed there: no record is dropped because of it. Elsewhere a client waits for the answer: after Rounds
+ * attempts its statement fails with RegistryAway.
  * `url` may have the addresses of several servers, with commas between them: requests go to one until it does not
  * answer, then to the next. `shownUrl` is the same for messages, without users and passwords.
  */
@@ -51,8 +51,8 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
 
   /** The schema of an id; throws BadRecord if there is none. */
   def schema(id: Int): Registered = {
-    val known = schemas.get(id)
-    if (known != null) known
+    val cached = schemas.get(id)
+    if (cached != null) cached
     else {
       val requestedAt = unknown.getOrDefault(id, Long.MinValue)
       if (requestedAt + UnknownIdNanos > System.nanoTime) throw noSchema(id)
@@ -217,24 +217,24 @@ class SchemaRegistry(url: String, settings: Map[String, String], shownUrl: Strin
 
 /** The registries of this JVM by address. */
 object SchemaRegistry {
-
-  /** How long a streaming task waits for an answer; and how often a client tries. */
+  /** How long a streaming task waits for one answer, and how long a client does. */
   private val TaskSeconds = 10L
   private val ClientSeconds = 4L
+  /** How often a client requests each server. */
   private val Rounds = 3
-  /** The answers below 500 by which a registry is away: our credentials are not valid now, and too many requests. */
+  /** The statuses below 500 that mean that a registry is away: it refuses our credentials, or too many requests. */
   private val IsAway = Set(401, 429)
-  /** How long, in nanoseconds, nothing more is logged of a registry that queries wait for. */
+  /** The shortest time, in ns, between two log entries about a registry that queries wait for. */
   private val LogNanos = TimeUnit.MINUTES.toNanos(1)
-  /** The time after a failure, in ns, in which other clients' calls fail without a request. */
+  /** How long after a failure, in ns, the calls of other clients fail without a request. */
   private val FailureNanos = 1_000_000_000L
-  /** How long, in nanoseconds, an id that the registry does not know is not requested again. */
+  /** How long, in ns, an id that the registry does not know is not requested again. */
   private val UnknownIdNanos = 10_000_000_000L
   private val Settings = "spark.millstream.schema.registry."
-  private val known = new ConcurrentHashMap[String, SchemaRegistry]
+  private val registries = new ConcurrentHashMap[String, SchemaRegistry]
 
   /** The registry at an address; "" means the one of Spark's settings, which also have the credentials. */
-  def of(url: String): SchemaRegistry = known.computeIfAbsent(url, { _ =>
+  def of(url: String): SchemaRegistry = registries.computeIfAbsent(url, { _ =>
     val sessionSettings = settings
     val address = if (url.isEmpty) sessionSettings.getOrElse("url", "") else url
     if (address.isEmpty) throw new BadRecord("no schema registry is configured: set ksql.schema.registry.url")

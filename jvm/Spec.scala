@@ -104,11 +104,10 @@ case class Physical(registry: String, subject: String, registered: Registered, m
 
 /** Parses specs; those of the texts that were used last are cached. */
 object Spec {
-  private val known = new Memo[String, Spec](parse(_))
+  private val specs = new Memo[String, Spec](parse(_))
 
   /** The spec of a JSON document. */
-  def of(text: String): Spec = known(text)
-
+  def of(text: String): Spec = specs(text)
 
   private def parse(text: String): Spec = {
     val root = JsonTrees.parsed(text)
