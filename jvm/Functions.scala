@@ -35,8 +35,8 @@ trait Family {
   protected def generic(method: String)(code: Seq[DataType] => (DataType, Seq[Any] => Any)): SqlFunction =
     SqlFunction(named(method), args => Computed(named(method), args, code))
 
-  /** Throws a Fault with the text `otherwise` unless the condition holds. */
-  protected def insist(holds: Boolean, otherwise: => String): Unit = if (!holds) throw new Fault(otherwise)
+  /** Throws a Fault with the message unless the condition holds. */
+  protected def ensure(condition: Boolean, message: => String): Unit = if (!condition) throw new Fault(message)
 
   /** Null if an argument is null. */
   protected def strict(code: Seq[Any] => Any): Seq[Any] => Any = args => if (args.contains(null)) null else code(args)
@@ -58,14 +58,14 @@ case class Computed(name: String, children: Seq[Expression], code: Seq[DataType]
 }
 
 /** Caches the results of `make` by key; the cache is emptied when it is full. */
-class Memo[K, V](make: K => V, most: Int = 1000) {
+class Memo[K, V](make: K => V, capacity: Int = 1000) {
   private val values = new ConcurrentHashMap[K, V]
-  /** The value of a key, made if it is not cached. */
+  /** The value of a key, computed if it is not cached. */
   def apply(key: K): V = {
-    val known = values.get(key)
-    if (known != null) known
+    val cached = values.get(key)
+    if (cached != null) cached
     else {
-      if (values.size > most) values.clear()
+      if (values.size > capacity) values.clear()
       val value = make(key)
       values.put(key, value)
       value

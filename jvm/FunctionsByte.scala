@@ -38,7 +38,7 @@ object ByteFunctions extends Family {
 
   /** ENCODE: the text's bytes, read in one encoding, written in another. Throws a Fault if both are the same. */
   def encode(value: UTF8String, from: UTF8String, to: UTF8String): UTF8String = {
-    insist(!from.equalsIgnoreCase(to), s"ENCODE from $from to $to changes nothing")
+    ensure(!from.equalsIgnoreCase(to), s"ENCODE from $from to $to changes nothing")
     val bytes = (from: String).toLowerCase match {
       case "hex" => read(bare(value), from)
       // As in ksqlDB: line breaks and other characters that base64 does not have are left out, - and _ are + and /.
@@ -83,7 +83,7 @@ object ByteFunctions extends Family {
   /** DOUBLE_FROM_BYTES of eight bytes, BIG_ENDIAN or LITTLE_ENDIAN; any other count throws a Fault. */
   def doubleFrom(value: Array[Byte], order: UTF8String): Double = number(value, order, 8).getDouble
   private def number(value: Array[Byte], order: String, size: Int): ByteBuffer = {
-    insist(value.length == size, s"the number needs $size bytes, not ${value.length}")
+    ensure(value.length == size, s"the number needs $size bytes, not ${value.length}")
     ByteBuffer.wrap(value).order(order.toUpperCase match {
       case "BIG_ENDIAN" => ByteOrder.BIG_ENDIAN
       case "LITTLE_ENDIAN" => ByteOrder.LITTLE_ENDIAN

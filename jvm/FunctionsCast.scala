@@ -39,7 +39,7 @@ object CastFunctions extends Family {
 
   // ---------------------------------------------------------------- text to values
 
-  /** True for a beginning of `true` or `yes`, in any case; every other text is false. */
+  /** True for `true`, `yes` and their prefixes, such as `t`, in any case; every other text is false. */
   def asBoolean(text: UTF8String): Boolean = {
     val word = text.toString.trim.toLowerCase(Locale.ROOT)
     word.nonEmpty && ("true".startsWith(word) || "yes".startsWith(word))
@@ -79,11 +79,13 @@ object CastFunctions extends Family {
   /** Milliseconds of the day; the seconds may be missing. */
   def time(text: UTF8String): Long = timeOf(text.toString.trim, text, "TIME")
 
-  /** Epoch microseconds of ISO text that may end early, to the millisecond; UTC unless it names a zone. A time goes on
-    * with zeros, also inside of a part: `2024-02-29T1` is 10:00. */
+  /**
+   * Epoch microseconds of ISO text, to the millisecond; UTC unless it has an offset. The text may end early: missing
+   * digits of the time are zeros, so `2024-02-29T1` is 10:00.
+   */
   def timestamp(text: UTF8String): Long = text.toString.trim match {
-    case InstantText(date, clock, sign, ahead, more) if clock == null || date.length >= CompleteDate.length =>
-      val offset = (digits(ahead, 0) * 60 + digits(more, 0)) * 60000L
+    case InstantText(date, clock, sign, hours, minutes) if clock == null || date.length >= CompleteDate.length =>
+      val offset = (digits(hours, 0) * 60 + digits(minutes, 0)) * 60000L
       val local = dayOf(date, text) * 86400000L + timeOfDay(Option(clock).getOrElse(""), text)
       (if (sign == "-") local + offset else local - offset) * 1000
     case _ => refuse(text, "TIMESTAMP")

@@ -89,7 +89,7 @@ object CollectionFunctions extends Family {
     val end = if (to == Int.MaxValue) a.numElements() else to
     if (from < 1 || end > a.numElements()) null
     else {
-      insist(from <= end.toLong + 1, s"no elements are from $from to $end")
+      ensure(from <= end.toLong + 1, s"SLICE cannot end at $end if it begins at $from")
       array(items(a, t).slice(from - 1, end))
     }
   }
@@ -107,17 +107,17 @@ object CollectionFunctions extends Family {
   }
 
   private def newMap(keys: ArrayData, values: ArrayData, types: Seq[DataType]): MapData = {
-    insist(!items(values, types(1)).contains(null), "a value of the new map is null")
+    ensure(!items(values, types(1)).contains(null), "a value of the new map is null")
     val distinct = map(keys, values, types)
-    insist(distinct.numElements() == keys.numElements(), "two keys of the new map are equal")
-    insist(!items(keys, types.head).contains(null), "a key of the new map is null")
+    ensure(distinct.numElements() == keys.numElements(), "two keys of the new map are equal")
+    ensure(!items(keys, types.head).contains(null), "a key of the new map is null")
     distinct
   }
 
   /** All variants of the array with some elements replaced by null, counting up in binary; null has one variant. */
   private def cube(a: ArrayData, t: DataType): ArrayData = {
     val values = items(a, t)
-    insist(values.size <= 20, s"CUBE_EXPLODE takes at most 20 elements, not ${values.size}")
+    ensure(values.size <= 20, s"CUBE_EXPLODE takes at most 20 elements, not ${values.size}")
     val ways = values.foldLeft(Seq(Vector.empty[Any])) { (rows, value) =>
       rows.flatMap(row => (if (value == null) Seq(null) else Seq(null, value)).map(row :+ _))
     }

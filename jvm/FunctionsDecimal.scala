@@ -36,7 +36,7 @@ object DecimalFunctions extends Family {
 
   /** A DOUBLE compared with a DECIMAL, by the number that it is written as, as in ksqlDB: 0.1e0 is 0.1. */
   def doubleOrder(one: Double, other: Decimal): Int = {
-    insist(!one.isNaN && !one.isInfinite, s"$one cannot be compared with a DECIMAL")
+    ensure(!one.isNaN && !one.isInfinite, s"$one cannot be compared with a DECIMAL")
     BigDecimal.valueOf(one).compareTo(other.toJavaBigDecimal)
   }
 
@@ -112,7 +112,7 @@ object DecimalFunctions extends Family {
 
   /** As ksqlDB rounds: to `precision` digits, then to the scale. */
   def decimalOfDouble(value: Double, precision: Int, scale: Int): Decimal = {
-    insist(!value.isNaN && !value.isInfinite, s"$value is not a valid DECIMAL")
+    ensure(!value.isNaN && !value.isInfinite, s"$value is not a valid DECIMAL")
     sized(new BigDecimal(value, new MathContext(precision)), precision, scale, HALF_UP)
   }
 

@@ -55,7 +55,7 @@ object JsonFunctions extends Family {
   private def steps(path: String): Seq[JsonNode => JsonNode] = {
     val matches = step.findAllMatchIn(path).toSeq
     val valid = path.startsWith("$") && matches.map(_.matched).mkString == path.drop(1)
-    insist(valid, s"$path is not a path like $$.name[0]: use names and positions only")
+    ensure(valid, s"$path is not a path like $$.name[0]: use names and positions only")
     matches.map(one => child(one.subgroups.find(_ != null).get))
   }
 
@@ -98,7 +98,7 @@ object JsonFunctions extends Family {
   /** JSON_ITEMS: each element of a JSON array as JSON text; throws a Fault if the text is not an array. */
   def jsonItems(json: UTF8String): ArrayData = {
     val node = parse(json)
-    insist(node.isArray, s"not a JSON array: $json")
+    ensure(node.isArray, s"not a JSON array: $json")
     array(node.elements.asScala.map(_.toString).toSeq)
   }
 

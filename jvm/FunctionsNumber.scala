@@ -49,8 +49,8 @@ object NumberFunctions extends Family {
 
   /** The haversine distance between two places. */
   def geoDistance(lat1: Double, lon1: Double, lat2: Double, lon2: Double, unit: UTF8String): Double = {
-    insist(Seq(lat1, lat2).forall(Math.abs(_) <= 90), "a latitude lies between -90 and 90")
-    insist(Seq(lon1, lon2).forall(Math.abs(_) <= 180), "a longitude lies between -180 and 180")
+    ensure(Seq(lat1, lat2).forall(Math.abs(_) <= 90), "a latitude lies between -90 and 90")
+    ensure(Seq(lon1, lon2).forall(Math.abs(_) <= 180), "a longitude lies between -180 and 180")
     val Seq(north, south) = Seq(lat1, lat2).map(radians)
     val a = Math.pow(Math.sin(radians(lat2 - lat1) / 2), 2) +
       Math.pow(Math.sin(radians(lon2 - lon1) / 2), 2) * Math.cos(north) * Math.cos(south)
@@ -62,5 +62,5 @@ object NumberFunctions extends Family {
 
   private def radius(unit: String): Double =
     if (unit.isEmpty || kilometres(unit)) 6371 else if (miles(unit)) 3959
-    else throw new Fault(s"unknown unit of distance: $unit")
+    else throw new Fault(s"unknown unit of distance $unit: use KM or MILES")
 }

@@ -88,9 +88,10 @@ object TextFunctions extends Family {
   def lcase(text: UTF8String): UTF8String = text.toLowerCase
 
   private val whiteSpace = " \t\n\u000b\f\r"
+
   /**
-   * The first letter of each word in upper case, the rest in lower; words are separated by Java's white space (\s), and
-   * that before the first word is left out.
+   * The first letter of each word in upper case, the rest in lower; words are separated by Java's white space (\s),
+   * which is removed before the first word.
    */
   def initcap(text: UTF8String): UTF8String = {
     val out = new java.lang.StringBuilder
@@ -227,16 +228,16 @@ object TextFunctions extends Family {
   /** A constant pattern is compiled once. */
   private def likeOf(args: Seq[Expression]): Expression = args match {
     case Seq(text, pattern: Literal, escape) if pattern.value != null =>
-      val known = new LikePattern(pattern.toString, escape.toString)
-      Invoke(Literal.fromObject(known), "matches", BooleanType, Seq(text))
+      val compiled = new LikePattern(pattern.toString, escape.toString)
+      Invoke(Literal.fromObject(compiled), "matches", BooleanType, Seq(text))
     case _ => StaticInvoke(getClass, BooleanType, "like", args)
   }
 
-  private val compiled = new Memo[(String, String), LikePattern]((new LikePattern(_, _)).tupled)
+  private val likePattern = new Memo[(String, String), LikePattern]((new LikePattern(_, _)).tupled)
 
   /** Whether the whole text matches a pattern of LIKE that is not constant. */
   def like(text: UTF8String, pattern: UTF8String, escape: UTF8String): Boolean =
-    compiled((pattern.toString, escape.toString)).matches(text)
+    likePattern((pattern.toString, escape.toString)).matches(text)
 
   // ------------------------------------------------------------ masks
 
@@ -270,7 +271,7 @@ object TextFunctions extends Family {
 
   /** The character that is to replace a class; anything but one character is refused. */
   def maskCharacter(mask: UTF8String): UTF8String = {
-    insist((mask: String).length == 1, s"a class is replaced by one character, not by '$mask'")
+    ensure((mask: String).length == 1, s"a class is replaced by one character, not by '$mask'")
     mask
   }
 
@@ -292,7 +293,7 @@ object TextFunctions extends Family {
 
   /** Cuts the text at the index that `at` computes from its size and the count, and joins the two parts again. */
   private def cut(text: String, n: Int, at: (Int, Int) => Int)(join: (String, String) => String): UTF8String = {
-    insist(n >= 0, s"the number of characters must not be negative: $n")
+    ensure(n >= 0, s"the number of characters must not be negative: $n")
     val (left, right) = text.splitAt(at(text.length, Math.min(n, text.length)))
     join(left, right)
   }

@@ -65,7 +65,7 @@ object TimeFunctions extends Family {
   /** What was read by `format`; throws a Fault if that has a field that is `unwanted`. */
   private def without(read: TemporalAccessor, format: String, kind: String, unwanted: ChronoField => Boolean) = {
     val wrong = ChronoField.values.exists(field => unwanted(field) && read.isSupported(field))
-    insist(!wrong, s"the pattern $format has a $kind field")
+    ensure(!wrong, s"the pattern $format has a $kind field")
     read
   }
 

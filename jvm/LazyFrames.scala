@@ -45,7 +45,7 @@ object LazyFrames {
 
   // The queries of a server have many texts in common: names of columns, formats, conditions of the processing log.
   private val expressions = new Memo[(SparkSession, String), Expression](
-    { case (session, text) => SparkInternals.parsed(session, text) }, most = 4096)
+    { case (session, text) => SparkInternals.parsed(session, text) }, capacity = 4096)
 
   /** A text's expression, not analysed. */
   def parsed(session: SparkSession, text: String): Expression =

@@ -50,8 +50,3 @@ case class Let(argument: Expression, function: Expression) extends SimpleHigherO
   override protected def withNewChildrenInternal(argument: Expression, function: Expression): Let =
     copy(argument, function)
 }
-
-/** Registers `ms_let`. */
-object Let {
-  val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_let", { case Seq(value, function) => Let(value, function) }))
-}

@@ -5,9 +5,13 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * A pattern of LIKE: % matches any characters of a line, _ matches one, and the character after an escape is literal.
  *
- * On a mismatch, only the last % takes one more character: each % before it has matched as early as possible, so a
- * match in which one of them takes more is found by the last one too. The time is at most the product of the text's and
- * the pattern's lengths, whereas a regular expression's may be a higher power of the length.
+ *   '%ab' and the text aab
+ *   % matches nothing   a fits, b does not fit a    the last % takes one more character
+ *   % matches a         a fits, b fits              both are at their end: the text matches
+ *
+ * On a mismatch only the last % takes one more character: each % before it has matched as few characters as possible,
+ * so that a match in which it takes more is also one in which the last % does. The time is at most the product of the
+ * text's and the pattern's lengths, whereas a regular expression's may be a higher power of the length.
  */
 final class LikePattern(pattern: String, escape: String) extends Serializable {
   import LikePattern._

@@ -23,7 +23,7 @@ case class MergeDescending(left: Expression, right: Expression, k: Int) extends 
   override def checkInputDataTypes(): TypeCheckResult =
     if (DataType.equalsStructurally(left.dataType, right.dataType, ignoreNullability = true))
       TypeCheckResult.TypeCheckSuccess
-    else TypeCheckResult.TypeCheckFailure(s"arrays of two types: ${left.dataType.sql} and ${right.dataType.sql}")
+    else TypeCheckResult.TypeCheckFailure(s"the arrays have two types: ${left.dataType.sql}, ${right.dataType.sql}")
 
   @transient private lazy val merge = left.dataType match {
     case ArrayType(element, _) => new DescendingMerge(element, k)
@@ -74,11 +74,4 @@ class DescendingMerge(element: DataType, k: Int) extends Serializable {
 
   private def isGreater(one: Any, other: Any): Boolean = order.compare(comparedOf(one), comparedOf(other)) > 0
   private def comparedOf(value: Any): Any = if (isStruct) value.asInstanceOf[InternalRow].get(0, compared) else value
-}
-
-/** Registers `ms_merge_descending`. */
-object MergeDescending {
-  val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_merge_descending", { case Seq(values, others, k) =>
-    MergeDescending(values, others, SqlFunction.int(k))
-  }))
 }

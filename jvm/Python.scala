@@ -33,8 +33,8 @@ object PythonFunctions {
    * The process pool of a function. The document is base64 of JSON, so that it needs no quoting in SQL. A pool without
    * processes that is no longer used is dropped.
    */
-  def pool(document: String): PythonPool = pools.compute(document, (_, known) => {
-    val pool = if (known == null) new PythonPool(document) else known
+  def pool(document: String): PythonPool = pools.compute(document, (_, existing) => {
+    val pool = if (existing == null) new PythonPool(document) else existing
     pool.lastUse = System.nanoTime
     pool
   })
@@ -42,8 +42,8 @@ object PythonFunctions {
   /** The number of functions that have a pool. */
   def size: Int = pools.size
 
-  private[millstream] def setting(name: String, otherwise: String): String =
-    SparkEnv.get.conf.get(Setting + name, otherwise)
+  private[millstream] def setting(name: String, default: String): String =
+    SparkEnv.get.conf.get(Setting + name, default)
 
   /** Kills processes whose call has exceeded its time, ends those that were idle for a while, drops unused pools. */
   def check(now: Long): Unit = pools.keySet.forEach { document =>
@@ -54,7 +54,7 @@ object PythonFunctions {
   Runtime.getRuntime.addShutdownHook(new Thread(() => pools.values.forEach(_.close())))
 }
 
-/** One call for a row, which may return another value each time, and is expensive; fails with the function's error. */
+/** A call for one row: expensive, and with a result that may differ from call to call. Throws the function's error. */
 case class PythonCall(document: String, operation: Char, children: Seq[Expression])
   extends Expression with EvaluatedOnce with CodegenFallback {
   private def pool = PythonFunctions.pool(document)
@@ -71,14 +71,17 @@ case class PythonCall(document: String, operation: Char, children: Seq[Expressio
   override protected def withNewChildrenInternal(now: IndexedSeq[Expression]): PythonCall = copy(children = now)
 }
 
-/** Constants of the processes: seconds (GraceSeconds: to end a call by itself), the operations of udf/worker.py. */
+/** Limits of the processes, and the operations of udf/worker.py. */
 object PythonPool {
-
   /** The calls whose result is a state: add, undo, merge. A state is text. */
   val Stateful = Set('a', 'u', 'm')
+  /** The time in which a process must have loaded its function. */
   val StartSeconds = 30L
+  /** A call may take this many times its limit of processor time. */
   val WallClockFactor = 5
+  /** How much longer the process has to end a late call by itself, before it is killed. */
   val GraceSeconds = 3L
+  /** How long an unused process is kept. */
   val IdleSeconds = 60L
   /** A thread that lasts as long as this JVM. */
   private[millstream] lazy val starter = ThreadUtils.newDaemonSingleThreadExecutor("python start")
@@ -93,16 +96,16 @@ class PythonPool(document: String) {
   val parameters: Seq[SqlType] = tree.get("parameters").elements.asScala.map(SqlType.of).toSeq
   private val idle = new ConcurrentLinkedDeque[PythonWorker]
   private val all = ConcurrentHashMap.newKeySet[PythonWorker]
-  // After a failed start no process is started for a moment; otherwise each row would start one in vain.
-  @volatile private var refused: Fault = _
-  @volatile private var refusedUntil = 0L
+  // After a failed start no process is started for a second; otherwise each row would start one in vain.
+  @volatile private var startFailure: Fault = _
+  @volatile private var startAfter = 0L
   /** When a call or a plan last used this pool (System.nanoTime). */
   @volatile private[millstream] var lastUse = 0L
 
   /** The result of a call; throws a Fault that names the function. */
   def call(operation: Char, arguments: InternalRow): Any = {
-    val waiting = idleWorker()
-    val worker = if (waiting != null) waiting else started()
+    val idleOne = idleWorker()
+    val worker = if (idleOne != null) idleOne else startedWorker()
     var isReusable = false
     try {
       val result = worker.call(operation, arguments)
@@ -121,8 +124,8 @@ class PythonPool(document: String) {
 
   private def fault(why: String): Fault = new Fault(s"function $name: $why")
 
-  private def started(): PythonWorker = {
-    if (refused != null && System.nanoTime < refusedUntil) throw refused
+  private def startedWorker(): PythonWorker = {
+    if (startFailure != null && System.nanoTime < startAfter) throw startFailure
     if (PythonFunctions.setting("enabled", "true") != "true") throw fault("Python functions are switched off")
     var worker: PythonWorker = null
     try {
@@ -132,9 +135,9 @@ class PythonPool(document: String) {
       worker
     } catch { case failed: PythonFailed =>
       if (worker != null) end(worker)
-      refused = fault(failed.getMessage)
-      refusedUntil = System.nanoTime + SECONDS.toNanos(1)
-      throw refused
+      startFailure = fault(failed.getMessage)
+      startAfter = System.nanoTime + SECONDS.toNanos(1)
+      throw startFailure
     }
   }
 
@@ -250,7 +253,7 @@ class PythonWorker(pool: PythonPool) {
 
   /** The size of an answer. The function may have written to the pipe, too, and must not take all memory here. */
   private def checked(size: Int): Int =
-    if (size > 0 && size <= RowBudget.MaxBytes * RowBudget.Results) size
+    if (size > 0 && size <= RowBudget.MaxBytes * RowBudget.TotalFactor) size
     else throw new PythonFailed(s"its process answered $size bytes, which is empty or too large", processEnded = true)
 
   private def whyEnded(): String =

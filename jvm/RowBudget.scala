@@ -23,7 +23,7 @@ import org.apache.spark.unsafe.types.UTF8String
 private final class ExpressionBudget {
   import RowBudget._
 
-  private var within = false
+  private var isActive = false
   private var bytes = 0L
   private var reads = 0
   private var steps = 0
@@ -31,24 +31,24 @@ private final class ExpressionBudget {
 
   /** An expression begins: true if it is the outermost one. */
   def enter(): Boolean = {
-    val outermost = !within
-    if (outermost) { within = true; bytes = 0; startClock() }
+    val outermost = !isActive
+    if (outermost) { isActive = true; bytes = 0; startClock() }
     outermost
   }
 
   /** The outermost expression has ended. */
-  def leave(): Unit = within = false
+  def leave(): Unit = isActive = false
 
   /** Count a result of `size` bytes. Throws a Fault if the limit of one, or of all together, is exceeded. */
   def reserve(size: Long): Unit = {
-    if (within) bytes += size
-    if (size > MaxBytes || bytes > MaxBytes * Results) throw new Fault(TooLarge)
+    if (isActive) bytes += size
+    if (size > MaxBytes || bytes > MaxBytes * TotalFactor) throw new Fault(TooLarge)
   }
 
   private def startClock(): Unit = { reads = 0; steps = 0; began = 0 }
 
   /** A pattern is about to be matched: outside of an expression, its time is counted from here. */
-  def beginPattern(): Unit = if (!within) startClock()
+  def beginPattern(): Unit = if (!isActive) startClock()
 
   /** Called for each character that is read; reads the clock only now and then, since that costs more. */
   def read(): Unit = {
@@ -57,7 +57,7 @@ private final class ExpressionBudget {
   }
 
   /** Called for each evaluation of a lambda; outside of an expression the row is not known, and nothing is counted. */
-  def step(): Unit = if (within) {
+  def step(): Unit = if (isActive) {
     steps += 1
     if ((steps & 0xff) == 0) checkClock(TooManySteps)
   }
@@ -71,8 +71,8 @@ private final class ExpressionBudget {
 
 /** The limits, from Spark's settings `spark.millstream.function.…`, and the budget of each thread. */
 object RowBudget {
-  private def setting(name: String, otherwise: Long): Long =
-    Option(SparkEnv.get).map(_.conf.getLong("spark.millstream.function." + name, otherwise)).getOrElse(otherwise)
+  private def setting(name: String, default: Long): Long =
+    Option(SparkEnv.get).fold(default)(_.conf.getLong("spark.millstream.function." + name, default))
   private lazy val Megabytes = setting("result.max.mb", 8)
   private lazy val Milliseconds = setting("pattern.timeout.ms", 1000)
   private[millstream] lazy val MaxBytes = Megabytes << 20
@@ -84,7 +84,7 @@ object RowBudget {
   private[millstream] lazy val TooManySteps =
     s"lambdas took longer than millstream.function.pattern.timeout.ms allows, which is $Milliseconds"
   /** All results of an expression together may be this many times as large as one. */
-  private[millstream] val Results = 8
+  private[millstream] val TotalFactor = 8
   private[millstream] lazy val Threads = ManagementFactory.getThreadMXBean
   private val current = ThreadLocal.withInitial[ExpressionBudget](() => new ExpressionBudget)
 
@@ -127,6 +127,9 @@ object RowBudget {
     override def toString: String = text
   }
 
+  /** Count the bytes of a value; throws a Fault if it is larger than a function's result may be. */
+  def check(value: Any): Unit = reserve(size(value))
+
   /** The approximate bytes of a value in memory; parts that arrays share are counted each time. */
   def size(value: Any): Long = value match {
     case text: UTF8String => text.numBytes
@@ -167,12 +170,12 @@ case class BoundedResult(child: Expression) extends UnaryExpression {
   override def foldable: Boolean = false
   override def prettyName: String = "ms_bounded"
 
-  override protected def nullSafeEval(value: Any): Any = { BoundedResult.check(value); value }
+  override protected def nullSafeEval(value: Any): Any = { RowBudget.check(value); value }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
     nullSafeCodeGen(ctx, ev, value =>
       s"""
-        org.apache.spark.sql.millstream.BoundedResult.check($value);
+        org.apache.spark.sql.millstream.RowBudget.check($value);
         ${ev.value} = $value;
       """)
 
@@ -194,10 +197,4 @@ case class LambdaStep(child: Expression) extends UnaryExpression {
   }
 
   override protected def withNewChildInternal(child: Expression): LambdaStep = copy(child = child)
-}
-
-/** The check, as generated code calls it. */
-object BoundedResult {
-  /** Throws a Fault if the value is larger than a function's result may be. */
-  def check(value: Any): Unit = RowBudget.reserve(RowBudget.size(value))
 }

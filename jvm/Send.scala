@@ -57,18 +57,13 @@ case class Send(children: Seq[Expression]) extends Expression with EvaluatedOnce
   override protected def withNewChildrenInternal(children: IndexedSeq[Expression]): Send = copy(children)
 }
 
-/** Sends records by the writer of its task; a copy a task. */
+/** Sends records through the TopicWriter of its task; each task has its own copy. */
 class TaskSender extends Serializable {
-  @transient private lazy val writer = TopicWriter.of(TaskContext.get())
+  @transient private lazy val writer = TopicWriter.ofTasks.of(TaskContext.get().taskAttemptId())
 
   /** Write a record; `rowtime` in epoch ms, null for the present time. Returns false. */
   def send(key: Array[Byte], value: Array[Byte], rowtime: java.lang.Long, headers: ArrayData): Boolean = {
     writer.write(key, value, rowtime, headers)
     false
   }
-}
-
-/** Registers `ms_send`. */
-object Send {
-  val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_send", Send(_)))
 }

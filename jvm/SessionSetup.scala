@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.apache.spark.sql.streaming.StreamingQueryListener._
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{DataType, LongType}
 import org.apache.spark.util.SignalUtils
 
 /** A function that SQL text can call: its name, and a builder of its expression from the argument expressions. */
@@ -28,8 +28,8 @@ object SqlFunction {
 }
 
 /**
- * An expression that Spark evaluates exactly where a query has it, once for each row: it is not computed while the
- * query is planned, nor repeated in a filter and in the projection above it, moved, or left out.
+ * An expression that Spark evaluates exactly where a query has it, once for each row: Spark does not compute it while
+ * it plans the query, repeat it in a filter and in the projection above, move it, or leave it out.
  */
 trait EvaluatedOnce extends Expression {
   override lazy val deterministic: Boolean = false
@@ -38,10 +38,18 @@ trait EvaluatedOnce extends Expression {
 
 /** Sets up a session: registers the ms_ functions, which expr("ms_…(…)") then finds, and a listener for query runs. */
 object SessionSetup {
-  private val functions: Seq[SqlFunction] =
-    Codec.functions ++ Faults.functions ++ Functions.all ++ RowBudget.functions ++ StreamTime.functions ++
-      TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ RowTime.functions ++
-      PythonFunctions.functions ++ Let.functions ++ MergeDescending.functions ++ Send.functions
+  import SqlFunction.{int, method, text}
+
+  private val functions: Seq[SqlFunction] = Codec.functions ++ Faults.functions ++ Functions.all ++
+    RowBudget.functions ++ TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++
+    PythonFunctions.functions ++ Seq(
+      SqlFunction("ms_let", { case Seq(value, function) => Let(value, function) }),
+      SqlFunction("ms_merge_descending", { case Seq(values, others, k) => MergeDescending(values, others, int(k)) }),
+      SqlFunction("ms_row_time", { case Seq(time) => method(RowTime(), "reached", LongType, Seq(time)) }),
+      SqlFunction("ms_send", Send(_)),
+      SqlFunction("ms_stream_time", { case Seq(partition, time, id) =>
+        method(StreamTime(text(id)), "advance", LongType, Seq(partition, time))
+      }))
 
   /** Set up the session; on the driver of a cluster, also begin to answer executors. */
   def apply(session: SparkSession): Unit = {

@@ -4,8 +4,6 @@ import java.util.concurrent.atomic.AtomicLong
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.types.LongType
-
 /**
  * Stream time at a row: the greatest rowtime so far in its source partition, including its own.
  *
@@ -36,12 +34,4 @@ case class StreamTime(id: String) {
 
   private def newTime(partition: Int): AtomicLong =
     if (Watermarks.isAbove) new AtomicLong(Long.MinValue) else RunScope.sharedTime(s"$id/$partition")
-}
-
-/** Registers `ms_stream_time`. */
-object StreamTime {
-  val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_stream_time", {
-    case Seq(partition, time, id) =>
-      SqlFunction.method(StreamTime(SqlFunction.text(id)), "advance", LongType, Seq(partition, time))
-  }))
 }

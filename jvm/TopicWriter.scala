@@ -47,7 +47,7 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
   @transient private var cache: RecordCache = _
 
   override def open(partition: Long, epoch: Long): Boolean = {
-    TopicWriter.add(this)
+    TopicWriter.ofTasks.put(TaskContext.get(), this)
     ProcessingLog.open(query)
     connect(epoch)
     val (queryCounts, queryRun) = (Counts.ofTask(query), QueryRuns.of(run))
@@ -89,14 +89,13 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
   /** Called with the error of a record that was not written: the first one fails the run, unless it is skipped. */
   private def whenFailed(queryCounts: Counts, queryRun: QueryRun): Exception => Unit = {
     val first = firstFailure
-    // Within a transaction, a failed send aborts the transaction.
+    // In a transaction no record can be skipped: a failed send aborts the transaction.
     e =>
-      if (transactions != null || !skips || !ProductionErrors.logged(query, topic.name, e)) {
-        if (first.compareAndSet(null, e)) {
-          val why = writeError(e)
-          queryCounts.fail(why)
-          queryRun.failTask(why)
-        }
+      if ((transactions != null || !skips || !ProductionErrors.logged(query, topic.name, e)) &&
+        first.compareAndSet(null, e)) {
+        val why = writeError(e)
+        queryCounts.fail(why)
+        queryRun.failTask(why)
       }
   }
 
@@ -149,11 +148,9 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
 
   private def size(data: Array[Byte]): Int = if (data == null) 0 else data.length
 
-  private def addHeaders(list: ArrayData, count: Int, headers: Headers): Unit = {
-    for (i <- 0 until count) {
-      val header = list.getStruct(i, 2)
-      headers.add(header.getUTF8String(0).toString, if (header.isNullAt(1)) null else header.getBinary(1))
-    }
+  private def addHeaders(list: ArrayData, count: Int, headers: Headers): Unit = for (i <- 0 until count) {
+    val header = list.getStruct(i, 2)
+    headers.add(header.getUTF8String(0).toString, if (header.isNullAt(1)) null else header.getBinary(1))
   }
 
   override def close(error: Throwable): Unit = {
@@ -177,14 +174,14 @@ class TopicWriter(query: String, run: String, topic: KafkaTopic, conf: JavaMap[S
  * of the time of a record. It follows changes of the time of day within a tenth of a second.
  */
 final class WallClock {
-  private final val Longest = 100_000_000L
+  private final val MaxAgeNanos = 100_000_000L
   private final val NanosPerMilli = 1_000_000L
   private var comparedAt, millis = 0L
   private var isNew = true
 
   /** The epoch ms at a System.nanoTime of the present, or of moments ago. */
   def at(now: Long): Long = {
-    if (isNew || now - comparedAt > Longest) {
+    if (isNew || now - comparedAt > MaxAgeNanos) {
       isNew = false
       comparedAt = System.nanoTime
       millis = System.currentTimeMillis
@@ -193,12 +190,7 @@ final class WallClock {
   }
 }
 
-/** The writers of the tasks of this JVM. */
 object TopicWriter {
-  private val writers = new TaskValues[TopicWriter]
-
-  /** The writer of a task. */
-  def of(task: TaskContext): TopicWriter = writers.of(task.taskAttemptId())
-
-  private def add(writer: TopicWriter): Unit = writers.put(TaskContext.get(), writer)
+  /** The writers of the tasks of this JVM. */
+  private[millstream] val ofTasks = new TaskValues[TopicWriter]
 }

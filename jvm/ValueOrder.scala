@@ -12,32 +12,21 @@ import org.apache.spark.unsafe.types.UTF8String
  *   ValueOrder.text     by UTF-16 units, as Java's String.compareTo (Spark: by UTF-8 bytes)
  *   ValueOrder.bytes    by signed bytes, as Java's ByteBuffer.compareTo (Spark: by unsigned bytes): 80 < ff < 00 < 7f
  */
-final class ValueOrder[T <: AnyRef](val ordering: Ordering[T], element: (ArrayData, Int) => T) {
+final class ValueOrder[T >: Null <: AnyRef](val ordering: Ordering[T], element: (ArrayData, Int) => T) {
 
   /** The greatest of the elements that are not null; null if there are none. */
-  def greatest(values: ArrayData): T = extreme(values, 1)
+  def greatest(values: ArrayData): T = present(values).maxOption(ordering).orNull
   /** The least of the elements that are not null; null if there are none. */
-  def least(values: ArrayData): T = extreme(values, -1)
-
-  private def extreme(values: ArrayData, sign: Int): T = {
-    var best: T = null.asInstanceOf[T]
-    var i = 0
-    while (i < values.numElements()) {
-      if (!values.isNullAt(i)) {
-        val value = element(values, i)
-        if (best == null || sign * Integer.signum(ordering.compare(value, best)) > 0) best = value
-      }
-      i += 1
-    }
-    best
-  }
+  def least(values: ArrayData): T = present(values).minOption(ordering).orNull
 
   /** The elements in order, or in the opposite one; nulls are last in both. */
   def sort(values: ArrayData, downwards: Boolean): ArrayData = {
-    val present: Seq[T] = (0 until values.numElements()).filterNot(values.isNullAt).map(element(values, _))
-    val sorted: Seq[Any] = present.sorted(if (downwards) ordering.reverse else ordering)
+    val sorted: Seq[Any] = present(values).toSeq.sorted(if (downwards) ordering.reverse else ordering)
     new GenericArrayData(sorted.padTo(values.numElements(), null).toArray[Any])
   }
+
+  private def present(values: ArrayData): Iterator[T] =
+    Iterator.range(0, values.numElements()).filterNot(values.isNullAt).map(element(values, _))
 }
 
 /** The orders that differ from Spark's. */

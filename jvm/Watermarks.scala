@@ -5,11 +5,10 @@ import scala.collection.mutable
 import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.shuffle.streaming.UnsentRows
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.types.LongType
 
 /*
- * Watermarks: stream time where the rows of one partition arrive through several tasks. An operator above a join
- * receives them from all tasks of the join, one of which may be far ahead of another; a join of two streams receives
+ * Watermarks limit stream time where rows arrive through several tasks. An operator above a join receives the rows of
+ * one partition from all tasks of the join, one of which may be far ahead of another; a join of two streams receives
  * its two sides from two tasks. There a row must not advance stream time before the earlier rows have arrived.
  *
  * A source's task sends watermarks between its rows. A watermark is busy, with the greatest record time so far: it is
@@ -83,7 +82,7 @@ final class TaskWatermarks(task: Long) {
   /** For how many of at most `ms` the task may wait for rows. */
   def maxWait(ms: Long): Long = if (waiting == null) ms else waiting.maxWait(ms)
 
-  /** Before a mark: the changes that wait are due at once. True if there are any. */
+  /** Called before a mark: makes the waiting changes due at once. True if there are any. */
   def expireChanges(): Boolean = {
     if (waiting != null) waiting.expire()
     isAnyDue
@@ -134,14 +133,14 @@ final class TaskWatermarks(task: Long) {
   }
 
   private def least(count: Int)(counts: Watermark => Boolean): Long = {
-    val known = sources.values.map(_.forwarded).filter(forwarded => forwarded != null && counts(forwarded))
-    if (known.size < count) Long.MinValue
-    else known.map(one => if (one.isIdle) Long.MaxValue else one.time).minOption.getOrElse(Long.MaxValue)
+    val watermarks = sources.values.map(_.forwarded).filter(forwarded => forwarded != null && counts(forwarded))
+    if (watermarks.size < count) Long.MinValue
+    else watermarks.map(one => if (one.isIdle) Long.MaxValue else one.time).minOption.getOrElse(Long.MaxValue)
   }
 
   /**
-   * Forward the last one: called when all output rows of the rows before it have been forwarded. A busy one waits for
-   * the punctuations that the task holds back: the rows of the windows that they close go before it.
+   * Forward the last watermark: called when all output rows of the rows before it have been forwarded. A busy one waits
+   * for the punctuations that the task holds back: the rows of the windows that these close must precede it.
    */
   def forward(): Unit = if (unsent != null && (unsent.isIdle || Marks.hasSentTime(task))) {
     UnsentRows.watermark(task, unsent)
@@ -271,7 +270,7 @@ private[millstream] object SourceWatermarks {
   private def requested(property: String): (Boolean, Boolean) = (property != null, property == true.toString)
 }
 
-/** Reports the time of each row to the task of its source, where it is not the time of the record. */
+/** Reports the time of each row to the consumer that its task reads with, where it is not the time of the record. */
 case class RowTime() {
   @transient private lazy val consumer = Consumers.current
 
@@ -280,11 +279,4 @@ case class RowTime() {
     if (consumer != null) consumer.reached(time)
     time
   }
-}
-
-/** Registers `ms_row_time`. */
-object RowTime {
-  val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_row_time", { case Seq(time) =>
-    SqlFunction.method(RowTime(), "reached", LongType, Seq(time))
-  }))
 }
