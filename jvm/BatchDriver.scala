@@ -3,20 +3,22 @@ package org.apache.spark.sql.millstream
 import java.util.concurrent.TimeUnit
 
 /**
- * How long the batches of a run last, in ms from their first record on; 0: until they are ended otherwise. A batch that
+ * How long the batches of a run last: `interval` ms from their first record on; 0: no timer ends them. A batch that
  * reads nothing does not end, so an idle query costs nothing. The first batches are shorter: the first one lasts
  * `first` ms, each further one as long as all before it together, until `interval` is reached. So a query that crashes
  * soon after each start still makes progress; also, the first execution of the code at a batch's end is slow in a new
  * JVM, and is better done while the query warms up.
+ *
+ *   BatchPace(60000, 3000)     3, 3, 6, 12, 24, 48, 60, 60, … seconds
  */
 final case class BatchPace(interval: Long, first: Long) {
   /** The duration of a batch that begins `age` ms after the first one. */
   def duration(age: Long): Long = Math.min(Math.max(first, age), interval)
 }
 
-/** Decides when the batches of a run end: on the driver a timer does, on an executor the driver. */
+/** Decides when the batches of a run end: on the driver by a timer; an executor asks the driver. */
 sealed trait BatchDriver {
-  /** A batch has its first record. */
+  /** A task has read the first record of a batch. */
   def firstRecord(run: QueryRun, batch: Int): Unit
   /** A batch begins. */
   def begun(run: QueryRun, batch: Int): Unit
@@ -24,9 +26,12 @@ sealed trait BatchDriver {
   def failed(run: QueryRun, reason: String): Unit
 }
 
-/** On the driver: a timer for each batch, from its first record on, and from the first one after it was saved. */
+/**
+ * On the driver: a timer that begins with the first record of a batch, and after each save with the next record. When
+ * its time is over the batch is saved; it ends instead if it cannot be saved, or has lasted an hour.
+ */
 private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver {
-  /** How long a batch lasts that is saved while it goes on: an hour. */
+  /** How long a batch lasts that can be saved. */
   private final val LongestMs = 3_600_000L
   private var firstAt, begunAt = -1L
 
@@ -50,7 +55,7 @@ private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver 
   override def failed(run: QueryRun, reason: String): Unit = run.fail(reason)
 }
 
-/** On an executor: first records and batch ends are requested of the driver, whose timer ends the batch. */
+/** On an executor: reports first records to the driver, and asks it when a batch is to end. */
 private object RemoteBatches extends BatchDriver {
   override def firstRecord(run: QueryRun, batch: Int): Unit =
     DriverEndpoint.onAnswer[Boolean]("record", run.id, batch)(answer => if (answer.isEmpty) run.notReported(batch))

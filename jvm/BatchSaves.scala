@@ -5,8 +5,8 @@ import scala.collection.mutable
 import org.apache.hadoop.fs.Path
 
 /*
- * Saves how far a query has come while its batch goes on. Between two batches Spark plans anew and no record is read
- * for some hundred ms; a query that saves its position and its states in between can have long batches.
+ * Saves a query's positions and states while its batch goes on. Between two batches Spark plans the query again, and no
+ * record is read for some hundred ms; a query that is saved within its batches can have long ones.
  *
  *   Spark's batch 7 begins at offset 0, with the states of version 7
  *   QueryRun.requestSave, save 1: the source's task has read the records 0 to 4; it sends a mark after their rows
@@ -22,12 +22,12 @@ import org.apache.hadoop.fs.Path
  * (SparkInternals.canSave); without Kafka transactions, which are committed with their batch; and with the tasks in the
  * driver's JVM.
  *
- * A server that was frozen while another one took over may go on with its run for a moment, in the same folder. So
- * nothing is saved without the lease (Fence.scala), and the files of a save have a name of their run: what that server
- * has begun to write before it was frozen replaces no file of the other one.
+ * A server that was frozen while another one took over may continue its run for a moment, in the same folder. So
+ * nothing is saved without the lease (Fence.scala), and the names of a save's files contain the run: a file that the
+ * first server had begun to write replaces no file of the other one.
  */
 
-/** What is saved of a batch of Spark: the names of the saves that count, in order, and the next offsets by source. */
+/** What is saved of a batch of Spark: the names of its finished saves, in order, and the next offsets by source. */
 private[millstream] final case class SavedBatch(batch: Long, saves: Seq[String], sources: Map[String, SavedSource])
 
 /** The topic of a source, and the next offset of each partition. */
@@ -40,17 +40,17 @@ private[millstream] final case class OperatorParticipant(operator: Long, task: I
 
 /** The saves of one run of a query. It is thread-safe. */
 final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder) {
-  /** The bytes of states that are saved within one batch; then it ends. */
-  private final val MostBytes = 256L << 20
+  /** A batch whose saves have more bytes of states ends. */
+  private final val MaxBytes = 256L << 20
 
   private var batch = -1L
-  private var done = Seq.empty[String]
+  private var finished = Seq.empty[String]
   /** What the previous run saved; read by the thread of the writer, so that it comes after all writes of that run. */
   private var restored = SaveFolder.writer.submit(() => folder.read()).get()
   private val topics = mutable.HashMap.empty[String, KafkaTopic]
   private val participants = mutable.HashSet.empty[SaveParticipant]
   private var current: Save = _
-  private var isRefused, isClosed = false
+  private var isEnding, isClosed = false
   private var bytes = 0L
 
   /** The number of the previous run's last save; 0 if there is none. */
@@ -63,9 +63,9 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   private val fence = Option(Fences.of(QueryRuns.query(run.id)))
   private def isLeaseHeld: Boolean = fence.forall(_.isOpen)
 
-  /** One save. `left` are the participants that are not done; `writing` counts the tasks that wait for Kafka's acks. */
+  /** One save. `pending`: the participants that are not done; `writing`: how many tasks wait for Kafka's acks. */
   private final class Save(val number: Int) {
-    val left: mutable.HashSet[SaveParticipant] = participants.clone()
+    val pending: mutable.HashSet[SaveParticipant] = participants.clone()
     val offsets = mutable.HashMap.empty[SourceParticipant, Long]
     var writing = 0
     var (rows, stateBytes) = (0L, 0L)
@@ -93,11 +93,11 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   private def beginBatch(number: Long): Unit = if (number != batch) {
     batch = number
     restored = restored.filter(_.batch == number)
-    done = restored.fold(Seq.empty[String])(_.saves)
+    finished = restored.fold(Seq.empty[String])(_.saves)
     bytes = 0
     participants.clear()
     current = null
-    isRefused = false
+    isEnding = false
     if (restored.isEmpty) SaveFolder.writer.execute(() => folder.clear())
   }
 
@@ -107,12 +107,12 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   }
 
   /**
-   * Begin save `number`; false if that has to wait: for another save that is in progress, or for the lease. None if the
-   * batch has to end instead. It also has to end while a source waits for its tables: that source sends no mark, and
-   * the other sources' rows would wait for it.
+   * Begin save `number`. False if it has to wait for the save before it, or for the lease. None if the batch has to end
+   * instead; this includes a query with a source that waits for its tables: it sends no mark, and the rows of the other
+   * sources would wait for one.
    */
   private[millstream] def beginSave(number: Int): Option[Boolean] = synchronized {
-    if (isRefused || bytes > MostBytes || TableBootstrapBarriers.exists(QueryRuns.query(run.id))) None
+    if (isEnding || bytes > MaxBytes || TableBootstrapBarriers.exists(QueryRuns.query(run.id))) None
     else if (current != null || !isLeaseHeld) Some(false)
     else {
       current = new Save(number)
@@ -123,35 +123,35 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   /** The number of the last finished save: a task that begins now takes part in all saves after it. */
   def lastDone: Int = synchronized(if (current == null) run.saveRequests else current.number - 1)
 
-  /** The rows of all records before `offset` have been passed on by a source's task. */
-  def reached(number: Int, participant: SourceParticipant, offset: Long): Unit = of(number) { save =>
+  /** A source's task has passed on the rows of all records before `offset`. */
+  def reached(number: Int, participant: SourceParticipant, offset: Long): Unit = update(number) { save =>
     save.offsets.update(participant, offset)
-    save.left.remove(participant)
+    save.pending.remove(participant)
   }
 
-  /** A task has written its rows to Kafka, which will acknowledge them. Called before it is done with the save. */
-  def writing(number: Int): Unit = of(number)(_.writing += 1)
+  /** A task has passed its rows to Kafka, which will acknowledge them. Called before the task is done with the save. */
+  def writing(number: Int): Unit = update(number)(_.writing += 1)
 
   /** Kafka has acknowledged a task's rows. */
-  def written(number: Int): Unit = of(number)(_.writing -= 1)
+  def written(number: Int): Unit = update(number)(_.writing -= 1)
 
-  /** The states that have changed in a task since the last save. Their file is written by another thread. */
+  /** Save the states of a task that have changed since the last save; another thread writes their file. */
   def changed(number: Int, participant: OperatorParticipant, changes: StateChanges): Unit =
     SaveFolder.writer.execute { () =>
       val size = if (synchronized(isClosed)) 0 else folder.write(nameOf(number), participant, changes)
-      if (size < 0) refuse()
-      else of(number) { save =>
+      if (size < 0) endBatch()
+      else update(number) { save =>
         bytes += size
         save.rows += changes.rows
         save.stateBytes += changes.stateBytes
-        save.left.remove(participant)
+        save.pending.remove(participant)
       }
     }
 
-  private def of(number: Int)(change: Save => Unit): Unit = synchronized {
+  private def update(number: Int)(change: Save => Unit): Unit = synchronized {
     if (current != null && current.number == number) {
       change(current)
-      if (current.left.isEmpty && current.writing == 0) {
+      if (current.pending.isEmpty && current.writing == 0) {
         val save = current
         SaveFolder.writer.execute(() => finish(save))
       }
@@ -165,17 +165,17 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
         val sources = save.offsets.toSeq.groupBy(_._1.source).map { case (source, offsets) =>
           source -> SavedSource(topics(source).id, offsets.map(next => next._1.partition -> next._2).toMap)
         }
-        SavedBatch(batch, done :+ nameOf(save.number), sources)
+        SavedBatch(batch, finished :+ nameOf(save.number), sources)
       }
     }
     if (saved != null) {
       if (isLeaseHeld && folder.write(saved)) onSaved(save, saved)
-      else refuse()
+      else endBatch()
     }
   }
 
   private def onSaved(save: Save, saved: SavedBatch): Unit = synchronized {
-    done = saved.saves
+    finished = saved.saves
     if (current eq save) current = null
     val counts = Counts.ofTask(QueryRuns.query(run.id))
     // Two sources may read one topic; what both have read is saved.
@@ -188,10 +188,10 @@ final class BatchSaves(run: QueryRun, private[millstream] val folder: SaveFolder
   /** The run is over: nothing more is saved. */
   def close(): Unit = synchronized { isClosed = true }
 
-  /** Nothing more can be saved in this batch: it ends. */
-  def refuse(): Unit = {
+  /** End the batch, as it cannot be saved any more. */
+  def endBatch(): Unit = {
     synchronized {
-      isRefused = true
+      isEnding = true
       current = null
     }
     run.endBatch()

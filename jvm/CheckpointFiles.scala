@@ -40,11 +40,11 @@ class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCh
         val marker = s"${to.getName}-${UUID.randomUUID}"
         val checkpoint = to.getParent.getParent
         val prepared = new Path(checkpoint, s"prepared-$marker")
-        val noted = new Path(checkpoint, Transactions.Noted + marker)
+        val list = new Path(checkpoint, Transactions.ListPrefix + marker)
         super.renameTempFile(from, prepared, overwrite)
-        val isNoted = transactions.commit(marker, text => CheckpointFiles.write(this, noted, text, overwrite = false))
+        val hasList = transactions.commit(marker, text => CheckpointFiles.write(this, list, text, overwrite = false))
         super.renameTempFile(prepared, to, overwrite)
-        if (isNoted) super.delete(noted)
+        if (hasList) super.delete(list)
     }
 
   override def delete(file: Path): Unit = {

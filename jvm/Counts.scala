@@ -79,7 +79,7 @@ final class WriteCounts {
  */
 final class Counts(query: String) {
   private val failed, late = new LongAdder
-  // By partition of the output. The counts that executors report are those of `Reported`.
+  // By partition of the output; what executors report is counted under `Reported`.
   private val writes = new ConcurrentHashMap[Int, WriteCounts]
   private val partitions = new ConcurrentHashMap[String, PartitionProgress]
   private var reported = CountsReport.Empty
@@ -147,7 +147,7 @@ final class Counts(query: String) {
    * has ended.
    */
   private def report(): Unit = {
-    // Also of a query that was started anew, whose counters on the driver are new ones.
+    // A query that was started again has new counters on the driver, which do not know from where it reads.
     val hasBegun = partitions.values.asScala.count(_.takeBegun()) > 0
     val now = snapshot
     val delta = now.since(reported)
@@ -155,16 +155,16 @@ final class Counts(query: String) {
     reported = now
     if (silent % Counts.SilentReports == 0) {
       val arguments = Seq("counts", query, delta.sums, last, delta.latency, delta.partitions, delta.next, delta.read)
-      DriverEndpoint.onAnswer[Boolean](arguments: _*)(known => if (known.contains(false)) Counts.forget(query))
+      DriverEndpoint.onAnswer[Boolean](arguments: _*)(isRunning => if (isRunning.contains(false)) Counts.forget(query))
     }
   }
 
   /** On the driver: add the counts that an executor has reported. */
   private def add(delta: CountsReport, at: Long): Unit = synchronized {
-    val Array(records, size, failures, latecomers) = delta.sums
+    val Array(records, size, failures, lateRecords) = delta.sums
     writesOf(Counts.Reported).add(records, size, delta.latency, at)
     failed.add(failures)
-    late.add(latecomers)
+    late.add(lateRecords)
     delta.partitions.indices.foreach { i =>
       val progress = partitions.computeIfAbsent(delta.partitions(i), _ => new PartitionProgress)
       if (delta.next(i) >= 0) progress.next.set(delta.next(i))
@@ -198,7 +198,7 @@ final class Counts(query: String) {
   }
 }
 
-/** How many records a second a counter has counted in the last minute: a ring of its values, one a second. */
+/** The rate of a counter in the last minute, as records a second: a ring with the counter's value at each second. */
 private final class MinuteRate {
   private final val Seconds = 60
   private val values = new AtomicLongArray(Seconds)

@@ -34,10 +34,12 @@ import org.apache.spark.util.{RpcUtils, ThreadUtils}
  */
 object DriverEndpoint extends Logging {
   private val Name = "millstream"
-  /** How long an executor waits for an immediate answer; and for one to `whenAnswered`, before it asks again. */
+  /** How long an executor waits for an answer that the driver gives at once. */
   private val AnswerTimeout = new RpcTimeout(30.seconds, "millstream.driver")
+  /** How long it waits for one that the driver gives at some event, before it asks again. */
   private val EventTimeout = new RpcTimeout(1.hour, "millstream.driver")
-  @volatile private var opened, reached: RpcEnv = _
+  /** The environments in which this JVM answers, as the driver, and in which `driver` is valid, as an executor. */
+  @volatile private var servedEnv, driverEnv: RpcEnv = _
   @volatile private var driver: RpcEndpointRef = _
   // Answers are handled by a thread of their own, since a handler may ask again and wait for that answer. It is one
   // thread, so that answers are handled in the order in which they came: a stream that is released because its run ends
@@ -53,9 +55,9 @@ object DriverEndpoint extends Logging {
   /** On the driver of a cluster: start to answer. */
   def open(context: SparkContext): Unit = if (!context.isLocal) synchronized {
     val env = context.env.rpcEnv
-    if (opened ne env) {
+    if (servedEnv ne env) {
       env.setupEndpoint(Name, new Answers(env))
-      opened = env
+      servedEnv = env
     }
   }
 
@@ -79,14 +81,14 @@ object DriverEndpoint extends Logging {
   /** On an executor: send a message to the driver, without an answer or a guarantee of delivery. */
   def send(arguments: Any*): Unit = reference.send(arguments.toList)
 
-  private def request[A: ClassTag](arguments: Seq[Any], patience: RpcTimeout): Future[A] =
-    Future.unit.flatMap(_ => reference.ask[A](arguments.toList, patience))(answers)
+  private def request[A: ClassTag](arguments: Seq[Any], timeout: RpcTimeout): Future[A] =
+    Future.unit.flatMap(_ => reference.ask[A](arguments.toList, timeout))(answers)
 
   private def reference: RpcEndpointRef = {
     val env = SparkEnv.get
-    if (reached ne env.rpcEnv) synchronized {
+    if (driverEnv ne env.rpcEnv) synchronized {
       driver = RpcUtils.makeDriverRef(Name, env.conf, env.rpcEnv)
-      reached = env.rpcEnv
+      driverEnv = env.rpcEnv
     }
     driver
   }
@@ -94,7 +96,7 @@ object DriverEndpoint extends Logging {
   private class Answers(override val rpcEnv: RpcEnv) extends ThreadSafeRpcEndpoint {
     override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] = {
       case List("order", run: String, known: Int) =>
-        QueryRuns.onOrder(run, known, order => context.reply(QueryRun.wire(order)))
+        QueryRuns.onOrder(run, known, order => context.reply((order.rank, order.reason)))
       case List("batch end", run: String, batch: Int) =>
         QueryRuns.onBatchEnd(run, batch, () => context.reply(true))
       case List("record", run: String, batch: Int) =>

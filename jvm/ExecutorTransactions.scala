@@ -20,7 +20,7 @@ final case class ExecutorWrites(group: String, conf: JavaMap[String, String])
  * transaction of the executor, which the driver commits with the batch (Transactions.scala):
  *
  *   executors   begin, report to the driver, send, send, …, flush   ids group-0, group-1: the driver numbers executors
- *   driver      notes in the checkpoint which transactions belong to the batch
+ *   driver      lists in the checkpoint which transactions belong to the batch
  *               commits its own, with the positions and the marker: from here on the batch is done, whatever crashes
  *               commits those of the executors (ResumedProducer)
  */
@@ -28,24 +28,24 @@ final class ExecutorTransaction(run: String, writes: ExecutorWrites) extends Bat
   @volatile private var producer: Producers.Producer = _
 
   override def begin(): Producers.Producer = {
-    if (producer == null) synchronized { if (producer == null) producer = begun() }
+    if (producer == null) synchronized { if (producer == null) producer = openTransaction() }
     producer
   }
 
-  private def begun(): Producers.Producer = {
+  private def openTransaction(): Producers.Producer = {
     val slot = DriverEndpoint.ask[Int]("transaction slot", run, SparkEnv.get.executorId)
     val id = s"${writes.group}-$slot"
-    val created = Transactions.producer(writes.conf, id)
+    val own = Transactions.producer(writes.conf, id)
     try {
-      Transactions.retry(created.initTransactions())
-      created.beginTransaction()
-      val (number, epoch) = ResumedProducer.identity(created)
+      Transactions.retry(own.initTransactions())
+      own.beginTransaction()
+      val (number, epoch) = ResumedProducer.identity(own)
       if (!DriverEndpoint.ask[Boolean]("transaction", run, id, number, epoch.toInt))
         throw new IllegalStateException(s"the driver has no run $run")
-      created
+      own
     } catch {
       case e: Exception =>
-        created.close(Duration.ZERO)
+        own.close(Duration.ZERO)
         throw e
     }
   }
@@ -61,13 +61,14 @@ object ExecutorTransactions {
   /** The transaction of the current task's batch. */
   def of(run: String, batch: Long, writes: ExecutorWrites): ExecutorTransaction = {
     // A second attempt would write again, into the same transaction, what the first attempt has written.
-    if (TaskContext.get().attemptNumber > 0) throw new IllegalStateException("a task that failed fails its batch")
+    if (TaskContext.get().attemptNumber > 0)
+      throw new IllegalStateException("a task that failed is not tried again in a transaction: its batch fails")
     // Registers the run here, so that this executor is notified of its end.
     QueryRuns.of(run)
-    byRun.compute(run, (_, known) =>
-      if (known != null && known.number == batch) known
+    byRun.compute(run, (_, last) =>
+      if (last != null && last.number == batch) last
       else {
-        if (known != null) known.transaction.close()
+        if (last != null) last.transaction.close()
         Batch(batch, new ExecutorTransaction(run, writes))
       }).transaction
   }

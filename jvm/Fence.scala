@@ -13,7 +13,7 @@ import org.apache.spark.TaskContext
  */
 class Fence {
   /** How often a task that waits for a fence checks it, in ms. */
-  private final val Pulse = 10L
+  private final val CheckMs = 10L
   private val deadline = new AtomicLong(System.nanoTime)
 
   /** Set the deadline to `seconds` after `start` (System.nanoTime), unless it is already later. */
@@ -40,7 +40,7 @@ class Fence {
     renew(now)
     while (now - deadline.get > 0) {
       Option(TaskContext.get()).foreach(_.killTaskIfInterrupted())
-      Thread.sleep(Pulse)
+      Thread.sleep(CheckMs)
       now = System.nanoTime
       renew(now)
     }
@@ -68,7 +68,7 @@ final class ExecutorFence(requestSeconds: (Option[Double] => Unit) => Unit) exte
       requestSeconds { answer =>
         answer.foreach(extend(requestedAt, _))
         // Repeat the request soon if writing is not allowed now.
-        val pause = Math.max(ExecutorFence.Soon, Math.min(ExecutorFence.Period, answer.getOrElse(0.0) / 2))
+        val pause = Math.max(ExecutorFence.MinPause, Math.min(ExecutorFence.MaxPause, answer.getOrElse(0.0) / 2))
         renewAt = System.nanoTime + (pause * 1e9).toLong
         isPending.set(false)
       }
@@ -78,8 +78,8 @@ final class ExecutorFence(requestSeconds: (Option[Double] => Unit) => Unit) exte
 /** How often an executor requests the driver's deadline. */
 object ExecutorFence {
   /** The longest and the shortest pause between two requests, in seconds. */
-  private val Period = 1.0
-  private val Soon = 0.05
+  private val MaxPause = 1.0
+  private val MinPause = 0.05
 }
 
 /** The fences of this JVM; on the driver by server name and by the queries that they guard. */
@@ -104,7 +104,7 @@ object Fences {
   /** Remove the fence of a query that has ended. */
   def release(query: String): Unit = guarded.remove(query)
 
-  /** The fence of a query; null if it has none. */
+  /** The fence of a query; null if it has none. An executor asks the driver. */
   def of(query: String): Fence =
     if (!DriverEndpoint.isRemote) guarded.get(query)
     else if (DriverEndpoint.ask[Double]("fence", query).isInfinite) null

@@ -39,7 +39,7 @@ final class PartitionConsumer(val key: ConsumerKey) {
   @volatile private var shared: ScanReader = _
   @volatile private var isWoken = false
   private var at = -1L
-  /** Every record before it was passed to a task that has finished with it; some offsets have no record. */
+  /** The task has finished with every record before this offset; some offsets have no record. */
   @volatile private[millstream] var doneTo = -1L
   @volatile private[millstream] var usedAt = System.nanoTime
 
@@ -48,7 +48,7 @@ final class PartitionConsumer(val key: ConsumerKey) {
 
   /** The greatest time of a row in this batch, in ms; Long.MinValue if there is none. */
   private[millstream] var greatestTime = Long.MinValue
-  private var silence = Long.MaxValue
+  private var silentSince = Long.MaxValue
   /** True if rows have the times of their records; else `reached` is called for each. */
   private[millstream] var hasRecordTimes = false
 
@@ -60,16 +60,16 @@ final class PartitionConsumer(val key: ConsumerKey) {
     if (shared != null) shared.isCaughtUp else consumer != null && PartitionConsumer.isCaughtUp(consumer, partition)
 
   /**
-   * When Kafka was first known to have no further record, by System.currentTimeMillis; Long.MaxValue if that is not
-   * known since the last record. It is kept from batch to batch.
+   * The time, by System.currentTimeMillis, since when Kafka is known to have no further record; Long.MaxValue if that
+   * was not known yet after the last record. It is kept from batch to batch.
    */
-  def silentFrom: Long = silence
+  def silentFrom: Long = silentSince
 
-  /** The latest time at which this was known, that of Kafka's last answer; 0 if it is not known now. */
+  /** The time until when this is known, that of Kafka's last answer; 0 if it is not known now. */
   def silentTo: Long = {
     val answered = if (shared != null) shared.answeredAt else if (answers == null) 0L else answers.at()
     val isSilent = answered > 0 && isCaughtUp && !hasNext
-    if (isSilent) silence = Math.min(silence, System.currentTimeMillis)
+    if (isSilent) silentSince = Math.min(silentSince, System.currentTimeMillis)
     if (isSilent) answered else 0L
   }
 
@@ -103,7 +103,7 @@ final class PartitionConsumer(val key: ConsumerKey) {
   /** The next fetched record; only if `hasNext`. */
   def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
     val record = take()
-    silence = Long.MaxValue
+    silentSince = Long.MaxValue
     if (hasRecordTimes) reached(record.timestamp)
     record
   }
@@ -125,7 +125,7 @@ final class PartitionConsumer(val key: ConsumerKey) {
     // A caller that polls has finished with the previous records.
     doneTo = at
     val scan = chooseScan()
-    // The readers of a scan that cannot be joined yet may soon reach this position: try again after RetryMs.
+    // The readers of a scan that cannot be joined yet may reach this position soon: try again after RetryMs.
     if (shared == null) pollOwn(if (scan == null) ms else Math.min(ms, RetryMs)) else pollScan(ms)
     isWoken = false
     if (!hasNext) doneTo = at
@@ -263,22 +263,22 @@ object PartitionConsumer extends Logging {
   }
 }
 
-/** When Kafka has last answered a consumer's fetch. Only the consumer's own thread uses it. */
+/** When Kafka last answered a consumer's fetch. Only the consumer's own thread uses it. */
 private[millstream] final class FetchAnswers(consumer: KafkaConsumer[_, _]) {
   private lazy val fetches = consumer.metrics.asScala.collectFirst {
     case (name, metric) if name.name == "fetch-total" && name.group == "consumer-fetch-manager-metrics" => metric
   }.get
-  private var known: AnyRef = _
+  private var lastCount: AnyRef = _
   private var checkedAt, answeredAt = 0L
 
   /**
-   * The time, by System.currentTimeMillis; 0 for none. An answer came after the previous call: its time is that call's,
-   * as it may have come right afterwards.
+   * The time of the last answer, by System.currentTimeMillis; 0 if there was none. An answer that came between two
+   * calls has the time of the first call, as it may have come right after it.
    */
   def at(): Long = {
     val (count, now) = (fetches.metricValue, System.currentTimeMillis)
-    if (count != known) answeredAt = checkedAt
-    known = count
+    if (count != lastCount) answeredAt = checkedAt
+    lastCount = count
     checkedAt = now
     answeredAt
   }
@@ -340,13 +340,13 @@ object Consumers {
   /** Close the unused consumers of a run that has ended. */
   def close(run: String): Unit = closeIf(_.key.run == run)
 
-  private def closeIf(over: PartitionConsumer => Boolean): Unit = free.keySet.asScala.foreach { key =>
-    var closed = List.empty[PartitionConsumer]
+  private def closeIf(isUnneeded: PartitionConsumer => Boolean): Unit = free.keySet.asScala.foreach { key =>
+    var unneeded = List.empty[PartitionConsumer]
     free.computeIfPresent(key, (_, all) => {
-      val (removed, kept) = all.partition(over)
-      closed = removed
+      val (removed, kept) = all.partition(isUnneeded)
+      unneeded = removed
       if (kept.isEmpty) null else kept
     })
-    closed.foreach(_.close())
+    unneeded.foreach(_.close())
   }
 }

@@ -53,9 +53,9 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   run.onFinish(wake)
 
   /**
-   * Used by a real-time query: `get` has a further record; waits for it until a time of the SteadyClock at the latest.
-   * False if there is none, or if the run finishes: the batch ends then, but not before the server holds the lease,
-   * since another server may use the checkpoint otherwise.
+   * Used by a real-time query: waits for a further record, which `get` then returns, until a time of the SteadyClock at
+   * the latest. False if there is none, or if the run finishes: the batch ends then, but not before the server holds
+   * the lease, since another server may use the checkpoint otherwise.
    */
   def advance(until: Long): Boolean = {
     saveIfRequested()
@@ -69,7 +69,7 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
     more
   }
 
-  /** The clock is read for some of the records only. */
+  /** True if the time is not reached yet; the clock is read for one of ClockEvery records only. */
   private def isBefore(until: Long): Boolean = {
     clockChecks += 1
     clockChecks % ClockEvery != 0 || SteadyClock.getTimeMillis() < until
@@ -78,10 +78,11 @@ private[millstream] class KafkaPartitionReader(range: KafkaInputPartition) exten
   /** Called between two records, when the rows of the first one have been passed on: takes part in a save. */
   private def saveIfRequested(): Unit = if (saves != null && saveRequests != run.saveRequests) {
     saveRequests = run.saveRequests
+    // Stream time that this task holds back from other tasks is not saved: it is sent to them at the batch's end.
     if (Marks.current.hasSentTime) {
       Marks.passed(task, saveRequests)
       saves.reached(saveRequests, participant, consumer.position)
-    } else saves.refuse()
+    } else saves.endBatch()
   }
 
   /** Waits for a record until a time of the SteadyClock at the latest; true if there is one. */

@@ -4,7 +4,6 @@ import java.util.{Map => JavaMap, Set => JavaSet}
 
 import scala.jdk.CollectionConverters._
 
-
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read.{Batch, Scan, ScanBuilder}
@@ -47,9 +46,8 @@ private class KafkaTable extends Table with SupportsRead {
 /**
  * The options of a source: `topic`; `starts` and `ends`, JSON of partition → offset (a partition that is not named
  * begins with its first record; only a bounded read has ends); `run`, the id of its QueryRun, "" for none; `shared`,
- * whether it may share a scan with other queries (SharedScans.scala); `recordTime`, whether the rows of the query have
- * the times of the records, `idle`, when it no longer limits stream time, and `clockAfter`, when stream time
- * goes on by the clock (all three Watermarks.scala); `kafka.…`, the consumer's settings.
+ * whether it may share a scan with other queries (SharedScans.scala); `recordTime`, `idle` and `clockAfter`, the fields
+ * of SourceTimes (Watermarks.scala); `kafka.…`, the consumer's settings.
  */
 private case class KafkaOptions(topic: String, starts: Map[Int, Long], ends: Map[Int, Long], run: String,
     shared: Boolean, times: SourceTimes, conf: Map[String, String])

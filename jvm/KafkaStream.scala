@@ -39,7 +39,7 @@ object KafkaOffset {
     node.fields.asScala.map(field => field.getKey.toInt -> field.getValue.asLong).toMap
 }
 
-/** How far a task has read its partition. */
+/** The next offset of the partition that a task reads. */
 private final case class KafkaPartitionOffset(partition: Int, next: Long) extends PartitionOffset
 
 /**
@@ -94,15 +94,15 @@ private class KafkaStream(options: KafkaOptions, folder: String) extends MicroBa
   override lazy val initialOffset: Offset = KafkaOffset(watched.topic, complete(options.starts))
 
   /** The offsets of all partitions; a new partition begins with its first record. */
-  private def complete(known: Map[Int, Long]): Map[Int, Long] =
-    known ++ topics.beginnings(watched.topic.name, (0 until watched.partitions).filterNot(known.contains))
+  private def complete(offsets: Map[Int, Long]): Map[Int, Long] =
+    offsets ++ topics.beginnings(watched.topic.name, (0 until watched.partitions).filterNot(offsets.contains))
 
   override def planInputPartitions(start: Offset): Array[InputPartition] = {
-    val known = start.asInstanceOf[KafkaOffset]
+    val offset = start.asInstanceOf[KafkaOffset]
     val topic = watched.topic
-    val isReplaced = known.topic.id.nonEmpty && known.topic.id != topic.id
-    if (isReplaced || known.next.keys.exists(_ >= watched.partitions)) throw Topics.replaced(topic.name)
-    val starts = complete(known.next)
+    val isReplaced = offset.topic.id.nonEmpty && offset.topic.id != topic.id
+    if (isReplaced || offset.next.keys.exists(_ >= watched.partitions)) throw Topics.replaced(topic.name)
+    val starts = complete(offset.next)
     val saved =
       if (run.saves == null) starts else run.saves.source(SparkInternals.plannedBatch, source, topic, starts)
     saved.toArray.sorted.map { case (partition, from) =>

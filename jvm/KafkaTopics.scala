@@ -22,10 +22,9 @@ final class Topics private (admin: Admin) {
   import Topics._
 
   /** A topic's id and its number of partitions. Throws TopicReplaced if there is no such topic. */
-  def describe(name: String): (KafkaTopic, Int) = {
+  def describe(name: String): (KafkaTopic, Int) =
     // A broker may learn of a new topic later than the client that created it.
     identified(retry(admin.describeTopics(Collections.singleton(name)).topicNameValues.get(name), missing(name)))
-  }
 
   /** Throws TopicReplaced unless the topic still exists with the same id. */
   def check(topic: KafkaTopic): Unit = {
@@ -46,7 +45,7 @@ final class Topics private (admin: Admin) {
       val specs = partitions.map(n => new TopicPartition(topic, n) -> which).toMap
       val committed = new ListOffsetsOptions(IsolationLevel.READ_COMMITTED)
       retry(admin.listOffsets(specs.asJava, committed).all, missing(topic))
-        .asScala.map { case (p, known) => p.partition -> known.offset }.toMap
+        .asScala.map { case (p, result) => p.partition -> result.offset }.toMap
     }
 
   /** The positions that a consumer group has committed. */
@@ -79,9 +78,11 @@ final class Topics private (admin: Admin) {
 
 /** One client for each Kafka cluster. */
 object Topics {
-  /** How long, in ms, a topic may be unknown to a broker, or Kafka not answer, before it is treated as an error. */
+  /** How long a topic may be unknown to a broker before that is an error, in ms. */
   private val MetadataDelay = 5000L
+  /** How long Kafka may be away before that is an error, in ms. */
   private[millstream] val Outage = 120000L
+  /** The time between two requests, in ms. */
   private val Pause = 200L
   private val all = new ConcurrentHashMap[Map[String, String], Topics]
 

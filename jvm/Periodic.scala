@@ -11,8 +11,8 @@ object Periodic extends Logging {
   private val Quiet = TimeUnit.MINUTES.toNanos(1)
 
   /**
-   * Have a new daemon thread do `work`, the first time after `pause` ms, and each further time `pause` ms after the one
-   * before. A failure is logged, and the work is done again.
+   * Start a daemon thread that does `work`: first after `pause` ms, and then each time `pause` ms after the end of the
+   * work before. A failure is logged, and the work is done again.
    */
   def start(thread: String, pause: Long, work: Runnable): ScheduledFuture[_] = {
     var quietUntil = System.nanoTime
@@ -23,7 +23,7 @@ object Periodic extends Logging {
         case e: Throwable =>
           if (System.nanoTime - quietUntil >= 0) {
             quietUntil = System.nanoTime + Quiet
-            logError(s"the thread '$thread' has failed and goes on", e)
+            logError(s"the periodic work of the thread '$thread' has failed; it is done again", e)
           }
       }, pause, pause, TimeUnit.MILLISECONDS)
   }

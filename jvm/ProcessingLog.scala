@@ -102,9 +102,9 @@ object ProcessingLog {
   }
 
   /**
-   * Called in a task: makes the query's log available to threads without a task too, such as those of a producer's
-   * callbacks, which get Kafka's refusals of records.
-   * An executor in another JVM gets it from the driver, and forgets it with the run.
+   * Called in a task: makes the query's log available also to threads without a task, such as those of a producer's
+   * callbacks, which get Kafka's refusals of records. An executor gets the log from the driver, and removes it when the
+   * run ends.
    */
   def open(query: String): Unit = sinkOf(query)
 
@@ -114,7 +114,7 @@ object ProcessingLog {
 
   // A run may end after the next one has begun: its end removes its own log only.
   private def openOnExecutor(query: String, run: String, text: String): LogSink = sinks.compute(query, {
-    case (_, known: TopicLog) if known.run == run => known
+    case (_, log: TopicLog) if log.run == run => log
     case _ =>
       val root = JsonTrees.parsed(text)
       val conf = mapper.convertValue(root.get("conf"), classOf[JavaMap[String, String]])

@@ -19,16 +19,16 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.util.ThreadUtils
 
 /**
- * The producers of this JVM: all tasks with the same settings share one. A producer keeps figures and partitions of
- * each topic that it has ever written, so that another one takes its place when tasks have written MostTopics with it:
- * Spark writes a topic for each push query that it evaluates.
+ * The producers of this JVM: all tasks with the same settings share one. A producer keeps metrics and metadata of every
+ * topic that it has ever written. So it is replaced when tasks have written MaxTopics topics with it, which happens
+ * because Spark writes a topic for each push query that it evaluates.
  *
- *   use(conf, "a", task), …, use(conf, "z", task)   one producer, the MostTopics of which are written
+ *   use(conf, "a", task), …, use(conf, "z", task)   one producer, which has now written MaxTopics topics
  *   use(conf, "next", task)                         another producer; the first is closed when its tasks have ended
  */
 object Producers {
   type Producer = KafkaProducer[Array[Byte], Array[Byte]]
-  val MostTopics = 500
+  val MaxTopics = 500
   private val open = new ConcurrentHashMap[JavaMap[String, String], Producer]
   private val prompts = new ConcurrentHashMap[Producer, ProducerPrompt]
   // The topics that tasks have written with a producer, and how many tasks use it now. Used under the lock of this.
@@ -51,7 +51,7 @@ object Producers {
 
   private def take(conf: JavaMap[String, String], topic: String): Producer = synchronized {
     val full = open.get(conf)
-    if (full != null && topics.get(full).exists(known => known.size >= MostTopics && !known(topic))) {
+    if (full != null && topics.get(full).exists(written => written.size >= MaxTopics && !written(topic))) {
       open.remove(conf)
       if (users(full) == 0) closeLater(full)
     }
@@ -103,8 +103,8 @@ object Producers {
     val metadata = FieldUtils.readDeclaredField(producer, "metadata", true).asInstanceOf[ProducerMetadata]
     val deadline = SteadyClock.getTimeMillis() + RefreshTimeoutMs
     def isReplaced = {
-      val known = metadata.fetch().topicId(topic.name)
-      known != Uuid.ZERO_UUID && known.toString != topic.id
+      val id = metadata.fetch().topicId(topic.name)
+      id != Uuid.ZERO_UUID && id.toString != topic.id
     }
     // Without an id, the topic is so new that Kafka did not know it yet: one update of the metadata is enough.
     var isStale = isReplaced
@@ -117,7 +117,7 @@ object Producers {
     }
   }
 
-  /** What sends at once what lingers in a producer. */
+  /** The ProducerPrompt of a producer, created at its first use. */
   def prompt(producer: Producer): ProducerPrompt = prompts.computeIfAbsent(producer, new ProducerPrompt(_))
 
   /** After a fatal error a producer can no longer send: close it, so that the next `get` creates another one. */
@@ -166,6 +166,6 @@ final class ProducerPrompt(producer: Producers.Producer) extends Logging {
     requests.drainPermits()
     // Rows that are not sent for this fail or are sent by themselves, so there is nothing else to do.
     try if (!isClosed) producer.flush()
-    catch { case e: KafkaException => logWarning(s"rows linger: ${e.getMessage}") }
+    catch { case e: KafkaException => logWarning(s"a producer cannot flush, so its rows linger: ${e.getMessage}") }
   }
 }

@@ -70,8 +70,8 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   }
 
   /**
-   * Save a batch while it goes on; end it if that cannot be. No effect if it has ended already. Returns false if the
-   * save before still goes on, so that the caller must try again: what was read since then is not in it.
+   * Save a batch while it goes on, or end it if it cannot be saved. No effect if it has ended already. Returns false if
+   * the save before is not finished, and the caller must try again: what was read since then is not in it.
    */
   def save(number: Int): Boolean = synchronized {
     if (number != batch || isBatchOver) true
@@ -115,9 +115,8 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   private[millstream] def coalesce(how: OperatorCoalescing): Unit = coalescing = how
 
   /**
-   * On the driver: how operators coalesce in the batch that is planned now. If it reads records that were there when
-   * the run began (`isBehind`) and the changes are to wait for these, none waits, and the batch ends when its time is
-   * over.
+   * On the driver: how operators coalesce in the batch that is planned now. A query that coalesces after its backlog
+   * only does not do so in a batch that reads the backlog (`isBehind`); that batch ends when its time is over.
    */
   private[millstream] def limitsOfBatch(isBehind: Boolean): CacheLimits =
     if (!isBehind || !coalescing.afterBacklog) coalescing.limits
@@ -126,7 +125,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
       CacheLimits.Off
     }
 
-  /** True if the batch has to end when its time is over: it could not be saved, or the next one differs. */
+  /** True if the batch has to end when its time is over: it cannot be saved, or the next one has other limits. */
   private[millstream] def endsBatches: Boolean = saves == null || isCatchingUp
 
   /** Call `callback` when a batch has ended; at once if it has. */
@@ -163,10 +162,10 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   /** Remove a callback of `onFinish`. */
   def forget(wake: Runnable): Unit = waiting.remove(wake)
 
-  /** Call `callback` with the next order whose rank is above `known`; at once if there already is one. */
-  private[millstream] def onOrder(known: Int, callback: Order => Unit): Unit = synchronized {
+  /** Call `callback` with the next order whose rank is above `knownRank`; at once if there already is one. */
+  private[millstream] def onOrder(knownRank: Int, callback: Order => Unit): Unit = synchronized {
     started.countDown()
-    val listener = Listener(known, callback)
+    val listener = Listener(knownRank, callback)
     if (!listener.offer(order)) listeners.add(listener)
   }
 
@@ -179,8 +178,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     case Finish(null) =>
       batchEnded.countDown()
       stopped.await()
-    case Finish(reason) => throw new IllegalStateException(reason)
-    case Fail(reason) => throw new IllegalStateException(reason)
+    case failure => throw new IllegalStateException(failure.reason)
   }
 
   /** On the driver: wait up to `ms` until a task of the run reads, or the run has ended; false if neither happened. */
@@ -206,33 +204,27 @@ final class QueryRun(val id: String, driver: BatchDriver) {
 /** The orders that a run can have. */
 object QueryRun {
   /** What a run is to do; of two orders the one with the higher rank is obeyed. */
-  sealed abstract class Order(val rank: Int)
+  sealed abstract class Order(val rank: Int, val reason: String = null)
   /** Read on; batches end by their timer. */
   case object Continue extends Order(0)
   /** End the batch in an orderly way; then fail with `reason`, or wait to be stopped (null). */
-  final case class Finish(reason: String) extends Order(1)
+  final case class Finish(override val reason: String) extends Order(1)
   /** Fail at once with `reason`. */
-  final case class Fail(reason: String) extends Order(2)
+  final case class Fail(override val reason: String) extends Order(2)
   /** The query has ended. */
   case object Stopped extends Order(3)
 
-  /** An order in the form that is sent to an executor (DriverEndpoint), and back. */
-  private[millstream] def wire(order: Order): (Int, String) = order match {
-    case Finish(reason) => (order.rank, reason)
-    case Fail(reason) => (order.rank, reason)
-    case _ => (order.rank, null)
-  }
-
-  private[millstream] def unwire(rank: Int, reason: String): Order = rank match {
+  /** The order of a rank and a reason, which the driver has sent to an executor (DriverEndpoint). */
+  private[millstream] def orderOf(rank: Int, reason: String): Order = rank match {
     case 0 => Continue
     case 1 => Finish(reason)
     case 2 => Fail(reason)
     case _ => Stopped
   }
 
-  private case class Listener(known: Int, callback: Order => Unit) {
+  private case class Listener(knownRank: Int, callback: Order => Unit) {
     def offer(order: Order): Boolean = {
-      val isNew = order.rank > known
+      val isNew = order.rank > knownRank
       if (isNew) callback(order)
       isNew
     }
@@ -276,19 +268,19 @@ object QueryRuns {
 
   /** The run of a source or a task; if that does not exist (any more), one that never finishes. */
   def of(id: String): QueryRun = {
-    val known = all.get(id)
-    if (known != null) known
+    val existing = all.get(id)
+    if (existing != null) existing
     else if (id.isEmpty || !DriverEndpoint.isRemote) new QueryRun(id, Endless)
     else all.computeIfAbsent(id, _ => {
       val run = new QueryRun(id, RemoteBatches)
-      requestOrder(run, known = QueryRun.Continue.rank)
+      requestOrder(run, knownRank = QueryRun.Continue.rank)
       run
     })
   }
 
-  private[millstream] def onOrder(id: String, known: Int, callback: QueryRun.Order => Unit): Unit = {
+  private[millstream] def onOrder(id: String, knownRank: Int, callback: QueryRun.Order => Unit): Unit = {
     val run = all.get(id)
-    if (run == null) callback(QueryRun.Stopped) else run.onOrder(known, callback)
+    if (run == null) callback(QueryRun.Stopped) else run.onOrder(knownRank, callback)
   }
 
   /** On the driver: a task of an executor has the first record of a batch. */
@@ -307,10 +299,10 @@ object QueryRuns {
   }
 
   /** An executor's request to the driver, which answers when the run has a new order. */
-  private def requestOrder(run: QueryRun, known: Int): Unit =
-    DriverEndpoint.whenAnswered[(Int, String)]("order", run.id, known) {
+  private def requestOrder(run: QueryRun, knownRank: Int): Unit =
+    DriverEndpoint.whenAnswered[(Int, String)]("order", run.id, knownRank) {
       case Some((rank, reason)) =>
-        val order = QueryRun.unwire(rank, reason)
+        val order = QueryRun.orderOf(rank, reason)
         if (order == QueryRun.Stopped) over(run)
         else {
           run.obey(order)

@@ -8,7 +8,7 @@ import org.apache.commons.lang3.reflect.FieldUtils
 /** A transaction that one producer has begun and another one commits: its transactional id, producer id and epoch. */
 final case class OpenTransaction(id: String, producer: Long, epoch: Short)
 
-/** The text form in which open transactions are noted in a checkpoint. */
+/** The text form in which a checkpoint lists open transactions. */
 object OpenTransaction {
   /** One line for each transaction. */
   def text(transactions: Iterable[OpenTransaction]): String =

@@ -24,7 +24,7 @@ object RunScope extends Logging {
     val stores: java.util.Set[StateStoreProviderId] = ConcurrentHashMap.newKeySet[StateStoreProviderId]
   }
 
-  /** A run on the driver: the stream times that its tasks have reached, by key, and the callbacks for its end. */
+  /** A run on the driver: the stream times that its tasks have reported, by key, and the callbacks for its end. */
   private final class LiveRun {
     val times = new ConcurrentHashMap[String, AtomicLong]
     val waiting = new ConcurrentLinkedQueue[() => Unit]
@@ -112,8 +112,8 @@ object RunScope extends Logging {
     Option(live.get(run)).flatMap(r => Option(r.times.get(key))).fold(Long.MinValue)(_.get)
 
   /** On the driver: record the time that a task has reached. */
-  def keepTime(run: String, key: String, time: Long): Unit = Option(live.get(run)).foreach { known =>
-    known.times.computeIfAbsent(key, _ => new AtomicLong(time)).accumulateAndGet(time, (a, b) => Math.max(a, b))
+  def keepTime(run: String, key: String, time: Long): Unit = Option(live.get(run)).foreach { liveRun =>
+    liveRun.times.computeIfAbsent(key, _ => new AtomicLong(time)).accumulateAndGet(time, (a, b) => Math.max(a, b))
   }
 
   /** The number of shared values of a run. */

@@ -19,7 +19,7 @@ final class SaveFolder(checkpoint: String) extends Logging {
   private val note = new Path(checkpoint, "batches")
   private var notedBatch = -1L
 
-  /** What is saved; none if nothing is, or if the file cannot be read, which is logged. */
+  /** What is saved; None if nothing is, or if the file is not JSON, which is logged. */
   private[millstream] def read(): Option[SavedBatch] =
     if (!files.exists(index)) None
     else

@@ -67,7 +67,7 @@ private[millstream] final class ScanReader(scan: SharedScan, start: ScanSegment,
   private var index = at
   /** True if it was woken while it waited, or will be when it waits next; guarded by the scan's lock. */
   private[millstream] var isWoken = false
-  /** True if it has asked for the time of an answer; guarded by the scan's lock. */
+  /** True if it has requested the time of an answer; guarded by the scan's lock. */
   private[millstream] var followsClock = false
   // The decoded values of the current segment, so that they are not looked up for each record.
   private var valuesSegment: ScanSegment = _
@@ -163,7 +163,7 @@ private[millstream] final class SharedScan(key: ScanKey) {
   @volatile private[millstream] var isCaughtUp = false
   /** When Kafka last answered, by System.currentTimeMillis; 0 if it has not. */
   @volatile private[millstream] var answeredAt = 0L
-  /** True if a reader asks for that: then polls are short, as a poll does not return at an answer without records. */
+  /** True if a reader requests these times: then polls are short, as a poll does not end with an empty answer. */
   @volatile private var followsClock = false
 
   /** A reader at an offset; null if the scan's segments do not reach there. */
@@ -195,7 +195,7 @@ private[millstream] final class SharedScan(key: ScanKey) {
     }
   }
 
-  /** A reader asks when Kafka has answered: a poll that may take longer is interrupted. */
+  /** A reader requests the times of Kafka's answers: a poll that may take longer than ClockTime is interrupted. */
   private[millstream] def followClock(reader: ScanReader): Unit = if (!reader.followsClock) locked {
     reader.followsClock = true
     followsClock = true
@@ -235,7 +235,7 @@ private[millstream] final class SharedScan(key: ScanKey) {
       fetch(time)
       succeeded = true
     } finally locked {
-      // The wakeup has done its work: the reader now returns to its caller, which checks why it was woken.
+      // The reader returns now to its caller, which checks why it was woken, so this wakeup is done.
       poller.isWoken = false
       poller = null
       changed.signalAll()
@@ -266,7 +266,7 @@ private[millstream] final class SharedScan(key: ScanKey) {
     }
 
   private def open(): Unit = if (consumer == null) {
-    val opened = PartitionConsumer.open(key.conf + ("client.id" -> s"millstream-scan-${partition}"), partition)
+    val opened = PartitionConsumer.open(key.conf + ("client.id" -> s"millstream-scan-$partition"), partition)
     opened.seek(partition, latest.to)
     locked {
       consumer = opened
@@ -308,7 +308,7 @@ private object SharedScan {
   private val LagLimit = 8L << 20
   /** How long a poll waits at most while it is not known whether Kafka has a further record. */
   private val UnknownEnd = Duration.ofMillis(100)
-  /** How long a poll is while a reader asks for the times of answers. */
+  /** How long a poll waits at most while a reader requests the times of answers. */
   private val ClockTime = Duration.ofMillis(SourceWatermarks.ClockMs)
 }
 
@@ -320,8 +320,8 @@ private[millstream] object SharedScans {
   /** A task begins to read with this consumer. If it is the second, the first is woken, so that both join a scan. */
   def enter(key: ScanKey, task: PartitionConsumer): Unit = {
     var others = Seq.empty[PartitionConsumer]
-    entries.compute(key, (_, known) => {
-      val entry = if (known == null) new Entry else known
+    entries.compute(key, (_, existing) => {
+      val entry = if (existing == null) new Entry else existing
       if (entry.tasks.size == 1) others = entry.tasks.toSeq
       entry.tasks += task
       if (entry.tasks.size > 1 && entry.scan == null) entry.scan = new SharedScan(key)

@@ -11,9 +11,8 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.streaming.StreamingQuery
 
-/** The queries' writes to Kafka. */
+/** Writes to Kafka: starts the queries that do so, and writes single records. */
 object Sink {
-
   /** The error of the query's first failed write, null if there is none; set at once, before the query itself fails. */
   def failure(query: String): String = Counts.running(query).map(_.failure).orNull
 
@@ -32,9 +31,9 @@ object Sink {
     Topics.of(conf.asScala.toMap).current(Set(name)).get(name).flatten.fold(KafkaTopic(name, ""))(_._1)
 
   /**
-   * Start a real-time query that writes the records that its `ms_send` gets to a topic. In a run with Transactions,
-   * they write. `appendTime`: where the latency begins, see RowAppendTime. `isPrompt`: rows linger in the producer only
-   * while their task has more to read. `cacheBytes` and `cacheInterval`: see CacheLimits.
+   * Start a real-time query whose `ms_send` writes records to a topic; in a run with Transactions, with their producer.
+   * `appendTime`: where the latency begins, see RowAppendTime. `isPrompt`: rows linger in the producer only while their
+   * task has more to read. `cacheBytes` and `cacheInterval`: see CacheLimits.
    */
   def start(rows: DataFrame, query: String, run: String, topic: String, conf: JavaMap[String, String],
       checkpoint: String, batch: String, appendTime: String, isPrompt: Boolean, cacheBytes: Long,

@@ -74,7 +74,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   /** The number of states. */
   def rows: Long = count
 
-  /** Begin a batch with its store. `saves`: `changes` will be called within the batch. */
+  /** Begin a batch with its store. `saves`: whether `changes` will be called within the batch. */
   def open(batch: BatchStateFamilies, saves: Boolean): Unit = {
     store = batch
     isSaving = saves
@@ -105,7 +105,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     lastState
   }
 
-  /** The same; it is loaded if it is not cached, since a key that is read is usually written next. */
+  /** The entry of a key, which is loaded if it is not cached: a key that is read is usually written next. */
   private def load(key: Array[Byte]): CachedState[S] = {
     val cached = lookup(key)
     if (cached != null) cached
@@ -198,8 +198,8 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   }
 
   override def clock(id: Int): StreamClock = {
-    val known = clocks.get(id)
-    if (known != null) known else loadClock(id)
+    val clock = clocks.get(id)
+    if (clock != null) clock else loadClock(id)
   }
 
   private def loadClock(id: Int): StreamClock = {
@@ -326,7 +326,7 @@ object StateCaches {
     cache.open(store, saves = saves != null)
     if (saves != null) Marks.current.add { save =>
       val changes = cache.changes()
-      if (changes == null) saves.refuse() else saves.changed(save, participant, changes)
+      if (changes == null) saves.endBatch() else saves.changed(save, participant, changes)
     }
     cache
   }

@@ -22,7 +22,7 @@ import org.apache.spark.sql.SparkSession
  *
  *   batch 7   begin, send, send, …                    the tasks; their states are committed as version 8
  *             Spark's offset log has 7, the file of its commit log is written, and is kept as prepared-7-…
- *             the executors' transactions are noted in transactions-7-…
+ *             the executors' transactions are listed in transactions-7-…
  *             positions and the marker "7-…" go into the transaction, it is committed, and so are the executors'
  *             prepared-7-… becomes the commit log's 7
  */
@@ -77,13 +77,14 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
 
   /**
    * Commit what the batch has read and written; has no effect if it did neither. `marker` identifies the batch.
-   * `note` stores a text where `complete` finds it after a crash. Returns true if `note` was called.
+   * `store` writes the list of the executors' transactions to a file, which `complete` reads after a crash. Returns
+   * true if `store` was called.
    */
-  private[millstream] def commit(marker: String, note: String => Unit): Boolean = {
+  private[millstream] def commit(marker: String, store: String => Unit): Boolean = {
     val others = ofExecutors.values.asScala.toSeq
     if (open || positions != committed || others.nonEmpty) {
       begin()
-      if (others.nonEmpty) note(OpenTransaction.text(others))
+      if (others.nonEmpty) store(OpenTransaction.text(others))
       commitOwn(marker)
       complete(others)
       ofExecutors.clear()
@@ -156,15 +157,15 @@ object Transactions {
    * open, and aborts the rest. Throws if Kafka has aborted it meanwhile, because the transaction timeout has passed.
    */
   def complete(run: String, checkpoint: String): Unit = Option(of(run)).foreach { transactions =>
-    val note = new Path(checkpoint, Noted + transactions.lastMarker)
-    val files = note.getFileSystem(SparkSession.active.sessionState.newHadoopConf())
-    if (files.exists(note)) {
-      val in = files.open(note)
+    val list = new Path(checkpoint, ListPrefix + transactions.lastMarker)
+    val files = list.getFileSystem(SparkSession.active.sessionState.newHadoopConf())
+    if (files.exists(list)) {
+      val in = files.open(list)
       try transactions.complete(OpenTransaction.parse(new String(in.readAllBytes, UTF_8)))
       catch {
         case e @ (_: ProducerFencedException | _: InvalidProducerEpochException | _: InvalidTxnStateException) =>
           throw new IllegalStateException("Kafka has aborted what executors wrote of the last batch, since it was " +
-            s"not finished in time: its rows are missing; remove the file $note to continue after them", e)
+            s"not finished in time: its rows are missing; remove the file $list to continue after them", e)
       } finally in.close()
     }
     transactions.fenceExecutors()
@@ -183,9 +184,9 @@ object Transactions {
 
   /** On the driver: true if the transaction will be committed with the run's batch. */
   private[millstream] def join(run: String, transaction: OpenTransaction): Boolean = {
-    val known = Option(of(run))
-    known.foreach(_.join(transaction))
-    known.isDefined
+    val transactions = Option(of(run))
+    transactions.foreach(_.join(transaction))
+    transactions.isDefined
   }
 
   /** The transactions of a run; null if it has none. */
@@ -218,7 +219,7 @@ object Transactions {
       } transactions.confirm()
 
   /** The file name prefix, before a marker, of the list of the executors' transactions of a batch. */
-  private[millstream] val Noted = "transactions-"
+  private[millstream] val ListPrefix = "transactions-"
 
   private def folder(path: Path): String = path.toUri.getPath
   private[millstream] def batchOf(marker: String): Long = marker.takeWhile(_.isDigit).toLongOption.getOrElse(-1L)

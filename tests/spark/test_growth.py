@@ -100,7 +100,7 @@ def test_topics_of_a_producer(spark: SparkSession, kafka: BrokerClient) -> None:
     def used(topic: int, task: Any) -> Any:
         return producers.use(conf, f"{client}-{topic}", task)
 
-    most = producers.MostTopics()
+    most = producers.MaxTopics()
     first = used(0, tasks[0])
     assert all(used(topic, tasks[0]).equals(first) for topic in range(1, most))
     assert used(0, tasks[1]).equals(first)
