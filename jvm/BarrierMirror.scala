@@ -47,7 +47,7 @@ final class BarrierMirror(id: String, ends: Array[Long]) extends Barrier {
 
   /** Report the counts of this JVM's tasks; `whenLifted` is called if the driver says that the barrier is lifted. */
   def report(whenLifted: => Unit): Unit = if (reporting.compareAndSet(false, true)) {
-    val inputs = known.toArray
+    val inputs = inputsByIndex.toArray
     // Read positions before sent counts: a row is sent before its position is recorded as read.
     val read = inputs.flatMap { case (index, input) => input.progress(index) }
     val counts = inputs.flatMap { case (index, input) => Array(index.toLong, input.sentSum, input.arrivedSum) }

@@ -9,6 +9,8 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /**
  * A Spark SQL text compiled against an environment, which is a row of fixed columns such as (state, row, new, clock)
  * for a fold. The optimizer may split one text into several projections that run one after the other: the `steps`.
+ *
+ *   the text "state.n + row.v", where `row` has the fields v and w     one step; `fields(1)` is Some(Set(0)): only v
  */
 case class BoundExpression(steps: Seq[Seq[Expression]]) {
 

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.util.{Arrays, HashMap => JavaHashMap}
+import java.util.{HashMap => JavaHashMap}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The stateful operator of a bounded run, as an expression that keeps states. Its inputs are the group and the row as
@@ -45,25 +46,16 @@ case class StructBytes(child: Expression) extends UnaryExpression with CodegenFa
   override protected def withNewChildInternal(child: Expression): Expression = copy(child = child)
 }
 
-/** A state's key, with equals and hashCode for use in a map. */
-private final class StateKey(val key: Array[Byte]) {
-  override val hashCode: Int = StateTable.hash(key)
-  override def equals(other: Any): Boolean = other match {
-    case that: StateKey => hashCode == that.hashCode && Arrays.equals(key, that.key)
-    case _ => false
-  }
-}
-
-/** States in the driver's memory, for one bounded run. */
+/** States in the driver's memory, for one bounded run. Keys are UTF8Strings because these have equals and hashCode. */
 class DriverStateMap[S >: Null <: AnyRef] extends StateMap[S] {
-  private val states = new JavaHashMap[StateKey, S]
+  private val states = new JavaHashMap[UTF8String, S]
   private val clocks = new JavaHashMap[Int, StreamClock]
-  override def get(key: Array[Byte]): S = states.get(new StateKey(key))
+  override def get(key: Array[Byte]): S = states.get(UTF8String.fromBytes(key))
   override def put(key: Array[Byte], state: S): Unit =
-    if (state == null) remove(key) else states.put(new StateKey(key), state)
-  override def remove(key: Array[Byte]): Unit = states.remove(new StateKey(key))
+    if (state == null) remove(key) else states.put(UTF8String.fromBytes(key), state)
+  override def remove(key: Array[Byte]): Unit = states.remove(UTF8String.fromBytes(key))
   override def derived[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A =
-    make(states.entrySet.asScala.iterator.map(entry => (entry.getKey.key, entry.getValue)))
+    make(states.entrySet.asScala.iterator.map(entry => (entry.getKey.getBytes, entry.getValue)))
   override def clock(id: Int): StreamClock = clocks.computeIfAbsent(id, _ => new StreamClock(null))
 }
 
@@ -83,7 +75,7 @@ class DriverStates(before: Seq[DriverStateMap[_]]) {
 
 /** Passes states to the operators of a plan while they start. */
 object DriverStates {
-  // A thread-local, because an operator is started by an expression that Spark copies: it cannot get an argument.
+  // A thread-local, because an operator is started by an expression that Spark has copied: it gets no argument.
   private val starting = new ThreadLocal[DriverStates]
 
   /** The result of `start`, and the states of the operators that it starts; these begin with the states `before`. */

@@ -24,10 +24,10 @@ object Eval {
   def leaf(spark: SparkSession, schema: StructType): DataFrame = SparkInternals.emptyFrame(spark, schema)
 
   /**
-   * The steps between the `leaf`s and `frame`: projections, filters, generators, unions and stateful operators;
-   * anything that needs a job is refused. Rows of input i enter at leaf i, counted from left to right. If `compiled`,
-   * expressions are compiled to Java, which pays off from some hundred rows on. Its operators continue with the
-   * states of `before`, which has the same operators and must no longer be used; without states if it is null.
+   * The steps between the `leaf`s and `frame`: projections, filters, generators, unions and stateful operators; throws
+   * IllegalArgumentException for a step that needs a job. Rows of input i enter at leaf i, counted from left to right.
+   * If `compiled`, expressions are compiled to Java, which pays off from some hundred rows on. Operators begin without
+   * states, or with those of `before` if it is not null: it has the same operators, and must no longer be used.
    */
   def of(frame: DataFrame, in: String, out: String, compiled: Boolean, before: Eval): Eval = {
     val (eval, states) = DriverStates.of(Option(before).fold(Seq.empty[DriverStateMap[_]])(_.states)) {
@@ -77,13 +77,13 @@ object Eval {
 
   private def generate(g: Generate): Step = {
     val generator = BindReferences.bindReference(g.generator, g.child.output)
-    val keep = g.requiredChildOutput.map(BindReferences.bindReference[Expression](_, g.child.output))
-    val none = new GenericInternalRow(g.generator.elementSchema.size)
-    val kept = UnsafeProjection.create(keep)
+    val columns = g.requiredChildOutput.map(BindReferences.bindReference[Expression](_, g.child.output))
+    val nulls = new GenericInternalRow(g.generator.elementSchema.size)
+    val project = UnsafeProjection.create(columns)
     row => {
-      val before = kept(row).copy()
+      val childColumns = project(row).copy()
       val rows = generator.eval(row).iterator
-      (if (g.outer && rows.isEmpty) Iterator.single(none) else rows).map(new JoinedRow(before, _))
+      (if (g.outer && rows.isEmpty) Iterator.single(nulls) else rows).map(new JoinedRow(childColumns, _))
     }
   }
 }
@@ -198,8 +198,8 @@ class RecordCodec(text: String) {
       parser.nextToken()
       reader.read(parser)
     }
-    val done = write(read)
-    if (!done.isNullAt(1)) throw new BadRecord(done.getUTF8String(1).toString)
-    if (done.isNullAt(0)) null else done.getBinary(0)
+    val outcome = write(read)
+    if (!outcome.isNullAt(1)) throw new BadRecord(outcome.getUTF8String(1).toString)
+    if (outcome.isNullAt(0)) null else outcome.getBinary(0)
   }
 }

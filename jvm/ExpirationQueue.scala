@@ -19,6 +19,10 @@ final class Expiration(val time: Long, val order: Array[Byte], val partition: In
  * The keys of states that stream time will expire, by partition and due time. It is kept in memory only, and rebuilt
  * from the states at a start. A key is queued at its state's due time or earlier: when a session grows, its key is not
  * moved at once but queued again when its old due time is reached.
+ *
+ *   a session of key a is queued for 10; a further row makes it due at 15
+ *   take at stream time 10     returns a; FoldTask sees that the session is due at 15, and queues it again
+ *   take at stream time 15     returns a, which expires
  */
 final class ExpirationQueue {
   private val partitions = new JavaHashMap[Int, TreeMap[java.lang.Long, ArrayList[Array[Byte]]]]
@@ -26,8 +30,8 @@ final class ExpirationQueue {
   /** The due time, in ms of stream time, under which the keys of the last `take` were queued. */
   var takenAt = 0L
 
-  /** The partitions whose stream time expires states. */
-  def numbers: Seq[Int] = partitions.keySet.asScala.toSeq
+  /** The numbers of the partitions whose stream time expires states. */
+  def partitionNumbers: Seq[Int] = partitions.keySet.asScala.toSeq
 
   def add(one: Expiration): Unit =
     partitions.computeIfAbsent(one.partition, _ => new TreeMap)

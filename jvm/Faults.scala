@@ -149,10 +149,8 @@ case class NotFoldable() extends LeafExpression with Unevaluable {
 }
 
 /**
- * A child some of whose values are failures: it throws for these, and gives the others.
- *
- * The optimizer would leave out another expression under IS NULL or from equal branches of a CASE, and it would not
- * throw.
+ * The child's value; throws for some values. It is an EvaluatedOnce: the optimizer leaves out other expressions below
+ * IS NULL, or where the branches of a CASE are equal, and so would leave out the exception.
  */
 abstract class CheckedOperand extends UnaryExpression with EvaluatedOnce {
   override def dataType: DataType = child.dataType

@@ -124,7 +124,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
     }
   }
 
-  override def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] = {
+  override def onControlRow(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] = {
     val hasMoved = limit.watermarkMoved(watermarks.limit) | followClock(watermarks)
     val outs = if (hasMoved) expireLimited() else mutable.ArrayBuffer.empty[UnsafeRow]
     if (waiting != null && waiting.isDue) forwardWaiting(outs)
@@ -149,7 +149,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], backlog: Backlog, 
   private def expireLimited(): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = mutable.ArrayBuffer.empty[UnsafeRow]
     times.values.forEach(_.settle())
-    if (expires) queue.numbers.foreach { partition =>
+    if (expires) queue.partitionNumbers.foreach { partition =>
       val now = streamTime(partition).now
       if (now != null && queue.isDue(partition, now))
         expire(timeRow(partition, now), partition, now, wasLimited = true, outs)

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLongArray
  */
 final class LatencyHistogram {
   import LatencyHistogram._
-  // Of each bucket the number of its records; the last element is the sum of the latencies.
+  // The number of records in each bucket; the last element is the sum of the latencies.
   private val counts = new AtomicLongArray(Size)
 
   /** Count a record with a latency in ms; a negative one (a timestamp in the future) counts as 0. */

@@ -13,22 +13,24 @@ import org.apache.spark.util.MutablePair
 
 /*
  * The exchange of a query whose tasks all run in the driver's JVM: each pair of tasks has a channel (RowChannel.scala).
- * Spark's streaming shuffle sends rows through sockets also then, from a server in each task that writes to clients in
- * each task that reads, with five threads for the two of them.
+ * Spark's streaming shuffle uses sockets even there: a task that writes has a server, a task that reads has clients,
+ * and the two of them have five threads.
  *
  *   source task 0   reads rows 1 and 2 from Kafka: row 1 → channel 0→1, row 2 → channel 0→0; before it polls again it
  *                   wakes the readers that wait
  *   reader task 1   channels 0→1 and 1→1, in turns; when both are empty it wakes the readers of its own rows, and waits
  *
- * A mark (Marks.scala) is passed when it has come from all writers. A channel whose mark has come is not read until
- * then:
+ * A reader passes a mark (Marks.scala) on when it has come from all writers. Until then it does not read a channel that
+ * has returned the mark:
  *
  *   channel 0→0   a b | c      read: a d b e, mark, c f; c waits for the mark (|) of channel 1→0
  *   channel 1→0   d e | f
  *
- * A watermark (Watermarks.scala) holds nothing up. When all writers have sent it, the reader returns its control row.
+ * A watermark (Watermarks.scala) makes no channel wait. When all writers have sent it, the reader returns its control
+ * row.
  *
- * A writer that ends before its mark ends the batch, which is saved as a whole: marks do not count from then on.
+ * A writer that ends before it has sent a mark ends with its batch, which is committed as a whole: marks do not count
+ * from then on.
  */
 
 /** A shuffle within this JVM. */
@@ -86,8 +88,8 @@ private[streaming] object LocalExchanges {
 }
 
 /**
- * Wakes the readers of a task that has been busy with one row for a while, and has not announced the rows before it:
- * it checks at the interval that Spark's own timer has for this.
+ * Wakes the readers of a task that is busy with one row for long, and has not announced the rows before it: a timer,
+ * with the interval of Spark's own timer for this.
  */
 private[streaming] object SlowTasks {
   private val writers = ConcurrentHashMap.newKeySet[LocalShuffleWriter[_, _]]

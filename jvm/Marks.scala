@@ -30,7 +30,7 @@ final class MarkedTask {
   }
 }
 
-/** The tasks of this JVM that marks pass. */
+/** What the tasks of this JVM do at marks. */
 object Marks {
   private val tasks = new TaskValues[MarkedTask]
 

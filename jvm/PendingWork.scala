@@ -34,8 +34,8 @@ final class PendingWork {
   private val partitions = new JavaHashMap[Int, Array[PendingSide]]
   /** The last arrival number that was assigned. */
   var arrivals = 0L
-  /** The source partitions that have pending work. */
-  def numbers: Seq[Int] = partitions.keySet.asScala.toSeq
+  /** The numbers of the source partitions that have pending work. */
+  def partitionNumbers: Seq[Int] = partitions.keySet.asScala.toSeq
   /** The pending work of both sides of a source partition. */
   def apply(partition: Int): Array[PendingSide] =
     partitions.computeIfAbsent(partition, _ => Array(new PendingSide, new PendingSide))

@@ -15,14 +15,14 @@ import org.apache.spark.sql.millstream.{TaskValues, Watermark, Watermarks}
 import org.apache.spark.util.MutablePair
 
 /**
- * The exchange of rows between the tasks of a query, without waiting for clocks. Where all tasks run in the driver's
+ * The exchange of rows between the tasks of a query, which waits for no timer. Where all tasks run in the driver's
  * JVM it is our own (LocalShuffle.scala); on a cluster it is Spark's streaming shuffle, which sends rows on when a
  * buffer is full, and otherwise when a thread of each writer looks for them, every `networkBufferMaxWaitTimeMs`; a
  * reader that waits looks up every 10 ms. With an interval of 10 ms a row waits for 5 ms on average, and a query that
  * has nothing to do wakes 300 times a second.
  *
- * Here a task sends what it has written before it waits for input; a timer only remains for rows that a slow expression
- * keeps. The busier the source, the more rows are sent at once.
+ * Here a task sends what it has written before it waits for input. A timer is left only for the case that a slow
+ * expression delays this. The busier the source, the more rows are sent at once.
  *
  *   task of a source       reads rows 1 and 2; nothing more is there: sends both, then polls Kafka
  *   task of an operator    reads a message with rows 1 and 2, writes 3 rows; no other message is there: sends 3, waits

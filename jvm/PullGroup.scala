@@ -9,7 +9,12 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
-/** Hash aggregation with one state row for each group; Group in plan/relational_nodes.py has the semantics. */
+/**
+ * Hash aggregation with one state row for each group; Group in plan/relational_nodes.py has the semantics.
+ *
+ *   SELECT city, COUNT(*) … GROUP BY city     rows: Oslo, Rome, Oslo
+ *   states after each row                     Oslo: 1     Oslo: 1, Rome: 1     Oslo: 2, Rome: 1
+ */
 final class GroupOperator(child: PullOperator, work: GroupWork) extends PullOperator {
   private final class State {
     var bytes: UnsafeRow = _
@@ -32,13 +37,13 @@ final class GroupOperator(child: PullOperator, work: GroupWork) extends PullOper
           groups.put(run.retain(key.copy()), state)
         }
         mark(row, state, fresh, run)
-        val argued = work.arguments(row)
+        val arguments = work.arguments(row)
         environment.update(0, state.bytes)
-        environment.update(1, argued)
+        environment.update(1, arguments)
         val before = if (state.bytes == null) 0 else state.bytes.getSizeInBytes
         state.bytes = work.update(environment).copy()
         if (state.bytes.getSizeInBytes > before) run.retain(state.bytes.getSizeInBytes - before)
-        if (work.keepsRow) state.last = argued.copy()
+        if (work.keepsRow) state.last = arguments.copy()
       }
     }
     val joined = new JoinedRow

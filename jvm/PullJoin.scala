@@ -8,7 +8,13 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
-/** A hash join: the right side is the build side, the left side is probed. It also does LEFT, RIGHT and FULL joins. */
+/**
+ * A hash join, inner, LEFT, RIGHT or FULL: the right side is the build side, the left side is probed.
+ *
+ *   l LEFT JOIN r ON l.k = r.k     r: (1, x), (2, y)                l: (1, a), (3, b)
+ *   the build table                1 → (1, x), 2 → (2, y)
+ *   result                         (1, a, 1, x), (3, b, null, null)
+ */
 final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSides, leftOuter: Boolean,
     rightOuter: Boolean) extends PullOperator {
   private final class BuiltRow(val row: InternalRow) { var matched = false }
@@ -29,8 +35,8 @@ final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSid
 
   /** The rows of a key, to which another one is to be added. */
   private def rowsOf(key: UnsafeRow, table: BuildTable, run: PullRun): ArrayList[BuiltRow] = {
-    val known = table.get(key)
-    if (known != null) known
+    val existing = table.get(key)
+    if (existing != null) existing
     else {
       val rows = new ArrayList[BuiltRow](1)
       table.put(run.retain(key.copy()), rows)

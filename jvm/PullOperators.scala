@@ -20,7 +20,7 @@ abstract class PullOperator {
   def rows(run: PullRun): Iterator[InternalRow]
 }
 
-/** A pull query that exceeded its time or its memory, or was closed. It has no stack trace. */
+/** Ends a pull query that exceeded its time or its memory, or was closed. It has no stack trace. */
 class PullRefused(message: String) extends RuntimeException(message, null, false, false)
 
 /**

@@ -26,7 +26,7 @@ private[millstream] final case class WaitingRecord(key: Array[Byte], value: Arra
     headers: ArrayData, appended: Long) {
   /** The bytes of an entry of the map, and of the record without its key and value. */
   private final val Overhead = 150
-  /** About how many bytes it takes in memory. */
+  /** Its approximate bytes in memory. */
   def size: Long = (if (value == null) 0 else value.length) + key.length + Overhead
 }
 

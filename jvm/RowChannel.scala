@@ -23,7 +23,7 @@ import org.apache.spark.unsafe.Platform
 final class RowChannel(reader: Waiter) {
   import RowChannel._
 
-  // The writer's.
+  // Used by the writer's thread, except for atomic and volatile fields.
   private var tail: Chunk = _
   private var end = 0
   private var total, unannounced = 0L
@@ -32,7 +32,7 @@ final class RowChannel(reader: Waiter) {
   private val writer = new Waiter
   @volatile private var resumeAt = 0L
 
-  // The reader's.
+  // Used by the reader's thread, likewise.
   /** The first chunk until the reader takes it: a reference to it would keep all chunks that follow. */
   @volatile private var first: Chunk = _
   private var head: Chunk = _
@@ -107,7 +107,7 @@ final class RowChannel(reader: Waiter) {
   /** True if the reader has to read before more is written. */
   def isFull: Boolean = total - read > MostUnread
 
-  /** Wait, up to `ms`, until half of what was written last has been read. */
+  /** Wait, up to `ms`, until the reader is behind by half of MostUnread at most. */
   def awaitRoom(ms: Long): Unit = {
     announce()
     resumeAt = total - MostUnread / 2

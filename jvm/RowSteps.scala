@@ -52,7 +52,7 @@ object RowSteps {
     case Project(list, child) => steps(child) :+ project(list, child.output)
     case Filter(condition, child) => steps(child) :+ filter(condition, child.output)
     case SubqueryAlias(_, child) => steps(child)
-    case other => throw new IllegalArgumentException(s"is not a projection or filter: ${other.nodeName}")
+    case other => throw new IllegalArgumentException(s"a step is neither a projection nor a filter: ${other.nodeName}")
   }
 
   /** A projection, with the same row for all results. */

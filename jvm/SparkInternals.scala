@@ -28,8 +28,8 @@ import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
 
 /**
- * What depends on classes of Spark that it does not promise to keep. For a later version of Spark this is the file to
- * change, with those that rely on how it plans and runs: PlanRules.scala, StatefulExec.scala, StateFamilies.scala,
+ * The calls of private classes of Spark, which a later version may change. The other files to look at then are those
+ * that rely on how Spark plans and runs: PlanRules.scala, StatefulExec.scala, StateFamilies.scala,
  * CheckpointFiles.scala and the shuffle's. tests/spark/test_spark_internals.py checks each assumption.
  */
 object SparkInternals {
@@ -108,9 +108,9 @@ object SparkInternals {
     plan.collect { case scan: RealTimeStreamScanExec => scan.inputPartitions }
 
   /**
-   * True if every task of a plan has passed all rows of an input row on before it takes the next one, so that marks can
-   * go with the rows (BatchSaves.scala): projections, filters, generators and the stateful operator do so, compiled or
-   * not; and if tasks exchange rows for stateful operators only.
+   * True if every task of a plan passes on all output rows of an input row before it takes the next one, so that a mark
+   * keeps its place among the rows (BatchSaves.scala), and if tasks exchange rows for stateful operators only.
+   * Projections, filters, generators and the stateful operator pass rows on so, compiled or not.
    */
   def canSave(rows: DataFrame): Boolean = {
     val plan = analyzed(rows)
@@ -134,8 +134,8 @@ object SparkInternals {
   }
 
   /**
-   * Who knows which executor has a state store open. Not that of `session.streams`: a query's session is a copy of its
-   * own, whose manager of queries would listen to all events of Spark as long as Spark runs.
+   * Spark's endpoint that knows which executor has a state store open. It is not that of `session.streams`: a query's
+   * session is a copy, whose StreamingQueryManager would listen to all events of Spark as long as Spark runs.
    */
   def storeCoordinator(session: SparkSession): StateStoreCoordinatorRef =
     StateStoreCoordinatorRef.forDriver(SparkEnv.get, classic(session).sessionState.conf)

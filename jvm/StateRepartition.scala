@@ -73,7 +73,7 @@ object StateRepartition {
   }
 }
 
-/** A state, or a stream time (`isClock`), that is sent to its new task. */
+/** A state (`key`, `value`), or a stream time (`isClock`: `id`, `time`), that is sent to its new task. */
 final case class MovedState(isClock: Boolean, id: Int, time: Long, key: Array[Byte], value: Array[Byte])
 
 /**

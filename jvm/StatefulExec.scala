@@ -125,8 +125,8 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     val last = () => if (queryRun.isStopped) mutable.ArrayBuffer.empty[UnsafeRow] else task.end()
     val all = new OutputRows(rows, watermarks, task.begin(), last, { row =>
       val outs = if (row eq watermarks.controlRow) {
-        val outs = task.limited(watermarks)
-        // They may come in a batch without records (by the clock), which is to be committed, too.
+        val outs = task.onControlRow(watermarks)
+        // Stream time that follows the clock can cause rows in a batch without records, which is to be committed too.
         if (outs.nonEmpty) queryRun.onRecord()
         outs
       } else {

@@ -86,7 +86,7 @@ object CommonSpec {
       texts("shared_clock").toBoolean, texts("scans").split(',').toSeq.map(_.toInt), texts("state_version").toInt)
 }
 
-/** The operator's work, as the planner needs it. `S` is the type of a state in memory. */
+/** What an operator does, compiled and ready to be planned. `S` is the type of a state in memory. */
 trait OperatorSpec[S >: Null <: AnyRef] {
   def common: CommonSpec
   final val row: StructType = common.row
@@ -95,7 +95,7 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   /** The columns of a plan by which the operator groups. */
   def groupOf(columns: Seq[Attribute]): Seq[Attribute] =
     common.groupBy.map(name => columns.find(_.name == name).get)
-  /** Their types. */
+  /** The types of these columns, in the order of `groupBy`. */
   def groupTypes: Seq[DataType] =
     common.groupBy.filter(_ != StreamTimePunctuation.Column).map(name => row(name).dataType)
   /** How states are stored. */
@@ -153,7 +153,6 @@ object OperatorSpec {
 
   /** The struct type of a text such as `struct<n: bigint>`. */
   def struct(text: String): StructType = DataType.fromDDL(text).asInstanceOf[StructType]
-
 }
 
 /** The operator's work in one task: a row goes in, its output rows come out. */
@@ -161,10 +160,13 @@ abstract class OperatorTask(spec: OperatorSpec[_]) {
   /** Process a row of a group, both as bytes of an UnsafeRow; returns its output rows. */
   def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow]
 
-  /** Watermarks limit stream time (Watermarks.scala), or changes have waited long enough: the output rows of this. */
-  def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow]
+  /**
+   * The output rows at a control row (Watermarks.scala): the limit of stream time may have changed, or changes have
+   * waited long enough.
+   */
+  def onControlRow(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow]
 
-  /** The output rows at a batch's begin: of what stream time has reached in the batch before, but was limited there. */
+  /** The output rows at a batch's begin: of states that are due, but were kept by the limit in the batch before. */
   def begin(): mutable.ArrayBuffer[UnsafeRow]
 
   /** The output rows at a batch's end, when all its rows have been processed: of changes that wait. */

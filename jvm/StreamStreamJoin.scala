@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.types._
 
 /**
- * The join of two streams: it joins rows of one group whose times are near each other.
+ * The join of two streams: it joins rows of one group whose times differ by at most the window.
  *
  *   a LEFT JOIN b WITHIN 5 SECONDS GRACE PERIOD 2 SECONDS, all rows of one key; L is the left side, R the right
  *   row         chunks after it    pending (outer result)   outputs
@@ -29,7 +29,7 @@ case class JoinSpec(common: CommonSpec, sides: Seq[JoinSideSpec], forward: Bound
   override def storedTypes: String =
     sides.map(side => StatefulOperator.typeOf(side.entry)).mkString("", ", ", s" in chunks of $width ms")
   val time: Int = at("rowtime")
-  /** How long a side keeps its rows, in ms of its own stream time. */
+  /** How long a side keeps its rows, in ms of the side's stream time. */
   val retention: Long = sides.head.before + sides.head.after + grace
   /** The length of a chunk's interval in ms: the rows that can join with one row are in two chunks at most. */
   val width: Long = Math.max(sides.head.before + sides.head.after + 1, Math.min(retention, 10000))
@@ -116,7 +116,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   private var lastPartition: PartitionRuntime = _
   private val chunksInWindow = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
 
-  // If so, whether a row is late on its own side does not depend on the other side.
+  // True if the rows of a side arrive in order: then the other side does not decide whether a row is late on its own.
   private val inOrder = backlog.inOrder && !spec.sharedClock && spec.common.scans.forall(_ == 1)
 
   /** The stream times of a source partition (of both sides together, and of each), and the work that waits for them. */
@@ -127,7 +127,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     val work: Array[PendingSide] = pending(number)
     private val timeLimit =
       new StreamTimeLimit(if (spec.sharedClock) backlog else backlog.of(number), scan => states.clock(scanClock(scan)))
-    limited()
+    applyWatermarks()
 
     /** The limit of stream time, in ms, while a side is behind the other one; 0 for none. */
     def limit: Long = Math.max(0, timeLimit.limit)
@@ -140,8 +140,8 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
       limit
     }
 
-    /** Watermarks limit stream time. */
-    def limited(): Unit = if (watermarks != null) {
+    /** Limit stream time by the task's watermarks, or let it follow the clock, as they say. */
+    def applyWatermarks(): Unit = if (watermarks != null) {
       timeLimit.watermarkMoved(if (spec.sharedClock) watermarks.limit else watermarks.limitOf(number))
       followClock(if (spec.sharedClock) watermarks.clock else watermarks.clockOf(number))
     }
@@ -184,9 +184,9 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
     outs
   }
 
-  override def limited(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] = {
+  override def onControlRow(watermarks: TaskWatermarks): mutable.ArrayBuffer[UnsafeRow] = {
     this.watermarks = watermarks
-    partitions.values.forEach(_.limited())
+    partitions.values.forEach(_.applyWatermarks())
     expireLimited()
   }
 
@@ -195,7 +195,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], backlog:
   /** Processes what is due by the stream times that the limits allow now. */
   private def expireLimited(): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow]
-    pending.numbers.foreach { number =>
+    pending.partitionNumbers.foreach { number =>
       val source = partition(number)
       if (source.clock.time != null) {
         val clock = Math.min(source.limit, source.clock.time)

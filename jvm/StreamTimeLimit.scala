@@ -68,8 +68,8 @@ final class StreamTimeLimit(backlog: Backlog, clockOf: ScanPartition => StreamCl
   }
 
   private def add(scan: ScanPartition): Partition = {
-    val known = Option(partitions(scan.input)).getOrElse(new Array[Partition](scan.partition + 1))
-    partitions(scan.input) = java.util.Arrays.copyOf(known, Math.max(known.length, scan.partition + 1))
+    val ofInput = Option(partitions(scan.input)).getOrElse(new Array[Partition](0))
+    partitions(scan.input) = java.util.Arrays.copyOf(ofInput, Math.max(ofInput.length, scan.partition + 1))
     val partition = new Partition(clockOf(scan), behind.get(scan))
     partitions(scan.input)(scan.partition) = partition
     partition

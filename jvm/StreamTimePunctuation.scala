@@ -11,8 +11,8 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.types._
 
 /**
- * Sends stream time to the tasks that a row does not go to. It passes each row on to the task of the row's group; after
- * a row that moves stream time over a boundary, it adds a punctuation for each other task: a row without group, whose
+ * Sends stream time to the tasks that a row does not go to. Each row is passed on, to the task of its group. After a
+ * row that moves stream time over a boundary, a punctuation follows for each other task: a row without a group, whose
  * column `punctuation` is a number that the exchange hashes to that task.
  *
  *   boundaries 10, 20, … ms, two tasks
@@ -47,11 +47,11 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
     if (tasks == 1 && isBacklogRead || clock == null) Iterator.single(row)
     else {
       val streamTime = clocks.getOrElseUpdate((partition, side), newClock(partition, side))
-      val moved = streamTime.advance(clock.asInstanceOf[Long])
+      val isDue = streamTime.advance(clock.asInstanceOf[Long])
       val isLast = children(4).eval(in) == true
       if (!isBacklogRead && isLast && readsBacklogEnd(streamTime))
         Iterator.single(row) ++ punctuations(partition, streamTime, side, end)
-      else if (!moved) Iterator.single(row)
+      else if (!isDue) Iterator.single(row)
       else Iterator.single(row) ++ punctuations(partition, streamTime, side, offset, except = ownTask.eval(in))
     }
   }

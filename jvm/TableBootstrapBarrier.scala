@@ -22,7 +22,7 @@ abstract class Barrier {
   /** The table input of an index. */
   def input(index: Int): TableInput = inputs.computeIfAbsent(index, _ => new TableInput(this))
   /** The table inputs so far, by index. */
-  protected def known: Map[Int, TableInput] = inputs.asScala.toMap
+  protected def inputsByIndex: Map[Int, TableInput] = inputs.asScala.toMap
 
   /** Wait until streams may start, but not longer than the batch. */
   def await(isBatchOver: () => Boolean): Unit =
@@ -67,7 +67,8 @@ final class TableBootstrapBarrier(val query: String, tables: Int, topicEnds: Map
   }
 
   /** The ends of the tables' partitions: TableInput.ends of each index, concatenated. */
-  private[millstream] def ends: Array[Long] = known.toArray.flatMap { case (index, input) => input.ends(index) }
+  private[millstream] def ends: Array[Long] =
+    inputsByIndex.toArray.flatMap { case (index, input) => input.ends(index) }
 
   /** Add what a mirror reports (BarrierMirror.report); returns true if streams may start. */
   private[millstream] def report(reporter: String, read: Array[Long], counts: Array[Long]): Boolean = {
@@ -83,12 +84,12 @@ final class TableBootstrapBarrier(val query: String, tables: Int, topicEnds: Map
   }
 
   private def check(now: Long): Unit = synchronized {
-    val all = known.values.toSeq
+    val all = inputsByIndex.values.toSeq
     val reached = all.map(_.position).sum
     if (reached != position) { position = reached; since = now }
     if (all.size == tables && all.forall(_.isComplete)) lift()
     else if (now - since > StuckMs) {
-      val inputs = known.toSeq.sortBy(_._1).map { case (index, input) => s"table $index: $input" }
+      val inputs = inputsByIndex.toSeq.sortBy(_._1).map { case (index, input) => s"table $index: $input" }
       logError(s"query $query: its tables are not read to their ends, and no row has arrived for ten minutes; " +
         s"its streams start without them (${inputs.mkString("; ")})")
       lift()
@@ -96,10 +97,11 @@ final class TableBootstrapBarrier(val query: String, tables: Int, topicEnds: Map
   }
 }
 
-/** Constants, in ms. */
+/** Times of barriers, in ms. */
 object TableBootstrapBarrier {
-  /** After this time without any progress, in ms, the barrier is lifted. */
+  /** After this time without any progress the barrier is lifted. */
   val StuckMs = 600000L
+  /** How often a task that waits checks the barrier. */
   val PollMs = 10L
 }
 

@@ -3,6 +3,7 @@ package org.apache.spark.sql.millstream
 import java.util.LinkedHashMap
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The changes of a fold's states whose output rows have not been emitted: for each key the state before the first
@@ -27,7 +28,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 final class WaitingChanges(limits: CacheLimits) {
   import WaitingChanges._
 
-  private val changes = new LinkedHashMap[StateKey, WaitingChange](16, 0.75f, true)
+  private val changes = new LinkedHashMap[UTF8String, WaitingChange](16, 0.75f, true)
   private var bytes = 0L
   private var dueAt = 0L
   private var expired = false
@@ -39,7 +40,7 @@ final class WaitingChanges(limits: CacheLimits) {
   /** True if the changes are to be emitted now. */
   def isDue: Boolean = isExpired || !isEmpty && nanosLeft <= 0
 
-  /** The same, as one of the last calls of `add` has found it: for a busy task, as no clock is read. */
+  /** The same as of the last call of `add` that read the clock: for a busy task, since this reads no clock. */
   def isExpired: Boolean = expired
 
   /** For how many of at most `ms` the changes may still wait; at least 1. */
@@ -54,7 +55,7 @@ final class WaitingChanges(limits: CacheLimits) {
   /** A state changes from `old` to `next`, by a row at a stream time. */
   def add(key: Array[Byte], old: Array[Byte], next: Array[Byte], row: UnsafeRow, clock: java.lang.Long): Unit = {
     if (isEmpty) dueAt = System.nanoTime + limits.interval * Ms
-    val stateKey = new StateKey(key)
+    val stateKey = UTF8String.fromBytes(key)
     var change = changes.get(stateKey)
     if (change == null) {
       change = new WaitingChange(key, old, row.numFields)
@@ -67,7 +68,7 @@ final class WaitingChanges(limits: CacheLimits) {
 
   /** Remove the change of a key and return it; null if there is none. */
   def remove(key: Array[Byte]): WaitingChange = if (isEmpty) null else {
-    val change = changes.remove(new StateKey(key))
+    val change = changes.remove(UTF8String.fromBytes(key))
     if (change != null) bytes -= change.size
     change
   }
@@ -97,7 +98,7 @@ final class WaitingChange(val key: Array[Byte], val before: Array[Byte], fields:
   val row: UnsafeRow = UnsafeRow.createFromByteArray(0, fields)
   var next: Array[Byte] = _
   var clock: java.lang.Long = _
-  /** About how many bytes it takes in memory. */
+  /** Its approximate bytes in memory. */
   var size = 0L
 
   /** The state has changed to `next`; returns by how much the size grows. */
