@@ -6,7 +6,6 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 /** How a task reaches its run's barrier: on the driver the barrier itself, in an executor a mirror of it. */
 final case class BarrierReference(id: String) {
-
   /** None if the query has no barrier, or it has been lifted. */
   def get: Option[Barrier] =
     if (id.isEmpty) None
@@ -16,7 +15,6 @@ final case class BarrierReference(id: String) {
 
 /** How a task reaches one table input of a barrier. */
 final case class TableInputReference(barrier: BarrierReference, index: Int) {
-
   /** The table input; null if the query has no barrier, or it has been lifted. */
   def get: TableInput = barrier.get.map(_.input(index)).orNull
 }

@@ -13,7 +13,6 @@ import org.apache.spark.sql.types.{DataType, StructType}
  *   the text "state.n + row.v", where `row` has the fields v and w     one step; `fields(1)` is Some(Set(0)): only v
  */
 case class BoundExpression(steps: Seq[Seq[Expression]]) {
-
   /** A function from an environment to a row whose only column is the value. Not thread-safe. */
   def evaluator(): InternalRow => InternalRow = {
     val projections = steps.map(StructProjection.of)
@@ -50,7 +49,6 @@ case class BoundExpression(steps: Seq[Seq[Expression]]) {
 
 /** Compiles texts. */
 object BoundExpression {
-
   /** The union of sets; None if any of them is None. */
   def union(sets: Seq[Option[Set[Int]]]): Option[Set[Int]] =
     if (sets.contains(None)) None else Some(sets.flatten.foldLeft(Set.empty[Int])(_ ++ _))

@@ -31,7 +31,6 @@ object BadRecord {
 
 /** Decodes the bytes of one format to a row of the spec's columns. Not thread-safe. */
 abstract class Reader {
-
   /** The row; null if the bytes encode a null row. Throws BadRecord. */
   def read(bytes: Array[Byte]): InternalRow
 }
@@ -45,7 +44,6 @@ object Reader {
 
 /** Encodes a row of the spec's columns as the bytes of one format. Not thread-safe. */
 abstract class Writer {
-
   /** The bytes; null if the row encodes to a null payload. Throws BadRecord. */
   def write(row: InternalRow): Array[Byte]
 }

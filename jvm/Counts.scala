@@ -36,9 +36,10 @@ final class PartitionProgress {
 
 /** What was written to Kafka: records, bytes, their latency. A single task updates it. */
 final class WriteCounts {
-  private val records, bytes = new AtomicLong
-  private val latency = new LatencyHistogram
-  @volatile private var last = 0L
+  private[millstream] val records, bytes = new AtomicLong
+  private[millstream] val latency = new LatencyHistogram
+  /** The time of the last write in epoch ms, 0 if there was none. */
+  @volatile private[millstream] var last = 0L
 
   /** Count a written record of `size` bytes at `now` (epoch ms); `time` is its timestamp, Long.MinValue for none. */
   def write(size: Int, time: Long, now: Long): Unit = {
@@ -58,18 +59,6 @@ final class WriteCounts {
     // Most records are written in the millisecond of the one before.
     if (last != now) last = now
   }
-
-  /** The number of the records. */
-  def written: Long = records.get
-
-  /** The sum of their sizes. */
-  def size: Long = bytes.get
-
-  /** LatencyHistogram.snapshot. */
-  def latencies: Array[Long] = latency.snapshot
-
-  /** The time of the last write in epoch ms, 0 if there was none. */
-  def lastTime: Long = last
 }
 
 /**
@@ -97,13 +86,13 @@ final class Counts(query: String) {
   /** The counts of what is written to a partition of the output; always the same object for the same partition. */
   def writesOf(partition: Int): WriteCounts = writes.computeIfAbsent(partition, _ => new WriteCounts)
 
-  private def written: Long = writes.values.asScala.map(_.written).sum
-  private def size: Long = writes.values.asScala.map(_.size).sum
-  private def last: Long = writes.values.asScala.map(_.lastTime).maxOption.getOrElse(0L)
+  private def written: Long = writes.values.asScala.map(_.records.get).sum
+  private def size: Long = writes.values.asScala.map(_.bytes.get).sum
+  private def last: Long = writes.values.asScala.map(_.last).maxOption.getOrElse(0L)
 
   private def latencies: Array[Long] = {
     val sum = new LatencyHistogram
-    writes.values.forEach(counts => sum.merge(counts.latencies))
+    writes.values.forEach(counts => sum.merge(counts.latency.snapshot))
     sum.snapshot
   }
 
@@ -221,7 +210,6 @@ private final class MinuteRate {
  */
 private[millstream] final case class CountsReport(sums: Array[Long], latency: Array[Long], partitions: Array[String],
     next: Array[Long], read: Array[Long]) {
-
   /** The difference from an earlier report; the next offsets are not differences but the current ones. */
   def since(before: CountsReport): CountsReport = {
     val readBefore = before.partitions.zip(before.read).toMap

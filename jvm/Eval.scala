@@ -19,7 +19,6 @@ import org.apache.spark.sql.types.StructType
  *                                                          result: [[], [[7]]], the output rows of each input row
  */
 object Eval {
-
   /** A frame without rows to build steps on; the optimizer cannot see that it is empty. */
   def leaf(spark: SparkSession, schema: StructType): DataFrame = SparkInternals.emptyFrame(spark, schema)
 

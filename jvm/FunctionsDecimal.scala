@@ -9,7 +9,6 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** Decimals: arithmetic without rounding, casts that round, and ROUND and TRUNC. */
 object DecimalFunctions extends Family {
-
   /** A method whose last two arguments are precision and scale of its result; `ofNull`: it is called for NULL too. */
   private def sized(method: String, ofNull: Boolean = false): SqlFunction = SqlFunction(named(method), { args =>
     val Seq(precision, scale) = args.takeRight(2).map(SqlFunction.int)

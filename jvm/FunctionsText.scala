@@ -242,9 +242,7 @@ object TextFunctions extends Family {
   // ------------------------------------------------------------ masks
 
   /** The character that replaces each class of characters; empty text keeps the original character. */
-  private case class Classes(upper: UTF8String, lower: UTF8String, digit: UTF8String, other: UTF8String) {
-    private val Seq(forUpper, forLower, forDigit, forOther) = Seq(upper, lower, digit, other).map(_.toString)
-
+  private case class Classes(upper: String, lower: String, digit: String, other: String) {
     /**
      * As in ksqlDB the first half of a surrogate pair is the whole character, and its second half is one of the class
      * of others. Where others are kept, the second half is kept with the first one.
@@ -262,10 +260,10 @@ object TextFunctions extends Family {
       i > 0 && Character.isSurrogatePair(text.charAt(i - 1), text.charAt(i))
 
     private def replacement(character: Int): String = Character.getType(character) match {
-      case UPPERCASE_LETTER => forUpper
-      case LOWERCASE_LETTER => forLower
-      case DECIMAL_DIGIT_NUMBER => forDigit
-      case _ => forOther
+      case UPPERCASE_LETTER => upper
+      case LOWERCASE_LETTER => lower
+      case DECIMAL_DIGIT_NUMBER => digit
+      case _ => other
     }
   }
 

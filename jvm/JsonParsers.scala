@@ -99,7 +99,6 @@ object JsonParsers {
    */
   private final class RestartedParser extends UTF8StreamJsonParser(context, Factory.getParserFeatures, null, null,
       symbols.makeChild(Factory.getFactoryFeatures), Array.emptyByteArray, 0, 0, 0, false) {
-
     /** Read from these bytes on. */
     def restart(bytes: Array[Byte], offset: Int): Unit = {
       _inputBuffer = bytes

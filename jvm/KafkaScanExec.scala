@@ -31,7 +31,6 @@ private final class KafkaScanPartition(override val index: Int, val range: Kafka
 private final class KafkaScanRDD(context: SparkContext, @transient private val tasks: Seq[KafkaInputPartition],
     end: Long, ends: CollectionAccumulator[PartitionOffsetWithIndex], rows: SQLMetric)
     extends RDD[InternalRow](context, Nil) {
-
   override protected def getPartitions: Array[Partition] =
     tasks.zipWithIndex.map { case (range, i) => new KafkaScanPartition(i, range) }.toArray
 

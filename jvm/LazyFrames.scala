@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.plans.logical._
  * another DataFrame, for which Spark analyses the whole plan so far.
  */
 object LazyFrames {
-
   def of(frame: DataFrame): LogicalPlan = SparkInternals.logical(frame)
 
   /** A leaf of Eval.leaf as another leaf of the same columns, so that a plan can have several. */

@@ -11,7 +11,6 @@ import py4j.{DefaultGatewayServerListener, GatewayServer, Py4JServerConnection}
  * back each piece until the one before is acknowledged (Nagle's algorithm), which Python's side does after 40 ms.
  */
 object PromptGateway extends DefaultGatewayServerListener {
-
   /** Set this up for the connections that `gateway` has, and for all later ones; more than once has no effect. */
   def apply(gateway: GatewayServer): Unit = {
     gateway.addListener(this)

@@ -142,7 +142,6 @@ private object WatermarkMessage {
 /** A reader with our queue. `messageQueue` is a parameter, since Spark's constructor uses it before fields are set. */
 private final class PromptShuffleReader[K, C](handle: ShuffleHandle, reader: Int, context: TaskContext,
     override private[spark] val messageQueue: MessageQueue) extends StreamingShuffleReader[K, C](handle, context) {
-
   override def read(): Iterator[Product2[K, C]] = {
     val rows = super.read()
     new Iterator[Product2[K, C]] {

@@ -147,7 +147,6 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
 
 /** Reads a field's values into its column of a row; of several values the last one is taken. */
 class ProtobufFieldReader(val column: Int, value: ProtobufValueReader, absent: Any) {
-
   /** Why no value of the field can be the column's; null if it can. */
   def refusal: BadRecord = value match {
     case unreadable: ProtobufUnreadable => unreadable.refusal

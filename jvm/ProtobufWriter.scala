@@ -185,7 +185,6 @@ class ProtobufFieldWriter(field: FieldDescriptor, sqlType: SqlType, column: Int)
 
 /** Writes a value that is not null. */
 abstract class ProtobufValueWriter(val wireType: Int) {
-
   /** Writes the value without its tag. */
   def write(from: SpecializedGetters, i: Int, out: CodedOutputStream): Unit
 

@@ -15,7 +15,6 @@ import org.apache.spark.sql.types._
  * Expressions are Spark's compiled ones (RowSteps). Rows are reused, so an operator copies each row that it keeps.
  */
 abstract class PullOperator {
-
   /** The result rows; a row is valid until the next one is requested. Throws PullRefused if a limit is exceeded. */
   def rows(run: PullRun): Iterator[InternalRow]
 }

@@ -10,7 +10,6 @@ import org.apache.spark.sql.DataFrame
 
 /** The entry points of spark/relational.py: constructors of the pull operators, and the start of a query. */
 object PullQueries {
-
   /** A scan; see ScanOperator for `cut`. */
   def scan(table: Int, cut: Int): PullOperator = new ScanOperator(table, cut)
 

@@ -20,7 +20,6 @@ import org.apache.spark.util.ThreadUtils
  * docs/design/009 gives the reasons; src/millstream/udf is the Python side.
  */
 object PythonFunctions {
-
   /** `ms_python(document, operation, arguments…)`; `operation` is one of udf/worker.py's call letters. */
   val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_python", { case document +: operation +: arguments =>
     PythonCall(SqlFunction.text(document), SqlFunction.text(operation).charAt(0), arguments)

@@ -23,7 +23,6 @@ abstract class AdvancingRows extends NextIterator[InternalRow] {
 
 /** Compiles the projections and filters of a DataFrame over a leaf (Eval.leaf) into a function of one row. */
 object RowSteps {
-
   /** Maps a row to a row that is valid until the next call; null if a filter drops it. It is not thread-safe. */
   type Step = InternalRow => InternalRow
 

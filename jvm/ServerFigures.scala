@@ -8,7 +8,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 /** The metrics of the driver's JVM and of all running queries as one JSON text, so that Python needs only one call. */
 object ServerFigures {
-
   /**
    * {"queries": {"CSAS_BIG_1": Counts.json, …}, "jvm": {"heapUsed": …, "heapCommitted": …, "heapMax": …, "threads": …,
    * "uptime": …, "gc": {"G1 Young Generation": {"count": …, "ms": …}}}}: heap in bytes, times in ms.

@@ -58,7 +58,6 @@ object Sink {
  * the row's time, or in the last header if it is `carried`, or nowhere if it is not `known`.
  */
 case class RowAppendTime(known: Boolean, carried: Boolean) {
-
   /** The time in epoch ms; Long.MinValue if it is unknown. */
   def of(rowtime: java.lang.Long, headers: ArrayData): Long =
     if (!known) Long.MinValue

@@ -97,7 +97,6 @@ case class Spec(
 
 /** The schema that a side is written with, and the address of the registry that has it under a subject or an id. */
 case class Physical(registry: String, subject: String, registered: Registered, message: String, id: Option[Int]) {
-
   /** The schema id that is written before each record. */
   def writtenId: Int = id.getOrElse(SchemaRegistry.of(registry).id(subject, registered))
 }

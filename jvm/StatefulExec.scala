@@ -65,7 +65,6 @@ class StatefulProcessorOf(val spec: OperatorSpec[_ >: Null <: AnyRef])
 case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attribute], columns: Seq[Attribute],
     output: Seq[Attribute], stateInfo: Option[StatefulOperatorStateInfo], child: SparkPlan)
     extends UnaryExecNode with StateStoreWriter {
-
   /** The name in checkpoints. */
   override def shortName: String = "fold"
 

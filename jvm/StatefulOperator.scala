@@ -23,7 +23,6 @@ import org.apache.spark.sql.types._
  *   → OperatorTask(group, row) = output rows     the same code for both
  */
 object StatefulOperator {
-
   /** The operator over a stream, in real time. */
   def live(in: DataFrame, texts: JavaMap[String, String]): LogicalPlan = {
     val (spec, columns) = specOf(in, texts).narrowed

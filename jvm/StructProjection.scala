@@ -16,7 +16,6 @@ import org.apache.spark.sql.types.StructType
  *   transform(…)                                      any other form: the array is evaluated, its structs referenced
  */
 object StructProjection {
-
   /** Evaluates an environment, and calls a function with each row of the result. */
   type Rows = (InternalRow, UnsafeRow => Unit) => Unit
 

@@ -13,7 +13,6 @@ import org.apache.spark.unsafe.types.UTF8String
  *   ValueOrder.bytes    by signed bytes, as Java's ByteBuffer.compareTo (Spark: by unsigned bytes): 80 < ff < 00 < 7f
  */
 final class ValueOrder[T >: Null <: AnyRef](val ordering: Ordering[T], element: (ArrayData, Int) => T) {
-
   /** The greatest of the elements that are not null; null if there are none. */
   def greatest(values: ArrayData): T = present(values).maxOption(ordering).orNull
   /** The least of the elements that are not null; null if there are none. */
