@@ -75,10 +75,11 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // created on the driver
     val reference = TableBootstrapBarriers.inputReference(spec.tableInput)
-    val (rows, run, info) = (child.execute(), runId, getStateInfo)
+    val (rows, info) = (child.execute(), getStateInfo)
+    val sources = SparkInternals.scans(child).flatten.collect { case task: KafkaInputPartition => task }
+    val run = sources.headOption.fold("")(_.key.run)
     val keepsOrder = QueryRuns.of(run).keepsOrder
     val backlog = Backlog.of(child, spec.limitedInputs, keepsOrder, spec.ordersInputs)
-    val sources = SparkInternals.scans(child).flatten.collect { case task: KafkaInputPartition => task }
     val byClock = sources.filter(_.times.clockAfterMs > 0)
     if (keepsOrder && (backlog.isUnread || byClock.nonEmpty))
       SourceWatermarks.request(sparkContext, always = backlog.ends.isEmpty || byClock.nonEmpty)
@@ -100,11 +101,6 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     case other: UnaryExecNode if !other.isInstanceOf[StatefulExec] => readsExchange(other.child)
     case _ => false
   }
-
-  /** The run of the query; "" if its sources do not have one. */
-  private def runId: String = SparkInternals.scans(child).flatten.collectFirst {
-    case task: KafkaInputPartition => task.key.run
-  }.getOrElse("")
 
   private def process[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
       tableInput: TableInput, backlog: Backlog, sources: SourceNumbers, run: String,
@@ -142,15 +138,18 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     })
     val indexes = output.map(column => spec.out.fieldIndex(column.name))
     val outs = if (indexes == spec.out.indices) all else all.map(columnsAt(indexes))
-    CompletionIterator[InternalRow, Iterator[InternalRow]](outs, {
-      longMetric("allUpdatesTimeMs") += (System.nanoTime - began) / 1000000
-      longMetric("numUpdatedStateRows") += cache.updates
-      longMetric("numRemovedStateRows") += cache.removals
-      longMetric("commitTimeMs") += timeTakenMs { StateCaches.commit(cache, families) }
-      setStoreMetrics(store)
-      longMetric("numTotalStateRows").set(cache.rows)
-      setOperatorMetrics()
-    })
+    CompletionIterator[InternalRow, Iterator[InternalRow]](outs, complete(cache, families, store, began))
+  }
+
+  /** At a task's end: commit its states, and record its figures; `began` is System.nanoTime at its begin. */
+  private def complete(cache: StateCache[_], families: BatchStateFamilies, store: StateStore, began: Long): Unit = {
+    longMetric("allUpdatesTimeMs") += (System.nanoTime - began) / 1000000
+    longMetric("numUpdatedStateRows") += cache.updates
+    longMetric("numRemovedStateRows") += cache.removals
+    longMetric("commitTimeMs") += timeTakenMs { StateCaches.commit(cache, families) }
+    setStoreMetrics(store)
+    longMetric("numTotalStateRows").set(cache.rows)
+    setOperatorMetrics()
   }
 
   /** Reorders a row's columns to the spec's order, which Spark may have changed. */
