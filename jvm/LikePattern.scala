@@ -9,9 +9,10 @@ import org.apache.spark.unsafe.types.UTF8String
  *   % matches nothing   a fits, b does not fit a    the last % takes one more character
  *   % matches a         a fits, b fits              both are at their end: the text matches
  *
- * On a mismatch only the last % takes one more character: each % before it has matched as few characters as possible,
- * so that a match in which it takes more is also one in which the last % does. The time is at most the product of the
- * text's and the pattern's lengths, whereas a regular expression's may be a higher power of the length.
+ * On a mismatch only the last % takes one more character. The ones before it have matched as few characters as they
+ * can; if the text matches where they take more, it also matches where the last % takes these instead. The time is at
+ * most the product of the text's and the pattern's lengths, whereas a regular expression's may be a higher power of the
+ * length.
  */
 final class LikePattern(pattern: String, escape: String) extends Serializable {
   import LikePattern._
