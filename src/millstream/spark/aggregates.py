@@ -302,13 +302,7 @@ class _SessionFolds(_WindowFolds):
             by=("group_key",),
             state=layout.type,
             update=spark_sql(if_(late, STATE, layout.new(fields))),
-            emit=spark_sql(
-                if_(
-                    late,
-                    self._late(),
-                    array() if window.final else self._session_changes(touched),
-                )
-            ),
+            emit=spark_sql(if_(late, self._late(), array() if window.final else self._session_changes(touched))),
             out=self._row_type,
             label=self.label,
             expiry=self._session_expiry(layout, closing if window.final else window.retention, window.final),

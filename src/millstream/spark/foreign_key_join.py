@@ -146,15 +146,8 @@ class ForeignKeyJoin(JoinStep):
 
         Nothing reads the time of a subscribed row; it is there because saved states have it.
         """
-        subscription = StructLayout(
-            {
-                "key_order": "binary",
-                "key": self.own_key.type,
-                "value": self.left.type,
-                "rowtime": "bigint",
-                "offset": "bigint",
-            }
-        )
+        left = {"key": self.own_key.type, "value": self.left.type, "rowtime": "bigint", "offset": "bigint"}
+        subscription = StructLayout({"key_order": "binary", **left})
         entries = f"array<{subscription.type}>"
         layout = StructLayout({"right": self.right.type, "right_time": "bigint", "subscriptions": entries})
         subscriptions = call("coalesce", STATE.field("subscriptions"), array().cast(entries))
