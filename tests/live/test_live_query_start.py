@@ -60,6 +60,21 @@ def test_a_query_goes_on_where_another_systems_group_stopped(
     assert {row["LABEL"] for row in read} == {"an x"}
 
 
+def test_a_query_that_is_replaced_goes_on_though_the_group_is_gone(
+    server: EngineProcess, kafka: BrokerClient, numbered: tuple[str, str]
+) -> None:
+    """As by a file of statements that is executed again, with a changed query."""
+    name, topic = numbered
+    kafka.commit("gone", topic, {0: 9, 1: 10})
+    set_start = "SET 'millstream.start' = 'group:gone';"
+    server.execute(f"{set_start} CREATE STREAM {name}_O AS SELECT id, v FROM {name};")
+    kafka.consume_all(f"{name}_O", 1)
+    kafka.admin.delete_consumer_groups(["gone"])["gone"].result()
+    server.execute(f"{set_start} CREATE OR REPLACE STREAM {name}_O AS SELECT id, v, v + 1 AS w FROM {name};")
+    kafka.produce(topic, "x", {"V": 20}, BEGIN, partition=0)
+    assert [r.json for r in kafka.consume_all(f"{name}_O", 2)] == [{"V": 18}, {"V": 20, "W": 21}]
+
+
 def test_a_group_without_positions_is_refused_before_anything_is_created(
     server: EngineProcess, kafka: BrokerClient, numbered: tuple[str, str]
 ) -> None:

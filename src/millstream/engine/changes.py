@@ -36,6 +36,7 @@ from millstream.engine.state import (
     with_default_tasks,
 )
 from millstream.model.errors import StatementError
+from millstream.model.query_start import START
 from millstream.model.setting_table import SAVEPOINT
 from millstream.plan.existing_topics import check_existing_topic
 from millstream.plan.nodes import reads
@@ -103,9 +104,15 @@ def _check(
 
 def _starts(result: Outcome, settings: Mapping[str, str], engine: EngineContext) -> dict[str, Offsets]:
     """The offsets at which the statement's query begins in the topics that it does not read from the beginning."""
-    # A rebuild reads everything, whatever the settings say.
-    plans = [step.plan for step in result.steps if isinstance(step, StartQuery) and step.plan.sink.rebuilds is None]
-    return start_offsets([source for plan in plans for source in reads(plan)], settings, engine.kafka)
+    starts: dict[str, Offsets] = {}
+    for step in result.steps:
+        # A rebuild reads everything, whatever the settings say.
+        if isinstance(step, StartQuery) and step.plan.sink.rebuilds is None:
+            # A query that is replaced goes on where it is: what millstream.start names may be gone by then.
+            is_new = step.query.id not in engine.state.desired
+            own = settings if is_new else {**settings, START: ""}
+            starts |= start_offsets(reads(step.plan), own, engine.kafka)
+    return starts
 
 
 def _entity(context: StatementContext, command: Command, offset: int, engine: EngineContext) -> Entity:
