@@ -89,11 +89,12 @@ def test_partitions_that_a_group_has_not_read_begin_where_the_reset_says() -> No
 def test_the_times_that_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_start.time, "time", lambda: NOW / 1000)
     kafka = FakeKafka()
-    starts(kafka, "", "by_duration:P1DT2H3M4.5S")
+    starts(kafka, "", "by_duration:P1DT2H3M4.501S")
     starts(kafka, "timestamp:2026-11-01T01:00:00+01:00")
     starts(kafka, "timestamp:2026-11-01")
     starts(kafka, "timestamp:1793491200000")
-    assert kafka.times == [NOW - 93_784_500, *[1_793_491_200_000] * 3]
+    starts(kafka, "timestamp:2026-11-01T00:00:00.003Z")
+    assert kafka.times == [NOW - 93_784_501, *[1_793_491_200_000] * 3, 1_793_491_200_003]
 
 
 @pytest.mark.parametrize(

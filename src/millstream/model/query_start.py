@@ -65,7 +65,7 @@ def _start_time(text: str) -> StartTime | None:
         return StartTime(int(text))
     with suppress(ValueError, OverflowError):
         time = datetime.fromisoformat(text)
-        ms = int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+        ms = round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
         return StartTime(ms) if ms >= 0 else None
     return None
 
@@ -88,7 +88,7 @@ def _duration_ms(reset: str) -> int | None:
     if parts is None:
         return None
     ms = sum(float(part or 0) * unit for part, unit in zip(parts.groups(), _PART_MS, strict=True))
-    return int(ms) if ms <= LONG_MAX else None
+    return round(ms) if ms <= LONG_MAX else None
 
 
 def _reset(text: str) -> str | None:
