@@ -109,6 +109,15 @@ class JoinedQueries:
         self._counts.close()
 
 
+@pytest.fixture
+def joined(brokers: BrokerCluster, server: EngineProcess) -> Iterator[JoinedQueries]:
+    """The joins, which run beside other queries; they end with the test."""
+    with closing(JoinedQueries(BrokerClient(brokers.bootstrap))) as joins:
+        server.execute(joins.statements, **{"processing.guarantee": "exactly_once_v2"})
+        yield joins
+    server.clear()
+
+
 def flow(queries: list[CountedQueries], rows: int) -> None:
     for counted in queries:
         counted.flow(rows)
@@ -135,32 +144,24 @@ def test_the_leader_of_a_partition_is_killed(
 
 
 def test_all_brokers_are_restarted_one_after_the_other(
-    brokers: BrokerCluster, server: EngineProcess, queries: list[CountedQueries]
+    brokers: BrokerCluster, server: EngineProcess, queries: list[CountedQueries], joined: JoinedQueries
 ) -> None:
-    """As in an upgrade: the next one when all partitions are on all brokers again."""
+    """As in an upgrade: the next one when all partitions are on all brokers again.
+
+    The joins, with exactly_once_v2, join each row once, whichever broker coordinates their transactions.
+    """
+    topics = [*(counted.name for counted in queries), *(f"{joined.name}_{side}" for side in "LRT")]
     with ExitStack() as loads:
         written = [loads.enter_context(counted.load(PAUSE)) for counted in queries]
+        sides = loads.enter_context(joined.load())
         flow(queries, 100)
+        joined.reach(100)
         for number in BROKERS:
             brokers.restart(number)
             flow(queries, 100)
-            brokers.wait_until_in_sync(counted.name for counted in queries)
+            joined.reach(joined.least() + 100)
+            brokers.wait_until_in_sync(topics)
     for counted, load in zip(queries, written, strict=True):
         counted.check(load.written)
+    joined.check(sides.written)
     assert server.health()["isHealthy"]
-
-
-def test_joins_with_exactly_once_while_all_brokers_are_restarted(brokers: BrokerCluster, server: EngineProcess) -> None:
-    """No row is joined twice, and none is missed, whichever broker coordinates the transactions."""
-    joined = JoinedQueries(BrokerClient(brokers.bootstrap))
-    server.execute(joined.statements, **{"processing.guarantee": "exactly_once_v2"})
-    with closing(joined):
-        with joined.load() as load:
-            joined.reach(100)
-            for number in BROKERS:
-                brokers.restart(number)
-                joined.reach(joined.least() + 100)
-                brokers.wait_until_in_sync(f"{joined.name}_{side}" for side in "LRT")
-        joined.check(load.written)
-    assert server.health()["isHealthy"]
-    server.clear()
