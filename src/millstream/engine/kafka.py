@@ -1,15 +1,13 @@
-"""The engine's Kafka client: topics, consumers, consumer groups; see kafka_offsets.py for offsets, kafka_writer.py."""
+"""The engine's Kafka client: topics, consumers, producers. Its base classes: kafka_groups.py and kafka_offsets.py."""
 
 import logging
-import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     AlterConfigOpType,
@@ -22,21 +20,17 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from millstream.catalog.facts import TopicFacts
 from millstream.engine import first_connection
 from millstream.engine.kafka_admin import (
-    COORDINATING,
     DENIED,
     ERROR_UNKNOWN,
-    LAST_PAUSE,
-    LEADERLESS,
     LOG,
     PATIENCE,
-    SETTLE,
     KafkaAdmin,
     about,
     answer,
     answer_or_none,
     wait_until,
 )
-from millstream.engine.kafka_offsets import Offsets, TopicOffsets
+from millstream.engine.kafka_groups import ConsumerGroups
 from millstream.engine.kafka_settings import java_settings, librdkafka_settings
 from millstream.engine.kafka_writer import RecordWriter
 from millstream.engine.watched_consumer import WatchedConsumer
@@ -55,11 +49,11 @@ READER = {
 }
 
 
-class KafkaClient(TopicOffsets):
+class KafkaClient(ConsumerGroups):
     """A client of one Kafka cluster; it takes the address and the security settings from the server's `settings`.
 
     `java` are the settings with which Spark's JVM reaches the same cluster; `writer` writes records. The offsets of
-    topics are read by the base class.
+    topics and the positions of consumer groups are read by the base classes.
     """
 
     def __init__(self, settings: Mapping[str, str]) -> None:
@@ -68,13 +62,13 @@ class KafkaClient(TopicOffsets):
         self.bootstrap = self.java["bootstrap.servers"]
         self._settings = librdkafka_settings(self.java)
         # Readers commit nothing, but Kafka checks for each consumer with a group whether it may join that.
-        self._group = f"_millstream-{settings.get('ksql.service.id', '')}-reader"
+        group = f"_millstream-{settings.get('ksql.service.id', '')}-reader"
         try:
             admin = KafkaAdmin(self._settings)
         except KafkaException as failure:
             wrong = without_values(reason(failure), {**self.java, **self._settings})
             raise SettingRefused(f"a setting of Kafka's clients is wrong: {wrong}") from None
-        super().__init__(admin)
+        super().__init__(admin, group, lambda own: self.consumer(own, LOG))
         self.writer = RecordWriter(lambda own: self.producer(own, LOG), admin)
 
     def cluster(self) -> str:
@@ -235,7 +229,7 @@ class KafkaClient(TopicOffsets):
     def reader(self, **settings: object) -> Iterator[WatchedConsumer]:
         """A consumer without group or commits; the caller assigns it."""
         named = {name.replace("_", "."): value for name, value in settings.items()}
-        consumer = self.consumer({**READER, "group.id": self._group, **named}, LOG)
+        consumer = self.consumer({**READER, "group.id": self._reading_group, **named}, LOG)
         try:
             yield consumer
         finally:
@@ -248,81 +242,6 @@ class KafkaClient(TopicOffsets):
     def producer(self, settings: Mapping[str, Any], logger: logging.Logger) -> Producer:
         """A producer with these settings in addition to the client's own."""
         return Producer({**self._settings, **settings}, logger=logger)
-
-    def committed(self, group: str, topic: str, partitions: Iterable[int] = (0,)) -> Offsets:
-        """The offsets that a consumer group has committed of these partitions of a topic, by partition.
-
-        Partitions of which it has committed none are left out. Raises KafkaException.
-        """
-        # Not by an admin client: librdkafka then follows a null pointer, which ends the process, where a broker answers
-        # that it does not coordinate the group, as one does that has just started. A consumer that does not subscribe
-        # is not a member of the group.
-        desired = [TopicPartition(topic, partition) for partition in partitions]
-        return self._read(group, COORDINATING, lambda consumer: consumer.committed(desired, timeout=PATIENCE))
-
-    def since(self, topic: str, ms: int) -> Offsets:
-        """The offset of the first record of each partition with this timestamp, in epoch ms, or a later one.
-
-        That of a partition without such a record is its end. Raises KafkaException.
-        """
-        # Not by an admin client, whose answer is the same for no such record and for some broken connections.
-        ends = self.ends(topic)
-        times = [TopicPartition(topic, partition, ms) for partition in ends]
-        since = self._read(self._group, LEADERLESS, lambda consumer: consumer.offsets_for_times(times, PATIENCE))
-        return {partition: since.get(partition, end) for partition, end in ends.items()}
-
-    def _read(
-        self, group: str, passing: Sequence[int], request: Callable[[WatchedConsumer], list[TopicPartition]]
-    ) -> Offsets:
-        """The answer of a consumer that joins no group; the request is repeated for SETTLE seconds on a passing error.
-
-        Partitions without an offset are left out. Raises KafkaException.
-        """
-        deadline = time.monotonic() + SETTLE
-        with closing(self.consumer({"group.id": group, "enable.auto.commit": False}, LOG)) as consumer:
-            while True:
-                try:
-                    return _offsets(request(consumer))
-                except KafkaException as failure:
-                    if failure.args[0].code() not in passing or time.monotonic() > deadline:
-                        raise
-                time.sleep(LAST_PAUSE)
-
-    def client_ids(self, group: str) -> frozenset[str]:
-        """The client ids of a consumer group's members, none if there is no such group. Raises KafkaException."""
-        described = answer_or_none(self._groups([group])[group], KafkaError.GROUP_ID_NOT_FOUND)
-        return frozenset(member.client_id for member in described.members) if described else frozenset()
-
-    def _groups(self, ids: list[str]) -> "Mapping[str, Future[Any]]":
-        """The futures of the descriptions of consumer groups."""
-        return self._admin.request(lambda client: client.describe_consumer_groups(ids, request_timeout=PATIENCE))
-
-    def groups(self) -> list[str]:
-        """The ids of the consumer groups that may be listed. Raises KafkaException."""
-        listing = self._admin.request(lambda client: {"": client.list_consumer_groups(request_timeout=PATIENCE)})
-        return [group.group_id for group in answer(listing[""]).valid]
-
-    def readers_of(self) -> dict[str, tuple[int, int]]:
-        """For each topic that consumer groups read: the numbers of consumers and of groups, counted as ksqlDB's
-        ListTopicsExecutor does: a consumer once for each partition of the topic that it is assigned."""
-        ids = self.groups()
-        counts: dict[str, tuple[int, int]] = {}
-        for group in self._groups(ids).values() if ids else ():
-            members = answer(group).members
-            assigned = Counter(p.topic for m in members for p in m.assignment.topic_partitions)
-            for topic, partitions in assigned.items():
-                consumers, groups = counts.get(topic, (0, 0))
-                counts[topic] = (consumers + partitions, groups + 1)
-        return counts
-
-
-def _offsets(positions: Iterable[TopicPartition]) -> Offsets:
-    """The offsets of those positions that have one. Raises KafkaException if a partition has an error."""
-    listed = list(positions)
-    for position in listed:
-        if position.error is not None:
-            raise KafkaException(position.error)
-    return {position.partition: position.offset for position in listed if position.offset >= 0}
 
 
 def _operations(future: "Future[Any]") -> frozenset[str] | None:
