@@ -128,7 +128,10 @@ def _committed(group: str, topic: str, kafka: KafkaClient) -> Offsets:
         ) from None
     if members:
         fact = f"consumer group {group} still reads, as {', '.join(sorted(members)[:3])}: its positions are not final"
-        raise RequestFailed(BAD_STATEMENT, f"{fact}\n  hint: stop its members, and send the statement again")
+        hint = (
+            "stop its members, and send the statement again; Kafka Streams leaves a group by session.timeout.ms (45 s)"
+        )
+        raise RequestFailed(BAD_STATEMENT, f"{fact}\n  hint: {hint}")
     if not committed:
         fact = f"consumer group {group} has committed no offsets of topic {topic}"
         similar = get_close_matches(group, kafka.groups(), 1, 0.6)
