@@ -128,9 +128,7 @@ def _committed(group: str, topic: str, kafka: KafkaClient) -> Offsets:
         ) from None
     if members:
         fact = f"consumer group {group} still reads, as {', '.join(sorted(members)[:3])}: its positions are not final"
-        hint = (
-            "stop its members, and send the statement again; Kafka Streams leaves a group by session.timeout.ms (45 s)"
-        )
+        hint = "stop its members, and try again; those of Kafka Streams leave it after session.timeout.ms (45 s)"
         raise RequestFailed(BAD_STATEMENT, f"{fact}\n  hint: {hint}")
     if not committed:
         fact = f"consumer group {group} has committed no offsets of topic {topic}"
