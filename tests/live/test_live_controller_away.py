@@ -32,9 +32,12 @@ def test_a_deletion_waits_for_the_controller_and_the_statements_after_it_do_not(
     """Each was held back until the controller had answered, and requests to Kafka waited behind the deletion."""
     controller, broker = cluster
     kafka = BrokerClient(broker.bootstrap)
-    soon = {"ksql.server.command.response.timeout.ms": "1000"}
-    server = EngineProcess({**own_settings(broker.bootstrap, "away_", tmp_path, slots=8), **soon}, tmp_path / "log")
-    server.execute(STREAM.format("gone") + STREAM.format("kept"))
+    server = EngineProcess(own_settings(broker.bootstrap, "away_", tmp_path, slots=8), tmp_path / "log")
+    server.execute(STREAM.format("gone") + STREAM.format("kept") + "CREATE STREAM copy AS SELECT * FROM kept;")
+    server.execute("ALTER SYSTEM 'ksql.server.command.response.timeout.ms' = '1000';")
+    # A server that has just started leads only after a moment, and then creates the topics that are missing.
+    kafka.produce("kept", '"a"', {"V": 1})
+    kafka.consume_all("COPY", 1)
     controller.signal(signal.SIGSTOP)
     (dropped,) = server.execute("DROP STREAM gone DELETE TOPIC;")
     assert dropped["commandStatus"]["status"] == "QUEUED"
@@ -42,6 +45,8 @@ def test_a_deletion_waits_for_the_controller_and_the_statements_after_it_do_not(
     wait_for(lambda: "T" in server.execute("SHOW TYPES;")[0]["types"], "the statement after it")
     wait_for(lambda: "deletions" in server.health()["details"], "the health check says so")
     assert "gone" in kafka.topics()
+    kafka.produce("kept", '"a"', {"V": 2})
+    assert [record.json["V"] for record in kafka.consume_all("COPY", 2)] == [1, 2]
     controller.signal(signal.SIGCONT)
     wait_for(lambda: "gone" not in kafka.topics(), "the deletion")
     wait_for(lambda: server.health()["isHealthy"], "the server is well")
