@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from millstream.services.broker import BrokerProcess
+from millstream.tester.environment import NO_RETENTION
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient
 from support.restarted_server import RestartedServer
@@ -24,6 +25,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     if report.failed and module is not None and LOG_FOLDER in module.stash:
         for log in sorted(module.stash[LOG_FOLDER].glob("*.log")):
             report.sections.append((f"log of server {log.stem}", "\n".join(log.read_text().splitlines()[-LAST:])))
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
+    """A broker of this test's own: the test may stop it, start it again, and change its files and its port."""
+    broker = BrokerProcess(tmp_path / "kafka", port=0, settings=NO_RETENTION, heap="512m")
+    broker.start()
+    yield broker
+    broker.stop()
 
 
 @pytest.fixture(scope="module")

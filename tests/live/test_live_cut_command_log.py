@@ -1,27 +1,16 @@
 """A broker that comes back without the last records of the command topic, as after the loss of a disk."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from millstream.engine.api import RequestFailed
 from millstream.services.broker import BrokerProcess
-from millstream.tester.environment import NO_RETENTION
 from support.engine_process import EngineProcess, own_settings
 from support.kafka import wait_for
 
 pytestmark = [pytest.mark.live, pytest.mark.crash]
 STREAM = "CREATE STREAM {} (k STRING KEY, v INT) WITH (kafka_topic='said', format='JSON', partitions=1);"
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker of this test's own, whose files it may change."""
-    broker = BrokerProcess(tmp_path / "kafka", port=0, settings=NO_RETENTION, heap="512m")
-    broker.start()
-    yield broker
-    broker.stop()
 
 
 def names(server: EngineProcess) -> set[str]:

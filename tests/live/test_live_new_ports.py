@@ -1,6 +1,5 @@
 """Brokers that come back with other ports: only the address of bootstrap.servers stays, as that of a load balancer."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import pytest
 
 from millstream.services.broker import BrokerProcess
 from millstream.services.ports import free_port
-from millstream.tester.environment import NO_RETENTION
 from support.engine_process import EngineProcess, own_settings
 from support.exactly_once import CountedQueries
 from support.kafka import BrokerClient, wait_for
@@ -16,15 +14,6 @@ from support.tcp_forwarder import tcp_forwarder
 
 pytestmark = [pytest.mark.live, pytest.mark.crash]
 GUARANTEES = ("at_least_once", "exactly_once_v2")
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker of this test's own, whose port it may change."""
-    broker = BrokerProcess(tmp_path / "kafka", port=0, settings=NO_RETENTION, heap="512m")
-    broker.start()
-    yield broker
-    broker.stop()
 
 
 def test_the_server_finds_brokers_with_new_ports(own_broker: BrokerProcess, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -12,21 +11,11 @@ import pytest
 
 from millstream.engine.lease import RENEW_AFTER
 from millstream.services.broker import BrokerProcess
-from millstream.tester.environment import NO_RETENTION
 from support.kafka import BrokerClient, wait_for
 from support.server_process import ServerProcess
 
 pytestmark = [pytest.mark.live, pytest.mark.crash]
 AWAY = 15.0
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker of this test's own, to be stopped and started again on its port."""
-    broker = BrokerProcess(tmp_path / "kafka", port=0, settings=NO_RETENTION, heap="512m")
-    broker.start()
-    yield broker
-    broker.stop()
 
 
 def health(server: ServerProcess) -> dict[str, object]:

@@ -126,8 +126,8 @@ def exported(client: StatementClient, switch_over: bool = False) -> Iterator[str
     sources = {s["name"]: s for e in (streams, tables) for s in e["sourceDescriptions"] if s["name"] != LOG_STREAM}
     queries = [_query(client, q["id"], session) for q in listed["queries"] if q.get("queryType") == "PERSISTENT"]
     if switch_over:
-        names = {table["name"] for table in tables["sourceDescriptions"]}
-        queries = [_switched_over(query, query.sink in names, client) for query in queries]
+        names, service = {table["name"] for table in tables["sourceDescriptions"]}, _service(client)
+        queries = [_switched_over(query, query.sink in names, service) for query in queries]
     inserting = [query for query in queries if query.statement.lstrip().upper().startswith("INSERT")]
     deriving = {query.sink: query for query in queries if query not in inserting}
     views = {view.name: view for view in _views(client, session)}
@@ -164,12 +164,12 @@ def _query(client: StatementClient, id: str, session: SessionSettings) -> Export
     return ExportedQuery(id, tuple(body["sources"]), body["sinks"][0], body["statementText"], settings, views, group)
 
 
-def _switched_over(query: ExportedQuery, writes_table: bool, client: StatementClient) -> ExportedQuery:
+def _switched_over(query: ExportedQuery, writes_table: bool, service: str) -> ExportedQuery:
     """The query with the settings that let it begin where ksqlDB's stopped; a table's state is built from all rows."""
-    own = {name: value for name, value in query.settings.items() if not name.endswith(RESET)}
     if writes_table:
+        own = {name: value for name, value in query.settings.items() if not name.endswith(RESET)}
         return replace(query, settings={**own, RESET: EARLIEST})
-    group = query.group or f"_confluent-ksql-{_service(client)}query_{query.id}"
+    group = query.group or f"_confluent-ksql-{service}query_{query.id}"
     return replace(query, settings={**query.settings, START: f"group:{group}"})
 
 

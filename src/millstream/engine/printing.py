@@ -17,7 +17,7 @@ from millstream.engine.api import RequestFailed
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.kafka_offsets import Bounds
 from millstream.engine.push_reader import CHECKED_EVERY, TopicIdentity, TopicReplaced
-from millstream.engine.query_start import at_end, topic_start
+from millstream.engine.query_start import at_beginning, at_end, topic_start
 from millstream.engine.rows import timestamp_text
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.formats.windowed_keys import without_window
@@ -127,8 +127,9 @@ class TopicWatch:
 def _start_offsets(
     statement: tree.Print, settings: Mapping[str, str], bounds: Bounds, kafka: KafkaClient
 ) -> list[TopicPartition]:
-    if statement.from_beginning or at_end(settings):
-        starts = {p: first if statement.from_beginning else end for p, (first, end) in bounds.items()}
+    from_first = statement.from_beginning or at_beginning(settings)
+    if from_first or at_end(settings):
+        starts = {p: first if from_first else end for p, (first, end) in bounds.items()}
     else:
         starts = topic_start(statement.topic, settings, kafka)
     return [TopicPartition(statement.topic, p, start) for p, start in starts.items()]

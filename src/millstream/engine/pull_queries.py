@@ -18,11 +18,11 @@ from millstream.engine.api import RequestFailed
 from millstream.engine.client_query import COMPLETED, LIMIT_REACHED, AnswerColumns, ClientQuery, answer_columns, new_id
 from millstream.engine.context import EngineContext
 from millstream.engine.kafka_offsets import Offsets
+from millstream.engine.query_start import where_starts
 from millstream.engine.rows import RowReader, shown_row
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import CannotRun
 from millstream.plan.pull_queries import Access, KeyLookup, PullPlan
-from millstream.plan.record_times import first_rowtime
 from millstream.plan.relational_nodes import RelationalNode, tables_of
 from millstream.plan.steps import TransientQuery
 from millstream.services.kafka_errors import message
@@ -154,13 +154,10 @@ class StreamPullQuery(ClientQuery):
 
     def _first_offsets(self) -> dict[str, Offsets]:
         """Where reading begins: before it no record has the time that WHERE requires; nothing for the beginning."""
-        first = first_rowtime(self._query.plan)
-        if first is None or first <= 0:
-            return {}
-        since = {topic: self._context.kafka.since(topic, first) for topic in self._ends}
+        starts = where_starts(self._query, self._context.kafka)
         return {
-            topic: {partition: min(since[topic].get(partition, 0), end) for partition, end in ends.items()}
-            for topic, ends in self._ends.items()
+            topic: {partition: min(start.get(partition, 0), end) for partition, end in self._ends[topic].items()}
+            for topic, start in starts.items()
         }
 
     def __iter__(self) -> Iterator[list[Any] | None]:

@@ -40,7 +40,12 @@ BAD_STATEMENT = 40001
 
 def from_beginning(source: Source, settings: Mapping[str, str]) -> bool:
     """True if a new query reads a source from its beginning: always for a table, for a stream if so configured."""
-    return source.kind is RelationKind.TABLE or (settings[RESET] == EARLIEST and not settings[START])
+    return source.kind is RelationKind.TABLE or at_beginning(settings)
+
+
+def at_beginning(settings: Mapping[str, str]) -> bool:
+    """True if a new query reads streams from their beginning."""
+    return settings[RESET] == EARLIEST and not settings[START]
 
 
 def at_end(settings: Mapping[str, str]) -> bool:
@@ -62,9 +67,17 @@ def start_offsets(sources: Iterable[Source], settings: Mapping[str, str], kafka:
 
 def push_starts(query: TransientQuery, settings: Mapping[str, str], kafka: KafkaClient) -> dict[str, Offsets]:
     """As `start_offsets`; a stream that would be read from its beginning, from the first record that WHERE may take."""
-    starts, first = start_offsets(query.sources, settings, kafka), first_rowtime(query.plan)
-    if starts or first is None or first <= 0:
-        return starts
+    return start_offsets(query.sources, settings, kafka) or where_starts(query, kafka)
+
+
+def where_starts(query: TransientQuery, kafka: KafkaClient) -> dict[str, Offsets]:
+    """By topic, the first offsets whose records WHERE may take by their times; none if it may take any record.
+
+    Raises KafkaException.
+    """
+    first = first_rowtime(query.plan)
+    if first is None or first <= 0:
+        return {}
     return {source.topic: kafka.since(source.topic, first) for source in query.sources}
 
 
